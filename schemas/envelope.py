@@ -1,0 +1,116 @@
+"""What all events share: CloudEvents 1.0 attributes, and how they travel in a Kafka record.
+
+The record is in CloudEvents' binary content mode (Kafka protocol binding, section 3.2): attributes and the
+W3C trace context are headers, the value is the event's data as JSON, and the key decides the partition.
+
+A field that a newer producer added is ignored. What does not validate raises `InvalidEvent`, which says the
+field and the reason; the runtime sends such a record to the dead-letter topic.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Self
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+SPEC_VERSION = "1.0"
+CONTENT_TYPE = "application/json"
+
+
+class InvalidEvent(ValueError):
+    """A record that is not the event that its topic promises. Never worth a retry."""
+
+
+class Event(BaseModel):
+    """The data of an event. Subclasses say their topic, and which field is the partition key."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    topic: ClassVar[str] = ""
+    """The topic that carries this event: `<family>.<past participle>`."""
+    key_field: ClassVar[str] = ""
+    """The field whose value is the record's key."""
+
+    @classmethod
+    def event_type(cls) -> str:
+        """The CloudEvents `type`: reverse-DNS style, with the major version of the data."""
+        return f"riffle.{cls.topic}.v1"
+
+    def key(self) -> str:
+        return str(getattr(self, self.key_field))
+
+    def subject(self) -> str:
+        """The CloudEvents `subject`: what the event is about. A page's id wherever there is one."""
+        return str(getattr(self, "page_id", self.key()))
+
+    def to_json(self) -> bytes:
+        return self.model_dump_json(exclude_none=True).encode()
+
+    @classmethod
+    def from_json(cls, value: bytes | None) -> Self:
+        """Parse a record's value. Raises InvalidEvent with the first few reasons."""
+        if value is None:
+            raise InvalidEvent(f"{cls.topic}: the record has no value")
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError as error:
+            reasons = "; ".join(
+                f"{'.'.join(str(part) for part in problem['loc']) or 'value'}: {problem['msg']}"
+                for problem in error.errors(include_url=False, include_input=False)[:5]
+            )
+            raise InvalidEvent(f"{cls.topic}: {reasons}") from None
+
+
+class Envelope(BaseModel):
+    """CloudEvents attributes of one event, with the trace that it belongs to."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: UUID
+    type: str
+    source: str
+    """Which stage made it: `/riffle/<stage>`."""
+    time: AwareDatetime
+    """When it happened. Stores use it as the write time, so that a late copy never overwrites a newer fact."""
+    subject: str = ""
+    traceparent: str = ""
+    """W3C Trace Context, level 1: `00-<trace id>-<span id>-<flags>`."""
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        headers = {
+            "ce_specversion": SPEC_VERSION,
+            "ce_id": str(self.id),
+            "ce_type": self.type,
+            "ce_source": self.source,
+            "ce_time": self.time.astimezone(UTC).isoformat(timespec="microseconds"),
+            "ce_subject": self.subject,
+            "content-type": CONTENT_TYPE,
+            "traceparent": self.traceparent,
+        }
+        return [(name, value.encode()) for name, value in headers.items() if value]
+
+    @classmethod
+    def from_headers(cls, headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> Self:
+        """Read the attributes back. Raises InvalidEvent when one that must be there is missing or malformed."""
+        found: dict[str, Any] = {}
+        for name, value in dict(headers).items():
+            field = name.removeprefix("ce_")
+            if name == "traceparent" or name.startswith("ce_"):
+                found[field] = value.decode("utf-8", "replace")
+        try:
+            return cls.model_validate(found)
+        except ValidationError as error:
+            missing = ", ".join(str(problem["loc"][0]) for problem in error.errors(include_url=False))
+            raise InvalidEvent(f"CloudEvents attributes missing or malformed: {missing}") from None
+
+
+def utc_from_micros(micros: int) -> datetime:
+    """The time of a `generation` (microseconds since 1970, UTC)."""
+    return datetime.fromtimestamp(micros / 1_000_000, tz=UTC)
+
+
+def micros_from_utc(time: datetime) -> int:
+    """Microseconds since 1970, UTC: a `generation`, and Cassandra's write time."""
+    delta = time.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

@@ -1,0 +1,1 @@
+"""Riffle: a web search engine in which every page transition is an event. Start at `streams.topology`."""

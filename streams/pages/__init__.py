@@ -1,0 +1,1 @@
+"""HTML to a clean semantic document: main content, metadata, language, links."""

@@ -1,0 +1,102 @@
+"""The semantic document: what is left of a page when everything but meaning is gone.
+
+Two flat tuples, so that any text is reached without walking a tree: `blocks` holds all text, in reading order, and
+`containers` holds the structure around it. A block or container names its parent by index into `containers`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+BLOCK_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
+"""The only tags that hold text."""
+CONTAINER_TAGS = (
+    "blockquote",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "dt",
+    "dd",
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tfoot",
+    "tr",
+    "th",
+    "td",
+    "figure",
+    "figcaption",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A structural element. Its parent is an earlier container, or -1 for the document itself."""
+
+    tag: str
+    parent: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a block's text that has a meaning of its own: `text[start:end]`."""
+
+    start: int
+    end: int
+    kind: str
+    """link, code, em, strong, math, image or footnote."""
+    target: str = ""
+    """A link's absolute URL, an image's source, a footnote's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of text: trimmed and collapsed, except in `pre`, which keeps its lines."""
+
+    tag: str
+    text: str
+    parent: int = -1
+    spans: tuple[Span, ...] = ()
+    language: str = ""
+    """Of the code, in a `pre`; otherwise BCP 47 where it differs from the page's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An out-link of the page, from content and chrome alike, in order, absolute and not yet canonical."""
+
+    url: str
+    text: str = ""
+    nofollow: bool = False
+    in_content: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page's meaning."""
+
+    url: str
+    title: str = ""
+    description: str = ""
+    language: str = ""
+    language_confidence: float = 0.0
+    containers: tuple[Container, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    links: tuple[Link, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+    """author, published, modified, site_name, image, canonical, feeds, breadcrumbs, licence, structured data."""
+
+    @property
+    def text(self) -> str:
+        """All text, a block a line."""
+        return "\n".join(block.text for block in self.blocks)
+
+    def ancestors(self, block: Block) -> list[int]:
+        """Indices of the containers around a block, the innermost first."""
+        chain: list[int] = []
+        index = block.parent
+        while index >= 0:
+            chain.append(index)
+            index = self.containers[index].parent
+        return chain

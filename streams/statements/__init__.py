@@ -1,0 +1,1 @@
+"""Sentences, and the context that each needs to be understood alone."""

@@ -1,0 +1,28 @@
+"""The statement: one sentence that can be found, read and understood alone."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence (or row, or item) with its context."""
+
+    id: UUID
+    ordinal: int
+    """Position in the page, from 0."""
+    text: str
+    context: tuple[str, ...] = ()
+    """What must be known before, the widest first: title, headings, lead-in, column headings, antecedents."""
+    kind: str = "sentence"
+    """sentence, item, row, code or heading."""
+    block: int = 0
+    """Index of the document's block that it comes from."""
+    start: int = 0
+    end: int = 0
+    """`document.blocks[block].text[start:end]`."""
+
+    @property
+    def in_context(self) -> str:
+        """What is embedded."""
+        return " ".join((*self.context, self.text)) if self.context else self.text

@@ -1,0 +1,90 @@
+"""Opens the stores that a stage, the gateway or a command needs, and closes them again."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from streams.settings import Settings
+from streams.stores.protocols import (
+    Blobs,
+    ChainModel,
+    Embedder,
+    Fingerprints,
+    FrontierStore,
+    Ledger,
+    Pages,
+    VectorIndex,
+)
+from streams.topology import Store
+
+
+class _NotOpened:
+    """Stands where a store was not asked for, so that the mistake names itself."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(f"{self._store} was not opened: add it to the stage's `stores` in streams/topology.py")
+
+
+@dataclass(slots=True)
+class Stores:
+    """All stores of one process. Those that were not asked for say so when they are touched."""
+
+    blobs: Blobs = cast(Blobs, _NotOpened("cassandra"))
+    pages: Pages = cast(Pages, _NotOpened("cassandra"))
+    ledger: Ledger = cast(Ledger, _NotOpened("cassandra"))
+    fingerprints: Fingerprints = cast(Fingerprints, _NotOpened("cassandra"))
+    frontier: FrontierStore = cast(FrontierStore, _NotOpened("cassandra"))
+    vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
+    embedder: Embedder = cast(Embedder, _NotOpened("triton"))
+    chains: ChainModel = cast(ChainModel, _NotOpened("triton"))
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
+    """Connect to what is needed. Raises StoreUnavailable, saying which server at which address."""
+    # Imported here: a worker that needs no Triton shouldn't pay for gRPC's memory, and so on.
+    stores = Stores()
+    wanted = set(needs)
+    async with AsyncExitStack() as stack:
+        if "cassandra" in wanted:
+            from streams.stores import cassandra
+
+            session = await cassandra.connect(settings.cassandra)
+            stack.push_async_callback(session.close)
+            stores.blobs = cassandra.CassandraBlobs(session)
+            stores.pages = cassandra.CassandraPages(session)
+            stores.ledger = cassandra.CassandraLedger(session)
+            stores.fingerprints = cassandra.CassandraFingerprints(session)
+            stores.frontier = cassandra.CassandraFrontier(session)
+        if "triton" in wanted:
+            from streams.stores import triton
+
+            models = await triton.open_models(settings)
+            stack.push_async_callback(models.close)
+            stores.embedder, stores.chains = models.embedder, models.chains
+        if "qdrant" in wanted:
+            from streams.stores import qdrant
+
+            stores.vectors = qdrant.QdrantIndex(settings.qdrant, production=settings.profile == "production")
+            stack.push_async_callback(stores.vectors.close)
+        yield stores
+
+
+def memory_stores() -> Stores:
+    """Stores that hold everything in this process: for tests, and for trying a stage by hand."""
+    from streams.stores import memory
+
+    return Stores(
+        blobs=memory.MemoryBlobs(),
+        pages=memory.MemoryPages(),
+        ledger=memory.MemoryLedger(),
+        fingerprints=memory.MemoryFingerprints(),
+        frontier=memory.MemoryFrontier(),
+        vectors=memory.MemoryIndex(),
+        embedder=memory.MemoryEmbedder(),
+        chains=memory.MemoryChains(),
+    )

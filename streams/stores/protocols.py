@@ -1,0 +1,225 @@
+"""What the rest of Riffle knows of its stores: small Protocols, and the plain values that pass through them.
+
+Each has a real adapter (`cassandra/`, `qdrant.py`, `triton.py`) and a shipped fake (`memory.py`); one contract
+suite in `tests/` runs over both. Every method raises `StoreUnavailable` or `DeadlineExceeded` when the server doesn't
+answer, which the runtime retries. Every write is idempotent: the same call twice leaves what one call leaves.
+
+`at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), rows of unit length unless the model says otherwise."""
+
+Part = Literal["fetched", "normalized", "deduplicated", "chunked", "embedded", "indexed", "removed"]
+"""The parts of a page's record: each is written by one stage alone, so no stage reads before it writes."""
+
+
+class Blobs(Protocol):
+    """Content-addressed bytes: bodies, documents, statements, vectors."""
+
+    async def put(self, content: bytes) -> str:
+        """Store and return the reference: 64 hexadecimal digits, blake2b-256 of the content."""
+
+    async def get(self, ref: str) -> bytes:
+        """The content. Raises MissingBlob."""
+
+
+class Pages(Protocol):
+    """Records: what each stage last said of a page. Values are what MessagePack can hold."""
+
+    async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None: ...
+
+    async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
+        """All parts; empty when nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step of a page's life, as the ledger keeps it."""
+
+    page_id: UUID
+    event_id: UUID
+    topic: str
+    source: str
+    at: int
+    """The event's time, microseconds since 1970 UTC."""
+    outcome: str = ""
+    """One line for people: what was found or decided."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """The event's data."""
+
+
+class Ledger(Protocol):
+    """Every transition of every page, by page."""
+
+    async def record(self, transition: Transition) -> None: ...
+
+    async def history(self, page_id: UUID) -> list[Transition]:
+        """Oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """An embedding model, as the model repository describes it."""
+
+    name: str
+    version: str
+    dimensions: int
+    max_tokens: int = 256
+    normalized: bool = True
+
+
+class Embedder(Protocol):
+    """Text in, vectors out."""
+
+    async def info(self) -> ModelInfo: ...
+
+    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        """Shape (len(texts), dimensions). Any number of texts: batched as the model wants."""
+
+
+class ChainModel(Protocol):
+    """Which earlier sentence each sentence needs to be understood."""
+
+    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
+        """For each sentence the index of its antecedent, or -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Term ids and weights, same length."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One statement in the vector index."""
+
+    id: UUID
+    dense: Sequence[float]
+    sparse: SparseVector
+    payload: Mapping[str, Any]
+    """At least page_id, url, host, title, text, context, ordinal, language, generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What results must be. None and empty mean anything."""
+
+    page_id: UUID | None = None
+    host: str | None = None
+    language: str | None = None
+    exclude_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A statement that matched."""
+
+    id: UUID
+    score: float
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PageHits:
+    """The statements of one page that matched, best first."""
+
+    page_id: UUID
+    hits: tuple[Hit, ...]
+
+    @property
+    def score(self) -> float:
+        return self.hits[0].score
+
+
+class VectorIndex(Protocol):
+    """Statements by meaning and by words. Collections are versioned by model, behind one alias."""
+
+    async def ensure(self, model: ModelInfo) -> str:
+        """Create the model's collection and payload indexes if need be; point the alias to it if there is none.
+
+        Returns the collection's name.
+        """
+
+    async def activate(self, collection: str) -> None:
+        """Point the alias to this collection: searches read it from now on."""
+
+    async def upsert(self, collection: str, points: Sequence[Point]) -> None: ...
+
+    async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
+        """Remove a page's points; with `before_generation`, only those of an older generation."""
+
+    async def search(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = Filters(),
+        pages: int = 10,
+        per_page: int = 3,
+        candidates: int = 100,
+        deadline_seconds: float | None = None,
+    ) -> list[PageHits]:
+        """Pages by the fused rank (RRF) of their best statements. With one of the two vectors None, the other alone."""
+
+    async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
+        """All points of a page, by ordinal. Scores are 0."""
+
+    async def count(self, collection: str) -> int: ...
+
+    async def collections(self) -> list[str]: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A page as dedup sees it."""
+
+    page_id: UUID
+    content_hash: str
+    simhash: int
+    """Unsigned, 64 bits."""
+    url: str
+    generation: int
+    canonical_url: str | None = None
+    first_seen: int = 0
+    in_links: int = 0
+
+
+class Fingerprints(Protocol):
+    """Fingerprints found by their own keys: never by a scan."""
+
+    async def put(self, fingerprint: Fingerprint, at: int) -> None:
+        """Store it under its page, its content hash and the tables of its SimHash, replacing the page's former one."""
+
+    async def get(self, page_id: UUID) -> Fingerprint | None: ...
+
+    async def exact(self, content_hash: str) -> list[Fingerprint]:
+        """All pages with this content."""
+
+    async def near(self, simhash: int, distance: int = 3) -> list[Fingerprint]:
+        """All pages whose SimHash differs in at most `distance` bits (at most 3)."""
+
+    async def remove(self, page_id: UUID, at: int) -> None: ...
+
+    async def set_canonical(self, page_id: UUID, canonical: UUID, at: int) -> None:
+        """Remember which page stands for this one; itself takes it out of any group."""
+
+    async def duplicates(self, canonical: UUID) -> list[UUID]:
+        """The pages that this one stands for, itself not among them."""
+
+
+class FrontierStore(Protocol):
+    """The frontier's durable state: hosts, the time-ordered queue of each, and what was seen."""
