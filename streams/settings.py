@@ -93,6 +93,13 @@ class RuntimeSettings(_Group):
     commit_interval_seconds: float = 0.5
     stall_seconds: float = 60.0
     """Not healthy when lag is above zero and no offset was committed for so long."""
+    session_timeout_seconds: float = 10.0
+    """A worker that doesn't answer for so long loses its partitions to the others."""
+    instance: str = ""
+    """This worker's name among those of its stage, for static membership: a pod's ordinal. Empty: none."""
+    grace_seconds: float = 20.0
+    """At a stop, how long events in progress may take to finish."""
+    health_host: str = "127.0.0.1"
     health_port: int = 0
     """Of /healthz, /readyz and /metrics. 0: any free port (printed, and written to the state folder)."""
 

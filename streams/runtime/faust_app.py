@@ -1,0 +1,210 @@
+"""Faust, set up so that it loses nothing: one app per stage, acknowledgement by hand, settings that say why.
+
+What is known of Faust 0.15.3 and how each trap is met:
+
+- an agent that raises still acknowledges its event: nothing raises out of here, and streams are `noack`
+- a first commit may skip events in progress: `ordering.InOrder`
+- topics that don't exist at the start are ignored: the worker creates them first
+- `exactly_once`, tables and windows after a rebalance have open faults: none is used; what lasts is in Cassandra
+- the web port shows table data to anyone: it is off, and `health` has its own
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
+
+import faust
+from faust.types import TP
+
+from streams.runtime.lag import input_topics
+from streams.runtime.observing import StageObserver
+from streams.runtime.ordering import InOrder, KeyedTasks
+from streams.runtime.processing import Incoming, Processor
+from streams.runtime.records import Record
+from streams.settings import Settings
+from streams.topology import Stage
+
+STREAM_BUFFER_EVENTS = 256
+HEARTBEATS_PER_SESSION = 3
+
+
+def new_app(stage: Stage, settings: Settings) -> faust.App:
+    """The Faust app of a stage: its name is the consumer group's."""
+    session_seconds = settings.runtime.session_timeout_seconds
+    options: dict[str, Any] = {}
+    if settings.runtime.instance:
+        # Static membership (KIP-345): a worker that comes back under its name takes its partitions up again at once.
+        options["consumer_group_instance_id"] = f"{stage.group}-{settings.runtime.instance}"
+    return faust.App(
+        stage.group,
+        broker=f"kafka://{settings.kafka.bootstrap}",
+        broker_credentials=_credentials(settings),
+        datadir=Path(gettempdir()) / f"riffle-faust-{stage.name}",
+        autodiscover=False,
+        web_enabled=False,
+        store="memory://",
+        key_serializer="raw",
+        value_serializer="raw",
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        broker_commit_interval=settings.runtime.commit_interval_seconds,
+        broker_session_timeout=session_seconds,
+        broker_heartbeat_interval=session_seconds / HEARTBEATS_PER_SESSION,
+        broker_request_timeout=max(40.0, 2 * session_seconds),
+        stream_buffer_maxsize=STREAM_BUFFER_EVENTS,
+        stream_wait_empty=False,
+        producer_acks=-1,
+        producer_linger=0.005,
+        consumer_auto_offset_reset="earliest",
+        worker_redirect_stdouts=False,
+        **options,
+    )
+
+
+def _credentials(settings: Settings) -> Any:
+    if settings.kafka.security_protocol == "PLAINTEXT":
+        return None
+    import ssl
+
+    context = ssl.create_default_context(cafile=settings.kafka.ca_file)
+    if settings.kafka.cert_file:
+        context.load_cert_chain(settings.kafka.cert_file, settings.kafka.key_file)
+    return faust.SSLCredentials(context)
+
+
+class StageApp:
+    """One running stage: a Faust app that feeds a Processor."""
+
+    def __init__(self, stage: Stage, settings: Settings, on_assigned: Callable[[frozenset[int]], Awaitable[None]]):
+        self.stage = stage
+        self.app = new_app(stage, settings)
+        self.ready = False
+        self._on_assigned = on_assigned
+        self._tasks = KeyedTasks(stage.concurrency)
+        self._retry_tasks = KeyedTasks(stage.concurrency)
+        self._order = InOrder()
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connect(self, processor: Processor, observer: StageObserver) -> None:
+        """Say what is to be done with each event. Before `start`."""
+        inputs = [event.topic for event in self.stage.inputs]
+        for name, topics, tasks in (
+            ("main", inputs, self._tasks),
+            ("retry", [self.stage.retry_topic], self._retry_tasks),
+        ):
+            channel = self.app.topic(*topics, key_type=bytes, value_type=bytes, key_serializer="raw")
+            self.app.agent(channel, name=f"{self.stage.name}-{name}")(self._feeder(tasks, processor, observer))
+        self.app.on_partitions_assigned.connect(self._assigned)
+        self.app.on_partitions_revoked.connect(self._revoked)
+
+    def _feeder(
+        self, tasks: KeyedTasks, processor: Processor, observer: StageObserver
+    ) -> Callable[[Any], AsyncIterator[None]]:
+        async def feed(stream: Any) -> AsyncIterator[None]:
+            source = stream.noack()
+            async for event in source.events():
+                incoming = incoming_of(event)
+                done = self._order.arrived((incoming.topic, incoming.partition), _acknowledger(source, event))
+                observer.arrived(incoming)
+                await tasks.submit(incoming.key, self._guarded(processor, incoming, done))
+                yield None
+
+        return feed
+
+    def _guarded(
+        self, processor: Processor, incoming: Incoming, done: Callable[[], Awaitable[None]]
+    ) -> Callable[[], Awaitable[None]]:
+        async def work() -> None:
+            try:
+                await processor.process(incoming)
+                await done()
+            except BaseException as error:
+                # Not acknowledged, so it comes again: to this worker when it is back, or to another.
+                if not self.failed.done() and not isinstance(error, asyncio.CancelledError):
+                    self.failed.set_exception(error)
+                raise
+
+        return work
+
+    async def send(self, records: Sequence[Record]) -> None:
+        """Send, and wait until all are delivered to all in-sync replicas."""
+        producer = self.app.producer
+        deliveries = [
+            await producer.send(record.topic, record.key, record.value, None, None, record.headers)
+            for record in records
+        ]
+        for delivery in deliveries:
+            await delivery
+
+    async def start(self) -> None:
+        self.app.finalize()
+        await self.app.start()
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Take no more events, finish those in progress, commit, leave."""
+        self.ready = False
+        if self.app.started:
+            self.app.consumer.stop_flow()
+            await self._tasks.join(grace_seconds)
+            await self._retry_tasks.join(0.1)
+            await self.app.stop()
+
+    def crashed(self) -> BaseException | None:
+        """Why Faust gave up, if it did."""
+        reason: BaseException | None = self.app.crash_reason
+        return reason
+
+    async def _assigned(self, _app: Any, assigned: Any, *_: Any, **__: Any) -> None:
+        await self._announce(assigned)
+        self.ready = True
+
+    async def _revoked(self, _app: Any, *_: Any, **__: Any) -> None:
+        self.ready = False
+
+    async def _announce(self, owned: set[TP]) -> None:
+        main = self.stage.inputs[0].topic
+        await self._on_assigned(frozenset(tp.partition for tp in owned if tp.topic == main))
+
+    def committed(self) -> dict[object, int]:
+        """Committed offsets by partition, as far as this worker knows them."""
+        consumer: Any = self.app.consumer
+        return {tp: consumer._committed_offset.get(tp) or 0 for tp in self._owned()}
+
+    def lag(self) -> int:
+        """Events that wait on the partitions that this worker owns."""
+        consumer = self.app.consumer
+        committed = self.committed()
+        behind = 0
+        for tp in self._owned():
+            top = consumer.highwater(tp)
+            if top:
+                behind += max(0, top - committed[tp])
+        return behind
+
+    def _owned(self) -> set[TP]:
+        if not self.app.started or not self.ready:
+            return set()
+        topics = set(input_topics(self.stage))
+        return {tp for tp in self.app.consumer.assignment() if tp.topic in topics}
+
+
+def incoming_of(event: Any) -> Incoming:
+    """The record behind a Faust event."""
+    message = event.message
+    return Incoming(
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        key=message.key or b"",
+        value=message.value,
+        headers=list(dict(message.headers or {}).items()),
+    )
+
+
+def _acknowledger(stream: Any, event: Any) -> Callable[[], Awaitable[None]]:
+    async def acknowledge() -> None:
+        await stream.ack(event)
+
+    return acknowledge

@@ -1,0 +1,80 @@
+"""Whether a worker makes progress, and the three pages that say so: /healthz, /readyz, /metrics.
+
+A consumer that hangs after a rebalance still answers pings. So health is progress: the committed offset moves while
+events wait. A worker that is not healthy is to be restarted; one that isn't ready is only not to be counted on yet.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from streams.runtime.metrics import Metrics
+
+
+@dataclass(slots=True)
+class Progress:
+    """The progress of one stage, fed by looking at it now and then. Pure: the time is given."""
+
+    stall_seconds: float
+    committed: dict[object, int] = field(default_factory=dict)
+    moved_at: float | None = None
+    lag: int = 0
+
+    def look(self, committed: dict[object, int], lag: int, now: float) -> None:
+        """Note what is committed, by partition, and how many events wait."""
+        if committed != self.committed or lag == 0 or self.moved_at is None:
+            self.moved_at = now
+        self.committed = dict(committed)
+        self.lag = lag
+
+    def stalled_seconds(self, now: float) -> float:
+        """How long events have been waiting without any commit. 0 when none waits."""
+        return 0.0 if self.moved_at is None or self.lag == 0 else now - self.moved_at
+
+    def healthy(self, now: float) -> bool:
+        return self.stalled_seconds(now) < self.stall_seconds
+
+
+class HealthServer:
+    """Serves the three pages of one worker."""
+
+    def __init__(
+        self, metrics: Metrics, progress: dict[str, Progress], ready: Callable[[], bool], *, host: str, port: int
+    ) -> None:
+        self._metrics, self._progress, self._ready = metrics, progress, ready
+        self._host, self.port = host, port
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        app = web.Application()
+        app.add_routes(
+            [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz), web.get("/metrics", self._page)]
+        )
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        now = time.monotonic()
+        stages = {
+            name: {"lag": progress.lag, "stalled_seconds": round(progress.stalled_seconds(now), 1)}
+            for name, progress in self._progress.items()
+        }
+        healthy = all(progress.healthy(now) for progress in self._progress.values())
+        return web.json_response({"healthy": healthy, "stages": stages}, status=200 if healthy else 503)
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        ready = self._ready()
+        return web.json_response({"ready": ready}, status=200 if ready else 503)
+
+    async def _page(self, _: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(self._metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

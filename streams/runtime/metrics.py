@@ -1,0 +1,36 @@
+"""The numbers of a worker, for Prometheus: the same names for every stage, told apart by the label `stage`."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+LATENCY_BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """The metrics of one worker process, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ["stage"]
+
+        def counter(name: str, says: str, *more: str) -> Counter:
+            return Counter(f"riffle_{name}", says, [*labels, *more], registry=self.registry)
+
+        def gauge(name: str, says: str) -> Gauge:
+            return Gauge(f"riffle_{name}", says, labels, registry=self.registry)
+
+        self.events_in = counter("events_in", "Events received, by topic", "topic")
+        self.events_out = counter("events_out", "Events sent and delivered, by topic", "topic")
+        self.events_failed = counter("events_failed", "Failed attempts, by error type", "error")
+        self.events_retried = counter("events_retried", "Events sent to the retry topic")
+        self.events_dead = counter("events_dead", "Events sent to the dead-letter topic")
+        self.latency = Histogram(
+            "riffle_event_seconds",
+            "Time from receiving an event to the delivery of all it led to",
+            labels,
+            buckets=LATENCY_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+        self.in_flight = gauge("events_in_flight", "Events in progress")
+        self.lag = gauge("lag_events", "Events that wait in the topics, of the partitions that this worker owns")
+        self.committed_age = gauge("committed_age_seconds", "Time since an offset was last committed while events wait")
+        self.partitions = gauge("partitions", "Partitions that this worker owns")

@@ -1,0 +1,83 @@
+"""Tells metrics, traces and logs what a stage does. The one place that decides what is worth a log line."""
+
+import time
+from collections.abc import Sequence
+
+import structlog
+from opentelemetry.sdk.trace import Span, TracerProvider
+from opentelemetry.trace import StatusCode
+
+from streams.errors import PoisonError, TransientError
+from streams.runtime.agent import Delivery
+from streams.runtime.metrics import Metrics
+from streams.runtime.processing import Incoming, Result
+from streams.runtime.records import Record
+from streams.runtime.tracing import start_span
+
+log = structlog.get_logger()
+
+
+class StageObserver:
+    """The Observer of one stage in a worker."""
+
+    def __init__(self, stage: str, metrics: Metrics, provider: TracerProvider) -> None:
+        self._stage = stage
+        self._metrics = metrics
+        self._tracer = provider.get_tracer("riffle")
+        self._spans: dict[tuple[str, int, int], Span] = {}
+        self._arrivals: dict[tuple[str, int, int], float] = {}
+
+    def arrived(self, incoming: Incoming) -> None:
+        self._metrics.events_in.labels(self._stage, incoming.topic).inc()
+        self._metrics.in_flight.labels(self._stage).inc()
+        self._arrivals[_place(incoming)] = time.perf_counter()
+
+    def started(self, delivery: Delivery) -> str:
+        attributes: dict[str, str | int] = {
+            "messaging.system": "kafka",
+            "messaging.destination.name": delivery.topic,
+            "messaging.kafka.offset": delivery.offset,
+            "riffle.subject": delivery.envelope.subject,
+        }
+        span, traceparent = start_span(self._tracer, self._stage, delivery.envelope.traceparent, attributes)
+        self._spans[(delivery.topic, delivery.partition, delivery.offset)] = span
+        return traceparent
+
+    def sent(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._metrics.events_out.labels(self._stage, record.topic).inc()
+
+    def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None:
+        self._metrics.events_failed.labels(self._stage, type(error).__name__).inc()
+        foreseen = isinstance(error, TransientError | PoisonError | ValueError)
+        log.warning(
+            "event failed",
+            stage=self._stage,
+            topic=incoming.topic,
+            partition=incoming.partition,
+            offset=incoming.offset,
+            attempt=attempt,
+            error=f"{type(error).__name__}: {error}",
+            exc_info=None if foreseen else error,
+        )
+
+    def finished(self, incoming: Incoming, result: Result) -> None:
+        place = _place(incoming)
+        self._metrics.in_flight.labels(self._stage).dec()
+        started = self._arrivals.pop(place, None)
+        if started is not None:
+            self._metrics.latency.labels(self._stage).observe(time.perf_counter() - started)
+        if result == "retried":
+            self._metrics.events_retried.labels(self._stage).inc()
+        elif result == "dead":
+            self._metrics.events_dead.labels(self._stage).inc()
+            log.error("event dead-lettered", stage=self._stage, topic=incoming.topic, offset=incoming.offset)
+        span = self._spans.pop(place, None)
+        if span:
+            if result != "handled":
+                span.set_status(StatusCode.ERROR, result)
+            span.end()
+
+
+def _place(incoming: Incoming) -> tuple[str, int, int]:
+    return incoming.topic, incoming.partition, incoming.offset

@@ -1,0 +1,186 @@
+"""What happens to one event: decode, handle, retry, dead-letter. Knows neither Faust nor a clock.
+
+    handled             its outputs were sent, and their delivery was awaited
+    TransientError      tried again in place, with backoff; then it goes to the stage's retry topic, and after the last
+                        attempt there to the dead-letter topic
+    PoisonError         dead-letter topic at once
+    InvalidEvent        dead-letter topic at once
+    any other Exception unforeseen, so tried again in place once, and then dead-lettered: one page that our code can't
+                        digest must not stop all others (docs/decisions/0003-unforeseen-errors.md)
+    a send that fails   nothing can be promised any more: `process` raises, and the worker ends before any offset is
+                        committed, so that the event comes again
+
+`process` returns only when the event may be acknowledged.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal, Protocol
+
+from schemas import Envelope, Event, InvalidEvent
+from streams.errors import PoisonError, TransientError
+from streams.runtime.agent import Agent, Delivery
+from streams.runtime.letters import Letter, read, strip
+from streams.runtime.records import Record, decode, encode
+from streams.settings import RuntimeSettings
+from streams.topology import Stage
+
+Result = Literal["handled", "retried", "dead"]
+UNFORESEEN_RETRIES_IN_PLACE = 1
+MAX_BACKOFF_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A record as it came from Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes
+    value: bytes | None
+    headers: list[tuple[str, bytes]]
+
+
+class Sender(Protocol):
+    """Sends records and returns when all are delivered. Raises when one is not."""
+
+    async def __call__(self, records: Sequence[Record]) -> None: ...
+
+
+class Observer(Protocol):
+    """Is told what happens, for metrics, traces and logs."""
+
+    def started(self, delivery: Delivery) -> str:
+        """Returns the traceparent for what this event leads to."""
+
+    def sent(self, records: Sequence[Record]) -> None: ...
+
+    def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None: ...
+
+    def finished(self, incoming: Incoming, result: Result) -> None: ...
+
+
+@dataclass(slots=True)
+class Processor:
+    """Carries events of one stage through its agent."""
+
+    stage: Stage
+    agent: Agent
+    send: Sender
+    observer: Observer
+    settings: RuntimeSettings
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+
+    async def process(self, incoming: Incoming) -> Result:
+        """Do everything that one event asks for. Raises only when a record could not be sent."""
+        result: Result
+        try:
+            letter = read(dict(incoming.headers))
+            origin = incoming if letter is None else _original(incoming, letter)
+            attempts = letter.attempts if letter else 0
+            event, envelope = decode(origin.topic, origin.value, origin.headers)
+        except (InvalidEvent, ValueError) as error:
+            self.observer.failed(incoming, error, 1)
+            await self._bury(incoming, error, 1)
+            result = "dead"
+        else:
+            if letter and letter.not_before:
+                await self._wait_until(letter.not_before)
+            result = await self._handle(origin, event, envelope, attempts)
+        self.observer.finished(incoming, result)
+        return result
+
+    async def _handle(self, origin: Incoming, event: Event, envelope: Envelope, attempts: int) -> Result:
+        delivery = Delivery(event, envelope, origin.topic, origin.partition, origin.offset, attempts + 1)
+        traceparent = self.observer.started(delivery)
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                outputs = await self.agent.handle(replace(delivery, attempt=attempts + tries))
+                records = self._encode(outputs, str(envelope.id), traceparent)
+            except Exception as error:
+                self.observer.failed(origin, error, attempts + tries)
+                if tries <= self._retries_in_place(error):
+                    await self.sleep(backoff_seconds(self.settings.retry_backoff_seconds, tries, self.jitter()))
+                    continue
+                return await self._give_up(origin, error, attempts + tries)
+            await self.send(records)
+            self.observer.sent(records)
+            return "handled"
+
+    def _encode(self, outputs: Sequence[Event], cause: str, traceparent: str) -> list[Record]:
+        now = self.now()
+        for event in outputs:
+            if type(event) not in self.stage.outputs:
+                raise PoisonError(f"stage {self.stage.name} has no output {type(event).__name__} in the topology")
+        return [
+            encode(event, cause=cause, ordinal=n, source=self.stage.name, time=now, traceparent=traceparent)
+            for n, event in enumerate(outputs)
+        ]
+
+    def _retries_in_place(self, error: Exception) -> int:
+        if isinstance(error, TransientError):
+            return self.settings.retries_in_place
+        return 0 if isinstance(error, PoisonError | InvalidEvent) else UNFORESEEN_RETRIES_IN_PLACE
+
+    async def _give_up(self, origin: Incoming, error: Exception, attempts: int) -> Result:
+        rounds = attempts // (self.settings.retries_in_place + 1)
+        if not isinstance(error, TransientError) or rounds > self.settings.retry_topic_attempts:
+            await self._bury(origin, error, attempts)
+            return "dead"
+        delay = timedelta(seconds=self.settings.retry_topic_delay_seconds * 2 ** (rounds - 1))
+        letter = self._letter(origin, error, attempts, not_before=self.now() + delay)
+        await self._post(self.stage.retry_topic, origin, letter)
+        return "retried"
+
+    async def _bury(self, incoming: Incoming, error: Exception, attempts: int) -> None:
+        letter = self._letter(incoming, error, attempts)
+        await self._post(self.stage.dead_topic, incoming, letter)
+
+    def _letter(
+        self, incoming: Incoming, error: Exception, attempts: int, not_before: datetime | None = None
+    ) -> Letter:
+        return Letter(
+            topic=incoming.topic,
+            partition=incoming.partition,
+            offset=incoming.offset,
+            stage=self.stage.name,
+            attempts=attempts,
+            error_type=type(error).__name__,
+            error=str(error),
+            failed_at=self.now(),
+            not_before=not_before,
+        )
+
+    async def _post(self, topic: str, incoming: Incoming, letter: Letter) -> None:
+        record = Record(topic, incoming.key, incoming.value or b"", letter.headers(incoming.headers))
+        await self.send([record])
+
+    async def _wait_until(self, time: datetime) -> None:
+        seconds = (time - self.now()).total_seconds()
+        if seconds > 0:
+            await self.sleep(seconds)
+
+
+def backoff_seconds(base_seconds: float, attempt: int, jitter: float) -> float:
+    """Exponential with jitter: between half and all of base * 2^(attempt-1), at most MAX_BACKOFF_SECONDS."""
+    full = min(base_seconds * 2.0 ** (attempt - 1), MAX_BACKOFF_SECONDS)
+    return full * (0.5 + jitter / 2)
+
+
+def _original(incoming: Incoming, letter: Letter) -> Incoming:
+    """The record that a letter speaks of, as it first came."""
+    return replace(
+        incoming,
+        topic=letter.topic,
+        partition=letter.partition,
+        offset=letter.offset,
+        headers=strip(incoming.headers),
+    )

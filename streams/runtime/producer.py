@@ -1,0 +1,96 @@
+"""Sends events from outside a stage: the gateway, the crawl command, imports and replays."""
+
+import ssl
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from schemas import Event
+from streams.errors import StoreUnavailable
+from streams.runtime.records import Record, encode
+from streams.settings import KafkaSettings, Settings
+
+LINGER_MS = 5
+
+
+class EventProducer:
+    """An async context manager that sends events and waits for their delivery."""
+
+    def __init__(self, settings: Settings, source: str) -> None:
+        self._kafka = settings.kafka
+        self._source = source
+        self._producer: AIOKafkaProducer | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Connect. Raises StoreUnavailable."""
+        producer = AIOKafkaProducer(**_options(self._kafka))
+        try:
+            await producer.start()
+        except (KafkaError, OSError) as error:
+            await producer.stop()
+            raise StoreUnavailable(
+                f"Kafka at {self._kafka.bootstrap} doesn't answer ({error}). "
+                "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
+            ) from error
+        self._producer = producer
+
+    async def stop(self) -> None:
+        if self._producer:
+            await self._producer.stop()
+            self._producer = None
+
+    async def __call__(self, event: Event, cause: str | None = None, *, ordinal: int = 0) -> None:
+        """Send one event. Without a cause it is one of its own: sending it again is another event."""
+        await self.send_all([event], cause, first=ordinal)
+
+    async def send_all(self, events: Iterable[Event], cause: str | None = None, *, first: int = 0) -> None:
+        """Send several, in order, and wait until all are delivered."""
+        cause = cause or str(uuid4())
+        now = datetime.now(UTC)
+        records = [
+            encode(event, cause=cause, ordinal=first + n, source=self._source, time=now)
+            for n, event in enumerate(events)
+        ]
+        await self.send_records(records)
+
+    async def send_records(self, records: Iterable[Record]) -> None:
+        """Send records as they are. Raises StoreUnavailable when one can't be delivered."""
+        assert self._producer, "not started: use `async with`"
+        try:
+            deliveries = [
+                await self._producer.send(r.topic, key=r.key, value=r.value, headers=r.headers) for r in records
+            ]
+            for delivery in deliveries:
+                await delivery
+        except KafkaError as error:
+            raise StoreUnavailable(f"Kafka at {self._kafka.bootstrap}: an event could not be sent: {error}") from error
+
+
+def _options(kafka: KafkaSettings) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "bootstrap_servers": kafka.bootstrap,
+        "acks": "all",
+        "enable_idempotence": True,
+        "linger_ms": LINGER_MS,
+        "security_protocol": kafka.security_protocol,
+    }
+    if kafka.security_protocol == "SSL":
+        context = ssl.create_default_context(cafile=kafka.ca_file)
+        if kafka.cert_file:
+            context.load_cert_chain(kafka.cert_file, kafka.key_file)
+        options["ssl_context"] = context
+    return options

@@ -1,0 +1,97 @@
+"""Makes the topics of the topology, and compares those that are there with it.
+
+Faust ignores a topic that doesn't exist when it starts, so every worker calls `create_topics` first.
+"""
+
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streams.errors import StoreUnavailable
+from streams.settings import KafkaSettings, Settings
+from streams.topology import TOPICS, Topic
+
+TIMEOUT_SECONDS = 20.0
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic of the topology as the cluster has it. `partitions` is 0 where it doesn't exist."""
+
+    topic: Topic
+    partitions: int
+    messages: int = 0
+    """Records that it holds now, by its offsets."""
+
+
+def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
+    """librdkafka's connection options."""
+    config: dict[str, str | int | float | bool] = {
+        "bootstrap.servers": settings.bootstrap,
+        "security.protocol": settings.security_protocol.lower(),
+    }
+    files = (
+        ("ssl.ca.location", settings.ca_file),
+        ("ssl.certificate.location", settings.cert_file),
+        ("ssl.key.location", settings.key_file),
+    )
+    config.update({name: str(path) for name, path in files if path})
+    return config
+
+
+def topic_config(topic: Topic) -> dict[str, str]:
+    if topic.compacted:
+        return {"cleanup.policy": "compact"}
+    return {"cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
+
+
+def create_topics(settings: Settings) -> list[str]:
+    """Create what is missing, and return the names of what was created. Safe to run from many processes at once."""
+    admin = AdminClient(client_config(settings.kafka))
+    existing = _metadata(admin, settings)
+    wanted = [
+        NewTopic(
+            topic.name,
+            num_partitions=topic.partitions or settings.kafka.partitions,
+            replication_factor=settings.kafka.replication,
+            config=topic_config(topic),
+        )
+        for topic in TOPICS
+        if topic.name not in existing
+    ]
+    created: list[str] = []
+    if wanted:
+        for name, future in admin.create_topics(wanted, operation_timeout=TIMEOUT_SECONDS).items():
+            try:
+                future.result(timeout=TIMEOUT_SECONDS)
+                created.append(name)
+            except KafkaException as error:
+                reason = error.args[0]
+                if not isinstance(reason, KafkaError) or reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise StoreUnavailable(
+                        f"Kafka at {settings.kafka.bootstrap}: can't create {name}: {error}"
+                    ) from error
+    return created
+
+
+def describe_topics(settings: Settings) -> list[TopicState]:
+    """Every topic of the topology with what the cluster knows of it."""
+    from streams.runtime.lag import topic_sizes
+
+    admin = AdminClient(client_config(settings.kafka))
+    existing = _metadata(admin, settings)
+    sizes = topic_sizes(settings, {topic.name: existing.get(topic.name, 0) for topic in TOPICS})
+    return [TopicState(topic, existing.get(topic.name, 0), sizes.get(topic.name, 0)) for topic in TOPICS]
+
+
+def _metadata(admin: AdminClient, settings: Settings) -> dict[str, int]:
+    try:
+        metadata = admin.list_topics(timeout=TIMEOUT_SECONDS)
+    except KafkaException as error:
+        raise StoreUnavailable(
+            f"Kafka at {settings.kafka.bootstrap} doesn't answer ({error.args[0]}). "
+            "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
+        ) from error
+    return {name: len(topic.partitions) for name, topic in metadata.topics.items()}

@@ -1,0 +1,138 @@
+"""Runs stages until it is told to stop: opens their stores, starts their agents, and watches them.
+
+Ends with a status other than 0, and without committing what is in progress, when an event could neither be handled nor
+set aside, or when Faust crashed: whoever supervises the worker starts it again, and the events come again.
+"""
+
+import asyncio
+import importlib
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+from opentelemetry.sdk.trace import TracerProvider
+
+from schemas import Event
+from streams.runtime.agent import Agent, Emit
+from streams.runtime.faust_app import StageApp
+from streams.runtime.health import HealthServer, Progress
+from streams.runtime.metrics import Metrics
+from streams.runtime.observing import StageObserver
+from streams.runtime.processing import Processor
+from streams.runtime.records import encode
+from streams.runtime.topics import create_topics
+from streams.runtime.tracing import tracer_provider
+from streams.settings import Settings
+from streams.stores.opening import Stores, open_stores
+from streams.topology import Stage
+
+log = structlog.get_logger()
+
+WATCH_SECONDS = 1.0
+EXIT_FAILED = 70
+"""EX_SOFTWARE of sysexits: something that a restart is to mend."""
+
+
+@dataclass(slots=True)
+class _Running:
+    stage: Stage
+    agent: Agent
+    app: StageApp
+    progress: Progress
+
+
+async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
+    """Run the stages in this process. Returns the exit status."""
+    await asyncio.to_thread(create_topics, settings)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    metrics = Metrics()
+    names = "+".join(stage.name for stage in stages)
+    provider = tracer_provider(names, settings.otlp_endpoint)
+    async with AsyncExitStack() as stack:
+        needs = {store for stage in stages for store in stage.stores}
+        stores = await stack.enter_async_context(open_stores(settings, needs))
+        running = [await _start(stage, settings, stores, metrics, provider) for stage in stages]
+        health = HealthServer(
+            metrics,
+            {item.stage.name: item.progress for item in running},
+            lambda: all(item.app.ready for item in running),
+            host=settings.runtime.health_host,
+            port=settings.runtime.health_port,
+        )
+        await health.start()
+        stack.push_async_callback(health.stop)
+        log.info("worker started", stages=names, health=f"http://{settings.runtime.health_host}:{health.port}")
+        failure = await _watch(running, metrics, stop)
+        if failure:
+            log.error("worker ends: it comes back with the same events", stages=names, exc_info=failure)
+            # At once: an orderly stop would wait for, and maybe commit, what must come again.
+            os._exit(EXIT_FAILED)
+        for item in running:
+            await item.app.stop(settings.runtime.grace_seconds)
+            await item.agent.stop()
+        provider.shutdown()
+    log.info("worker stopped", stages=names)
+    return 0
+
+
+async def _start(
+    stage: Stage, settings: Settings, stores: Stores, metrics: Metrics, provider: TracerProvider
+) -> _Running:
+    agent = await build_agent(stage, settings, stores)
+    observer = StageObserver(stage.name, metrics, provider)
+    app = StageApp(stage, settings, agent.assigned)
+    processor = Processor(stage, agent, app.send, observer, settings.runtime)
+    app.connect(processor, observer)
+    await app.start()
+    await agent.start(_emitter(stage, app))
+    return _Running(stage, agent, app, Progress(settings.runtime.stall_seconds))
+
+
+async def build_agent(stage: Stage, settings: Settings, stores: Stores) -> Agent:
+    """Call the stage's `module:function`."""
+    module, function = stage.agent.split(":")
+    agent = await getattr(importlib.import_module(module), function)(settings, stores)
+    assert isinstance(agent, Agent), f"{stage.agent} returned {type(agent).__name__}, which is no Agent"
+    return agent
+
+
+def _emitter(stage: Stage, app: StageApp) -> Emit:
+    async def emit(event: Event, cause: str) -> None:
+        assert type(event) in stage.outputs, f"{stage.name} has no output {type(event).__name__} in the topology"
+        await app.send([encode(event, cause=cause, source=stage.name, time=datetime.now(UTC))])
+
+    return emit
+
+
+async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event) -> BaseException | None:
+    """Wait for the signal to stop, or for a failure, keeping an eye on progress."""
+    while not stop.is_set():
+        for item in running:
+            failure = item.app.crashed()
+            if item.app.failed.done():
+                failure = item.app.failed.exception()
+            if failure:
+                return failure
+            _look(item, metrics)
+        try:
+            await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
+        except TimeoutError:
+            continue
+    return None
+
+
+def _look(item: _Running, metrics: Metrics) -> None:
+    now, name = time.monotonic(), item.stage.name
+    committed = item.app.committed()
+    item.progress.look(committed, item.app.lag(), now)
+    metrics.lag.labels(name).set(item.progress.lag)
+    metrics.committed_age.labels(name).set(item.progress.stalled_seconds(now))
+    metrics.partitions.labels(name).set(len(committed))
