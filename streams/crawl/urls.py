@@ -1,0 +1,165 @@
+"""The law of URLs: one spelling for each page, and which URLs are worth a fetch at all.
+
+The parser is the WHATWG one (`ada_url`), because links are written for browsers; on top of it comes the
+normalization of RFC 3986, section 6.2.2, and what only a search engine wants: https alone, no fragments, no
+credentials, no tracking parameters. Pure: nothing here resolves a name. That a name may still lead to a private
+address is the business of `streams.crawl.guard`, which sees the address that a socket really connects to.
+"""
+
+import re
+
+from ada_url import URL, HostType
+
+MAX_URL_CHARS = 2_048
+"""Longer ones are traps or payloads more often than pages; RFC 9110, section 4.1, asks for 8000, the web uses few."""
+MAX_INPUT_CHARS = 16_384
+"""What is not even parsed: `data:` URLs of whole images are common in links."""
+MAX_PATH_SEGMENTS = 24
+MAX_SEGMENT_REPEATS = 3
+"""Calendars and relative links gone wrong build /a/b/a/b/a/b without end."""
+MAX_QUERY_PARAMETERS = 16
+MAX_HOST_CHARS = 253
+"""RFC 1035, section 2.3.4, without the trailing dot."""
+
+_TRACKING_NAMES = (
+    "gclid gclsrc dclid gbraid wbraid fbclid msclkid twclid ttclid yclid ysclid igshid igsh mc_cid mc_eid li_fat_id "
+    "_ga _gl _hsenc _hsmi __hssc __hstc __hsfp hsctatracking mkt_tok oly_anon_id oly_enc_id s_cid vero_id wickedid "
+    "rb_clickid epik srsltid phpsessid jsessionid aspsessionid"
+)
+_TRACKING = frozenset(_TRACKING_NAMES.split())
+_TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "hsa_")
+_SESSION_IN_PATH = re.compile(r";jsessionid=[^/;?]*", re.IGNORECASE)
+
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PERCENT = re.compile(r"%(?:([0-9A-Fa-f]{2}))?")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+
+# Not .js: on Wikipedia and elsewhere /Node.js is a page, and scripts are seldom the target of a link.
+_FILE_EXTENSIONS = (
+    "7z aac apk avi avif bin bmp bz2 css csv dat deb dmg doc docx eot epub exe flac flv gif gz ico ics img iso jar "
+    "jpeg jpg json jsonld m4a m4v mid mkv mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt "
+    "pptx ps rar rpm rtf svg swf tar tgz tif tiff torrent ttf wasm wav webm webmanifest webp whl wmv woff woff2 xls "
+    "xlsx xz zip zst"
+)
+_NOT_PAGES = frozenset(_FILE_EXTENSIONS.split())
+
+
+class InvalidUrl(ValueError):
+    """Not a URL that Riffle would ever fetch. `rule` names the rule, for the ledger and the metrics."""
+
+    def __init__(self, rule: str, detail: str) -> None:
+        super().__init__(f"{rule}: {detail}")
+        self.rule = rule
+
+
+def canonicalize(url: str) -> str:
+    """The one spelling of an absolute URL. `canonicalize(canonicalize(u)) == canonicalize(u)`.
+
+    Raises InvalidUrl with the rule: syntax, scheme, credentials, host or length.
+    """
+    return _canonical(_parse(url, None))
+
+
+def resolve(base: str, href: str) -> str:
+    """The canonical URL of a link `href` on the page `base`. Raises InvalidUrl as `canonicalize` does."""
+    return _canonical(_parse(href, base))
+
+
+def host_of(url: str) -> str:
+    """The host of a canonical URL, without its port."""
+    authority = url.removeprefix("https://").partition("/")[0]
+    return authority.partition(":")[0]
+
+
+def same_site(one: str, other: str) -> bool:
+    """Whether two canonical URLs are of the same site: the same host, give or take a leading `www.`.
+
+    Subdomains are sites of their own: telling `a.co.uk` from `a.github.io` needs the public suffix list, and
+    taking two sites for one would let a crawl of one leak into the other.
+    """
+    return host_of(one).removeprefix("www.") == host_of(other).removeprefix("www.")
+
+
+def crawlable(url: str) -> str | None:
+    """Why a canonical URL is not worth a fetch, or None when it is."""
+    authority, _, rest = url.removeprefix("https://").partition("/")
+    if ":" in authority:
+        return "port: only 443 is crawled"
+    path, _, query = rest.partition("?")
+    segments = path.split("/")
+    if len(segments) > MAX_PATH_SEGMENTS:
+        return f"trap: more than {MAX_PATH_SEGMENTS} path segments"
+    named = [segment for segment in segments if segment]
+    if any(named.count(segment) > MAX_SEGMENT_REPEATS for segment in set(named)):
+        return f"trap: a path segment that repeats more than {MAX_SEGMENT_REPEATS} times"
+    if query.count("&") >= MAX_QUERY_PARAMETERS:
+        return f"trap: more than {MAX_QUERY_PARAMETERS} query parameters"
+    name, dot, extension = segments[-1].rpartition(".")
+    # /wiki/File:Moon.jpg is a page about a picture.
+    if name and dot and ":" not in name and extension.lower() in _NOT_PAGES:
+        return f"type: .{extension.lower()} is not a page"
+    return None
+
+
+def _parse(url: str, base: str | None) -> URL:
+    if len(url) > MAX_INPUT_CHARS:
+        raise InvalidUrl("length", f"{len(url)} characters")
+    try:
+        return URL(url, base)
+    except ValueError:  # UnicodeEncodeError of lone surrogates is one, too
+        raise InvalidUrl("syntax", f"{url[:100]!r} is no absolute URL") from None
+
+
+def _canonical(parsed: URL) -> str:
+    if parsed.protocol not in ("https:", "http:"):
+        raise InvalidUrl("scheme", f"{parsed.protocol[:40]} is not http or https")
+    if parsed.username or parsed.password:
+        raise InvalidUrl("credentials", "the URL holds a user name or password")
+    host = _host(parsed)
+    port = f":{parsed.port}" if parsed.port and parsed.port != "443" else ""
+    path = _percent(_SESSION_IN_PATH.sub("", parsed.pathname)) or "/"
+    query = _query(_percent(parsed.search.removeprefix("?")))
+    url = f"https://{host}{port}{path}{'?' if query else ''}{query}"
+    if len(url) > MAX_URL_CHARS:
+        raise InvalidUrl("length", f"{len(url)} characters, {MAX_URL_CHARS} are allowed")
+    return url
+
+
+def _host(parsed: URL) -> str:
+    """The DNS name in ASCII (IDNA done by the parser). IP literals in any of their disguises are refused."""
+    host: str = parsed.hostname
+    if parsed.host_type != HostType.DEFAULT:
+        raise InvalidUrl("host", f"{host} is an IP address")
+    host = host.removesuffix(".")
+    labels = host.split(".")
+    if len(host) > MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, labels)):
+        raise InvalidUrl("host", f"{host[:100]!r} is not a DNS name")
+    if len(labels) < 2:
+        raise InvalidUrl("host", f"{host!r} is not a public name: it has one label only")
+    return host
+
+
+def _percent(text: str) -> str:
+    """RFC 3986, section 6.2.2: unreserved characters are never encoded, hexadecimal digits are upper case.
+
+    A `%` that starts no escape becomes %25; otherwise decoding its surroundings could make an escape of it.
+    """
+    return _PERCENT.sub(_escape, text) if "%" in text else text
+
+
+def _escape(match: re.Match[str]) -> str:
+    digits = match[1]
+    if digits is None:
+        return "%25"
+    character = chr(int(digits, 16))
+    return character if character in _UNRESERVED else f"%{digits.upper()}"
+
+
+def _query(query: str) -> str:
+    """The query without tracking parameters. The order stays: servers may care."""
+    return "&".join(pair for pair in query.split("&") if pair and not _is_tracking(pair)) if query else ""
+
+
+def _is_tracking(pair: str) -> bool:
+    name = pair.partition("=")[0].lower()
+    return name in _TRACKING or name.startswith(_TRACKING_PREFIXES)
