@@ -1,0 +1,13 @@
+"""The shipped fakes: every store in this process's memory, with the same laws as the real ones.
+
+For tests, and for trying a stage by hand. One contract suite runs over a fake and its real server, so that what a
+fake allows, the server allows too. Nothing here survives the process.
+"""
+
+from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
+
+__all__ = [
+    "MemoryBlobs",
+    "MemoryLedger",
+    "MemoryPages",
+]

@@ -1,0 +1,109 @@
+"""How a record's value becomes bytes: MessagePack with small integers for the names that we know.
+
+    map     known field name -> its number in FIELDS; any other name stays a string
+    ext 1   UUID, 16 bytes, big endian (RFC 9562)
+    ext 2   datetime, microseconds since 1970 UTC, signed, 8 bytes, big endian; comes back in UTC
+    ext 3   integer beyond 64 bits, decimal digits
+
+A tuple comes back as a list, and a float as the same float. The same value always packs to the same bytes, which a
+replay needs: two writes with equal time and equal bytes are one write. Fields are only ever added to FIELDS, at the
+end: their numbers are on disk.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgpack
+
+FIELDS: tuple[str, ...] = (
+    "page_id", "url", "host", "generation", "crawl_id", "purpose", "outcome", "retryable", "lease_id", "attempt",
+    "depth", "max_depth", "max_pages", "same_host", "status", "headers", "body_ref", "body_bytes", "redirect_to",
+    "error", "elapsed_ms", "source", "document_ref", "content_hash", "title", "description", "language",
+    "language_confidence", "canonical_url", "directives", "text_chars", "links", "verdict", "canonical_page_id",
+    "distance", "simhash", "statements_ref", "statements", "vectors_ref", "model", "model_version", "dimensions",
+    "collection", "reason", "detail", "why", "referrer", "force", "lease_until", "etag", "last_modified", "event_id",
+    "topic", "at", "data", "in_links", "first_seen", "content-type", "x-robots-tag", "retry-after", "location",
+)  # fmt: skip
+"""Field names by number. Append only."""
+
+_NUMBERS = {name: number for number, name in enumerate(FIELDS)}
+_UUID, _TIME, _BIG = 1, 2, 3
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_DEPTH = 64
+"""Levels of nesting. MessagePack itself refuses 511; nobody stores so deep a record on purpose."""
+
+
+def pack(value: Mapping[str, Any]) -> bytes:
+    """The bytes of a record. Raises TypeError, naming the type, for what MessagePack can't hold."""
+    packed: bytes = msgpack.packb(_numbered(value, 0), default=_extension, strict_types=True, use_bin_type=True)
+    return packed
+
+
+def unpack(packed: bytes) -> dict[str, Any]:
+    """The record of these bytes. Raises ValueError when they are not one."""
+    found = msgpack.unpackb(packed, ext_hook=_extended, strict_map_key=False, raw=False)
+    if not isinstance(found, dict):
+        raise ValueError(f"a record is a map, not {type(found).__name__}")
+    named: dict[str, Any] = _named(found)
+    return named
+
+
+def _numbered(value: Any, depth: int) -> Any:
+    """Known names to numbers, at every depth, in their order; tuples to lists."""
+    if depth > _MAX_DEPTH:
+        raise TypeError(f"the record is nested deeper than {_MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        numbered = {_number(name): _numbered(below, depth + 1) for name, below in value.items()}
+        return {name: numbered[name] for name in sorted(numbered, key=lambda name: (isinstance(name, str), name))}
+    if isinstance(value, list | tuple):
+        return [_numbered(below, depth + 1) for below in value]
+    if isinstance(value, str | bool) and type(value) not in (str, bool):
+        return str(value)  # an enumeration's member, or another kind of string
+    return value
+
+
+def _number(name: Any) -> int | str:
+    # An integer as a name would come back as one of FIELDS.
+    if not isinstance(name, str):
+        raise TypeError(f"a record's field names are strings, not {type(name).__name__} ({name!r})")
+    return _NUMBERS.get(name, str(name))
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_name(key): _named(below) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_named(below) for below in value]
+    return value
+
+
+def _name(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int) and 0 <= key < len(FIELDS):
+        return FIELDS[key]
+    raise ValueError(f"field {key!r} is unknown here: the record was written by a newer version")
+
+
+def _extension(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return msgpack.ExtType(_UUID, value.bytes)
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise TypeError(f"a time without its zone can't be stored ({value!r})")
+        return msgpack.ExtType(_TIME, ((value - _EPOCH) // timedelta(microseconds=1)).to_bytes(8, "big", signed=True))
+    if type(value) is int:
+        return msgpack.ExtType(_BIG, str(value).encode())
+    raise TypeError(f"a record can't hold {type(value).__name__} ({value!r:.80})")
+
+
+def _extended(code: int, content: bytes) -> Any:
+    if code == _UUID:
+        return UUID(bytes=content)
+    if code == _TIME:
+        return _EPOCH + timedelta(microseconds=int.from_bytes(content, "big", signed=True))
+    if code == _BIG:
+        return int(content)
+    raise ValueError(f"MessagePack extension {code} is unknown here: the record was written by a newer version")

@@ -1,0 +1,37 @@
+"""What the real stores and the fakes share: a blob's reference, and a transition's bytes."""
+
+from hashlib import blake2b
+from uuid import UUID
+
+from streams.stores.packing import pack, unpack
+from streams.stores.protocols import Transition
+
+REF_BYTES = 32
+
+
+def blob_ref(content: bytes) -> str:
+    """The reference of a content: blake2b (RFC 7693) with 256 bits, 64 hexadecimal digits."""
+    return blake2b(content, digest_size=REF_BYTES).hexdigest()
+
+
+def is_blob_ref(ref: str) -> bool:
+    """Whether it looks like one: anything else can be answered without asking a server."""
+    return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
+
+
+def pack_transition(transition: Transition) -> bytes:
+    """The row of a transition, without its key (page and event)."""
+    return pack(
+        {
+            "topic": transition.topic,
+            "source": transition.source,
+            "at": transition.at,
+            "outcome": transition.outcome,
+            "data": transition.data,
+        }
+    )
+
+
+def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transition:
+    row = unpack(packed)
+    return Transition(page_id=page_id, event_id=event_id, **row)
