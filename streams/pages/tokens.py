@@ -1,0 +1,115 @@
+"""Text -> words, the same for fingerprints, the BM25 index, queries and typeahead.
+
+Word boundaries follow UAX 29 (Unicode text segmentation) where scripts put spaces between words: letters, digits and
+marks run together, an apostrophe joins letters, a point or comma joins digits, an underscore joins anything. Scripts
+without spaces (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, become overlapping character bigrams, as in Lucene's
+CJKBigramFilter: no dictionary, no language needed, and a query finds what a document says (see docs/decisions).
+
+Words are NFKC and case-folded. Nothing is stemmed, and no accent is removed. `c++`, `c#` and their like stay whole.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from itertools import pairwise
+
+_ASCII_WORD = re.compile(r"[a-z](?:\+\+|#)(?![+#]|\w)|\d+(?:[.,]\d+)+(?!\w)|_*[a-z0-9][a-z0-9_]*(?:'[a-z0-9_]+)*")
+_PLAIN_WORD = re.compile(r"[^\W\d_](?:\+\+|#)(?![+#]|\w)|\d+(?:[.,]\d+)+(?!\w)|_*[^\W_]\w*(?:'\w+)*")
+# Where combining marks are, widely: a quick look that spares most texts the slower pattern.
+_MAY_BE_MARKED = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u1dff\u20d0-\u20f0\u2cef-\u2cf1\u2d7f-\u2dff\u302a-\u302f\u3099\u309a"
+    "\ua66f-\uabff\ufb1e\ufe00-\ufe2f\U000101fd-\U000e01ef]"
+)
+_SPACELESS = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Myanmar
+    "\u1780-\u17ff"  # Khmer
+    "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
+    "\u3041-\u309f\u30a0-\u30ff\u31f0-\u31ff"  # kana
+    "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"  # Hangul
+)
+_SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
+
+# Invisible inside words (UAX 29, WB4): soft hyphen, joiners, direction marks. Typographic apostrophes become plain.
+_TRANSLATED = dict.fromkeys("\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff", "") | dict.fromkeys("\u2019\u02bc\uff07", "'")
+_TO_TRANSLATE = re.compile(f"[{''.join(_TRANSLATED)}]")
+_ELISION = re.compile(r"(?:(?:[lmtnsjdc]|qu|jusqu|quoiqu|lorsqu|puisqu|all|dall|dell|nell|sull)')+")
+"""Articles tied to the next word by an apostrophe: Lucene's French list, and the frequent ones of its Italian list."""
+_ELIDING_LANGUAGES = ("", "fr", "it", "ca", "oc")
+
+
+def words(text: str, language: str = "") -> list[str]:
+    """The words of a text, in order.
+
+    `language` is BCP 47, or empty when it isn't known; it decides about apostrophes alone. `dog's` is `dog` in English,
+    and `l'homme` is `homme` in French, Italian, Catalan and Occitan; without a language both rules hold, which is what
+    an index must use for documents and queries alike.
+    """
+    if text.isascii():
+        found = _ASCII_WORD.findall(text.lower())
+        return _without_apostrophes(found, language) if "'" in text else found
+    folded = _fold(text)
+    found = (_marked_word() if _MAY_BE_MARKED.search(folded) else _PLAIN_WORD).findall(folded)
+    if "'" in folded:
+        found = _without_apostrophes(found, language)
+    if _SPACELESS_RUN.search(folded) is None:
+        return found
+    return [part for word in found for part in _split_spaceless(word)]
+
+
+def _fold(text: str) -> str:
+    """NFKC case folding (Unicode, D146), without what is invisible. Folding may break the form, hence twice."""
+    visible = _TO_TRANSLATE.sub(lambda match: _TRANSLATED[match[0]], text)
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+
+
+@cache
+def _marked_word() -> re.Pattern[str]:
+    """A word that may hold combining marks: Python's `\\w` leaves them out, which would cut Hindi at its vowels."""
+    ranges: list[list[int]] = []
+    for code in (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0)):
+        if unicodedata.category(chr(code)) in ("Mn", "Mc"):
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+    return re.compile(_PLAIN_WORD.pattern.replace(r"\w", f"[\\w{marks}]"))
+
+
+def _without_apostrophes(found: list[str], language: str) -> list[str]:
+    primary = language.partition("-")[0].lower()
+    return [_without_clitic(word, primary) if "'" in word else word for word in found]
+
+
+def _without_clitic(word: str, language: str) -> str:
+    if language in _ELIDING_LANGUAGES:
+        word = _ELISION.sub("", word, count=1) if _ELISION.match(word) else word
+    if language in ("", "en"):
+        while word.endswith("'s"):
+            word = word[:-2]
+    return word
+
+
+def _split_spaceless(word: str) -> list[str]:
+    """`iphone手机壳` -> `iphone`, `手机`, `机壳`. Marks stay with their letter."""
+    if _SPACELESS_RUN.search(word) is None:
+        return [word]
+    parts: list[str] = []
+    for run in _SPACELESS_RUN.split(word):
+        if not run or _SPACELESS_RUN.match(run) is None:
+            parts += [run] if run.strip("'") else []
+            continue
+        letters = _clusters(run)
+        parts += ["".join(pair) for pair in pairwise(letters)] if len(letters) > 1 else letters
+    return parts
+
+
+def _clusters(run: str) -> list[str]:
+    clusters: list[str] = []
+    for char in run:
+        if clusters and unicodedata.category(char) in ("Mn", "Mc"):
+            clusters[-1] += char
+        else:
+            clusters.append(char)
+    return clusters
