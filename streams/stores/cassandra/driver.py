@@ -1,0 +1,112 @@
+"""The Cassandra driver, imported once and in one place, with an event loop that this Python has.
+
+The driver looks for libev (its wheels carry it) or asyncore (gone since Python 3.12), and can't even be imported
+where neither is there. Its own asyncio event loop works everywhere, but is never chosen by itself: so it is put in
+the place of libev then. gevent is never used, as it would have to patch the whole process.
+"""
+
+import logging
+import ssl
+import sys
+from types import ModuleType
+from typing import Any
+
+from cassandra import DependencyException
+
+from streams.settings import CassandraSettings
+
+_RECONNECT_FIRST_SECONDS, _RECONNECT_LAST_SECONDS = 0.5, 10.0
+
+
+def _ensure_event_loop() -> None:
+    try:
+        import cassandra.io.libevreactor  # noqa: F401 (looked for, not used)
+    except (ImportError, DependencyException):
+        from cassandra.io.asyncioreactor import AsyncioConnection
+
+        stand_in: Any = ModuleType("cassandra.io.libevreactor")
+        stand_in.LibevConnection = AsyncioConnection
+        sys.modules["cassandra.io.libevreactor"] = stand_in
+
+
+_ensure_event_loop()
+
+from cassandra.auth import PlainTextAuthProvider  # noqa: E402 (the event loop comes first)
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile  # noqa: E402
+from cassandra.policies import (  # noqa: E402
+    DCAwareRoundRobinPolicy,
+    ExponentialReconnectionPolicy,
+    RetryPolicy,
+    TokenAwarePolicy,
+)
+from cassandra.query import ConsistencyLevel, tuple_factory  # noqa: E402
+
+logging.getLogger("cassandra").setLevel(logging.ERROR)
+"""It logs every failed attempt to reconnect, with its traceback; what matters is raised."""
+
+
+class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
+    """One more try at another server. Longer waits belong to the runtime, which keeps the event while it waits.
+
+    Every statement of ours is idempotent, as a write carries its time and sets whole values.
+    """
+
+    def _decide(self, consistency: Any, retry_num: int) -> tuple[int, Any]:
+        return (self.RETRY_NEXT_HOST, consistency) if retry_num == 0 else (self.RETHROW, None)
+
+    def on_read_timeout(self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any) -> tuple[int, Any]:
+        return self._decide(consistency, retry_num)
+
+    def on_write_timeout(
+        self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any
+    ) -> tuple[int, Any]:
+        return self._decide(consistency, retry_num)
+
+    def on_unavailable(self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any) -> tuple[int, Any]:
+        return self._decide(consistency, retry_num)
+
+    def on_request_error(
+        self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any
+    ) -> tuple[int, Any]:
+        return self._decide(consistency, retry_num)
+
+
+def new_cluster(settings: CassandraSettings) -> Any:
+    """The driver's Cluster, not yet connected."""
+    profile = ExecutionProfile(
+        # Driver and server agree on who owns a row, so the first server asked has it.
+        load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(local_dc=settings.datacenter)),
+        retry_policy=OnceMore(),
+        # A stage reads what the stage before it wrote: a quorum of both makes sure that it sees it.
+        consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+        request_timeout=settings.request_timeout_seconds,
+        row_factory=tuple_factory,
+    )
+    return Cluster(
+        contact_points=list(settings.hosts),
+        port=settings.port,
+        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+        reconnection_policy=ExponentialReconnectionPolicy(
+            _RECONNECT_FIRST_SECONDS, _RECONNECT_LAST_SECONDS, max_attempts=None
+        ),
+        auth_provider=_auth(settings),
+        ssl_context=_ssl_context(settings),
+        connect_timeout=settings.request_timeout_seconds,
+        control_connection_timeout=settings.request_timeout_seconds,
+        monitor_reporting_enabled=False,
+    )
+
+
+def _auth(settings: CassandraSettings) -> Any:
+    if not settings.username:
+        return None
+    return PlainTextAuthProvider(settings.username, settings.password.get_secret_value())
+
+
+def _ssl_context(settings: CassandraSettings) -> ssl.SSLContext | None:
+    if settings.ca_file is None:
+        return None
+    context = ssl.create_default_context(cafile=str(settings.ca_file))
+    # Servers find each other by address and their certificates name no address: the private authority is the proof.
+    context.check_hostname = False
+    return context

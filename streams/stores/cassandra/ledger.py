@@ -1,0 +1,31 @@
+"""The ledger in Cassandra: a page's transitions in one partition, by event, so that a copy overwrites itself."""
+
+from uuid import UUID
+
+from streams.stores.cassandra.session import CassandraSession
+from streams.stores.protocols import Transition
+from streams.stores.values import pack_transition, unpack_transition
+
+_RECORD = "INSERT INTO transitions (page_id, event_id, value) VALUES (:page_id, :event_id, :value) USING TIMESTAMP :at"
+_HISTORY = "SELECT event_id, value FROM transitions WHERE page_id = :page_id"
+
+
+class CassandraLedger:
+    """Every transition of every page."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def record(self, transition: Transition) -> None:
+        row = {
+            "page_id": transition.page_id,
+            "event_id": transition.event_id,
+            "value": pack_transition(transition),
+        }
+        await self._session.execute(_RECORD, row, at=transition.at)
+
+    async def history(self, page_id: UUID) -> list[Transition]:
+        """Oldest first. Ordered here, as the rows are ordered by event."""
+        rows = await self._session.execute(_HISTORY, {"page_id": page_id})
+        found = [unpack_transition(page_id, event_id, value) for event_id, value in rows]
+        return sorted(found, key=lambda transition: (transition.at, transition.event_id))

@@ -1,0 +1,27 @@
+"""Records in Cassandra: one row a part, so that no stage reads before it writes."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from streams.stores.cassandra.session import CassandraSession
+from streams.stores.packing import pack, unpack
+from streams.stores.protocols import Part
+
+_PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
+_GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
+
+
+class CassandraPages:
+    """What each stage last said of a page."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None:
+        await self._session.execute(_PUT, {"page_id": page_id, "part": part, "value": pack(value)}, at=at)
+
+    async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
+        """All parts; empty when nothing is known."""
+        rows = await self._session.execute(_GET, {"page_id": page_id})
+        return {part: unpack(value) for part, value in rows}

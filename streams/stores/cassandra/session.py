@@ -1,0 +1,180 @@
+"""One connection to Cassandra, for asyncio: `await session.execute(cql, params, at=...)`.
+
+How a store uses it:
+
+    rows = await session.execute("SELECT part, value FROM pages WHERE page_id = :page_id", {"page_id": page_id})
+    await session.execute(
+        "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at",
+        {"page_id": page_id, "part": part, "value": value}, at=at,
+    )
+    await session.execute_many(cql, [params, params, ...], at=at)
+
+Parameters are named (`:name`), `at` is the `:at` of the statement, and rows are tuples in the order of the SELECT. Each
+text is prepared once, so never build one from values. All statements are taken to be idempotent and are tried once
+more at another server: no counters, no list appends, no conditions (IF) may pass through here.
+
+The driver answers in its own thread; answers are handed to the event loop that asked. At most `IN_FLIGHT` requests
+are on their way at once, the others wait here, and their waiting counts against the deadline.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from cassandra import (
+    AuthenticationFailed,
+    DriverException,
+    InvalidRequest,
+    OperationTimedOut,
+    Timeout,
+    Unauthorized,
+    Unavailable,
+    UnresolvableContactPoints,
+)
+from cassandra.connection import ConnectionException
+
+from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
+from streams.settings import CassandraSettings
+from streams.stores.cassandra.driver import new_cluster
+
+IN_FLIGHT = 256
+"""Requests of one session. Measured: beyond 128, a single server answers no faster, only later."""
+
+Row = tuple[Any, ...]
+Params = Mapping[str, Any]
+
+
+class CassandraSession:
+    """Prepared, bounded, awaitable statements. Made by `connect`."""
+
+    def __init__(self, settings: CassandraSettings, cluster: Any, driver: Any) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._driver = driver
+        self._prepared: dict[str, asyncio.Future[Any]] = {}
+        self._free = asyncio.Semaphore(IN_FLIGHT)
+
+    async def execute(
+        self, cql: str, params: Params | None = None, *, at: int | None = None, page_rows: int = 1_000
+    ) -> list[Row]:
+        """Run a statement and return all its rows, fetched `page_rows` at a time.
+
+        Raises DeadlineExceeded, StoreUnavailable, and PoisonError for a statement that the server refuses.
+        """
+        bound_params = dict(params or {}) if at is None else {**(params or {}), "at": at}
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                prepared = await self._prepare(cql)
+                statement = prepared.bind(bound_params)
+                statement.fetch_size = page_rows
+                return await self._ask(statement)
+        except Exception as error:
+            raise translated(error, self._settings, cql) from error
+
+    async def execute_many(self, cql: str, many: Iterable[Params], *, at: int | None = None) -> list[list[Row]]:
+        """Run a statement once for each of `many`, concurrently; answers in their order. Raises the first failure."""
+        return await asyncio.gather(*(self.execute(cql, params, at=at) for params in many))
+
+    async def close(self) -> None:
+        """Close all connections. Requests on their way fail."""
+        await asyncio.to_thread(self._cluster.shutdown)
+
+    async def _prepare(self, cql: str) -> Any:
+        """The prepared statement of this text, asked for once however many wait for it."""
+        waiting = self._prepared.get(cql)
+        if waiting is None or (waiting.done() and (waiting.cancelled() or waiting.exception())):
+            waiting = asyncio.ensure_future(asyncio.to_thread(self._prepare_now, cql))
+            waiting.add_done_callback(_retrieved)
+            self._prepared[cql] = waiting
+        return await asyncio.shield(waiting)
+
+    def _prepare_now(self, cql: str) -> Any:
+        prepared = self._driver.prepare(cql)
+        prepared.is_idempotent = True
+        return prepared
+
+    async def _ask(self, statement: Any) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Row]] = loop.create_future()
+        request = self._driver.execute_async(statement, timeout=self._settings.request_timeout_seconds)
+        rows: list[Row] = []
+
+        def more(page: Sequence[Row] | None) -> None:
+            rows.extend(page or ())
+            if request.has_more_pages:
+                request.start_fetching_next_page()
+            else:
+                _tell(loop, partial(_resolve, answer, rows))
+
+        request.add_callbacks(more, lambda error: _tell(loop, partial(_fail, answer, error)))
+        return await answer
+
+
+async def connect(settings: CassandraSettings) -> CassandraSession:
+    """Connect to the keyspace. Raises StoreUnavailable, or UsageError when the keyspace isn't there."""
+    cluster = new_cluster(settings)
+    try:
+        driver = await asyncio.to_thread(cluster.connect, settings.keyspace)
+    except Exception as error:
+        await asyncio.to_thread(cluster.shutdown)
+        raise translated(error, settings) from error
+    return CassandraSession(settings, cluster, driver)
+
+
+def address(settings: CassandraSettings) -> str:
+    return ", ".join(f"{host}:{settings.port}" for host in settings.hosts)
+
+
+def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> Exception:
+    """The error of our tree that says what the driver's error means, where, and what to do."""
+    where = f"Cassandra at {address(settings)}"
+    said = " ".join(str(error).split())[:300] or type(error).__name__
+    if isinstance(error, RiffleError):
+        return error
+    if isinstance(error, TimeoutError | OperationTimedOut | Timeout):
+        return DeadlineExceeded(f"{where} did not answer in {settings.request_timeout_seconds:g} s ({said})")
+    if _is_away(error):
+        return StoreUnavailable(f"{where} can't be reached ({said}). Check that it runs, and RIFFLE_CASSANDRA__HOSTS")
+    if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in said:
+        return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({said}). Check "
+                          "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip
+    if "does not exist" in said or "unconfigured table" in said:
+        return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({said}). Apply the migrations")
+    if isinstance(error, InvalidRequest | DriverException):
+        return PoisonError(f"{where} refuses a statement ({said}): {' '.join(cql.split())}")
+    return error
+
+
+def _is_away(error: Exception) -> bool:
+    from cassandra.cluster import NoHostAvailable
+
+    if isinstance(error, NoHostAvailable):
+        causes = error.errors.values() if isinstance(error.errors, dict) else error.errors or ()
+        return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in causes)
+    return isinstance(error, Unavailable | UnresolvableContactPoints | ConnectionException | OSError)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, news: Any) -> None:
+    """From the driver's thread. A loop that is closed has nobody left who waits."""
+    try:
+        loop.call_soon_threadsafe(news)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
+
+
+def _resolve(answer: asyncio.Future[list[Row]], rows: list[Row]) -> None:
+    if not answer.done():
+        answer.set_result(rows)
+
+
+def _fail(answer: asyncio.Future[list[Row]], error: Exception) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+
+
+def _retrieved(prepared: asyncio.Future[Any]) -> None:
+    """All who waited may have gone: then nobody else would look at the failure."""
+    if not prepared.cancelled():
+        prepared.exception()
