@@ -1,0 +1,178 @@
+"""The network guard: to which addresses a crawler's socket may connect.
+
+A URL's host is only a name; what counts is the address behind it at the moment of the connection. aiohttp asks
+`socket_factory` for a socket for every final address, IP literals included, so nothing gets past it: no resolver's
+answer, no name that changes between check and use. Python's `ipaddress.is_global` is not enough (it lets NAT64, 6to4 and
+multicast pass), hence the table.
+
+It does not protect against a public address whose owner forwards to a private network of ours: firewalls do.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+HTTPS_PORT = 443
+GUARD_MARK = "guarded: "
+"""Begins the message of every refusal: aiohttp folds the errors of several addresses into one, and only text is left."""
+
+_DENIED_V4 = tuple(
+    (ip_network(network), reason)
+    for network, reason in (
+        ("0.0.0.0/8", "this network, RFC 791"),
+        ("10.0.0.0/8", "private, RFC 1918"),
+        ("100.64.0.0/10", "carrier-grade NAT, RFC 6598"),
+        ("127.0.0.0/8", "loopback, RFC 1122"),
+        ("168.63.129.16/32", "host services of a cloud (Azure), on a public address"),
+        ("169.254.0.0/16", "link-local and cloud metadata, RFC 3927"),
+        ("172.16.0.0/12", "private, RFC 1918"),
+        ("192.0.0.0/24", "IETF protocol assignments, RFC 6890"),
+        ("192.0.2.0/24", "documentation, RFC 5737"),
+        ("192.31.196.0/24", "AS112, RFC 7535"),
+        ("192.52.193.0/24", "automatic multicast tunnels, RFC 7450"),
+        ("192.88.99.0/24", "6to4 relays, RFC 7526"),
+        ("192.168.0.0/16", "private, RFC 1918"),
+        ("192.175.48.0/24", "AS112, RFC 7534"),
+        ("198.18.0.0/15", "benchmarking, RFC 2544"),
+        ("198.51.100.0/24", "documentation, RFC 5737"),
+        ("203.0.113.0/24", "documentation, RFC 5737"),
+        ("224.0.0.0/4", "multicast, RFC 5771"),
+        ("240.0.0.0/4", "reserved and broadcast, RFC 1112 and RFC 919"),
+    )
+)
+
+_DENIED_V6 = tuple(
+    (ip_network(network), reason)
+    for network, reason in (
+        ("::/128", "unspecified, RFC 4291"),
+        ("::1/128", "loopback, RFC 4291"),
+        ("::/96", "IPv4-compatible, RFC 4291"),
+        ("::ffff:0:0:0/96", "IPv4-translated, RFC 2765"),
+        ("64:ff9b:1::/48", "local NAT64, RFC 8215"),
+        ("100::/64", "discard, RFC 6666"),
+        ("2001::/32", "Teredo, RFC 4380"),
+        ("2001::/23", "IETF protocol assignments, RFC 2928"),
+        ("2001:db8::/32", "documentation, RFC 3849"),
+        ("2002::/16", "6to4, RFC 3056"),
+        ("2620:4f:8000::/48", "AS112, RFC 7534"),
+        ("3fff::/20", "documentation, RFC 9637"),
+        ("5f00::/16", "segment routing, RFC 9602"),
+        ("fc00::/7", "unique local, RFC 4193"),
+        ("fe80::/10", "link-local, RFC 4291"),
+        ("fec0::/10", "site-local, RFC 3879"),
+        ("ff00::/8", "multicast, RFC 4291"),
+    )
+)
+_GLOBAL_UNICAST = ip_network("2000::/3")
+_NAT64 = ip_network("64:ff9b::/96")
+"""RFC 6052. Networks without IPv4 reach the public IPv4 internet through it, so the address inside decides."""
+
+
+class GuardedAddress(OSError):
+    """A connection that must not be made. The message says to where, and which rule forbids it."""
+
+    def __init__(self, address: str, port: int, reason: str) -> None:
+        super().__init__(f"{GUARD_MARK}{address} port {port}: {reason}")
+
+
+def denied(address: str) -> str | None:
+    """Why no crawler may connect to this IP address (text, either family), or None when it is a public one."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "not an IP address"
+    return _denied_v4(parsed) if isinstance(parsed, IPv4Address) else _denied_v6(parsed)
+
+
+def _denied_v4(address: IPv4Address) -> str | None:
+    return next((reason for network, reason in _DENIED_V4 if address in network), None)
+
+
+def _denied_v6(address: IPv6Address) -> str | None:
+    if address.scope_id:
+        return "an address with a zone, RFC 4007"
+    if address.ipv4_mapped:
+        return _inside(address.ipv4_mapped, "IPv4-mapped")
+    if address in _NAT64:
+        return _inside(IPv4Address(int(address) & 0xFFFF_FFFF), "NAT64")
+    for network, reason in _DENIED_V6:
+        if address in network:
+            return reason
+    return None if address in _GLOBAL_UNICAST else "not global unicast, RFC 4291"
+
+
+def _inside(embedded: IPv4Address, form: str) -> str | None:
+    reason = _denied_v4(embedded)
+    return f"{form} {embedded}: {reason}" if reason else None
+
+
+def parse_local_hosts(local_hosts: Mapping[str, str]) -> dict[str, tuple[str, int]]:
+    """HOST -> ADDRESS:PORT as pairs. Raises ValueError when an address is not a loopback one."""
+    pairs: dict[str, tuple[str, int]] = {}
+    for host, target in local_hosts.items():
+        address, _, port = target.rpartition(":")
+        address = address.strip("[]")
+        if not ip_address(address).is_loopback:
+            raise ValueError(f"crawl.local_hosts: {host} -> {target}: only loopback addresses may be mapped")
+        pairs[host.lower()] = (address, int(port))
+    return pairs
+
+
+def guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[Any], socket.socket]:
+    """For aiohttp's TCPConnector: makes a socket for an address that may be connected to, else raises GuardedAddress."""
+    exempt = frozenset(local.values())
+
+    def make_socket(addr_info: Any) -> socket.socket:
+        family, kind, protocol, _, (address, port, *_rest) = addr_info
+        if (address, port) not in exempt:
+            reason = denied(address) or (None if port == HTTPS_PORT else f"only port {HTTPS_PORT} is crawled")
+            if reason:
+                raise GuardedAddress(address, port, reason)
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    return make_socket
+
+
+class Resolver(AbstractResolver):
+    """Names to addresses: local hosts from the settings, all others by the operating system, in threads of its own.
+
+    The default thread pool is shared with all other work of the process, and a few dead name servers would fill it.
+    """
+
+    def __init__(self, local: Mapping[str, tuple[str, int]], threads: int = 16) -> None:
+        self._local = local
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dns")
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Raises OSError when the name has no address."""
+        if host in self._local:
+            return [_result(host, *self._local[host])]
+        loop = asyncio.get_running_loop()
+        infos = await loop.run_in_executor(self._threads, _look_up, host, port, family)
+        return [_result(host, str(sockaddr[0]), port) for *_, sockaddr in infos]
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
+    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+
+
+def _result(hostname: str, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return ResolveResult(
+        hostname=hostname,
+        host=address,
+        port=port,
+        family=family,
+        proto=socket.IPPROTO_TCP,
+        flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+    )
