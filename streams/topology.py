@@ -159,14 +159,21 @@ STAGES: tuple[Stage, ...] = (
 _COMPACTED = (OriginChanged, EntityChanged)
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
-TOPICS: tuple[Topic, ...] = tuple(
-    Topic(name=event.topic, key=event.key_field, compacted=event in _COMPACTED) for event in EVENTS
-) + tuple(
-    Topic(name=name, key="as input", retention_hours=hours)
-    for stage in STAGES
-    for name, hours in ((stage.retry_topic, 7 * 24), (stage.dead_topic, 90 * 24))
-)
-"""Every topic, the journey's first, then each stage's retry and dead-letter topics."""
+
+
+def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
+    """A topic for each event, then the retry and dead-letter topics of each stage."""
+    journey = (Topic(event.topic, event.key_field, compacted=event in _COMPACTED) for event in events)
+    failures = (
+        Topic(name, "as input", retention_hours=hours)
+        for stage in stages
+        for name, hours in ((stage.retry_topic, 7 * 24), (stage.dead_topic, 90 * 24))
+    )
+    return (*journey, *failures)
+
+
+TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
+"""Every topic, the journey's first."""
 
 OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     PageDiscovered: "seeds, sitemaps and imports",

@@ -156,11 +156,12 @@ class StageApp:
         reason: BaseException | None = self.app.crash_reason
         return reason
 
-    async def _assigned(self, _app: Any, assigned: Any, *_: Any, **__: Any) -> None:
+    async def _assigned(self, *args: Any, **_: Any) -> None:
+        _app, assigned = args[:2]
         await self._announce(assigned)
         self.ready = True
 
-    async def _revoked(self, _app: Any, *_: Any, **__: Any) -> None:
+    async def _revoked(self, *_: Any, **__: Any) -> None:
         self.ready = False
 
     async def _announce(self, owned: set[TP]) -> None:

@@ -84,7 +84,7 @@ class Processor:
             letter = read(dict(incoming.headers))
             origin = incoming if letter is None else _original(incoming, letter)
             attempts = letter.attempts if letter else 0
-            event, envelope = decode(origin.topic, origin.value, origin.headers)
+            event, envelope = decode(self._model(origin.topic), origin.value, origin.headers)
         except (InvalidEvent, ValueError) as error:
             self.observer.failed(incoming, error, 1)
             await self._bury(incoming, error, 1)
@@ -114,6 +114,12 @@ class Processor:
             await self.send(records)
             self.observer.sent(records)
             return "handled"
+
+    def _model(self, topic: str) -> type[Event]:
+        for event in self.stage.inputs:
+            if event.topic == topic:
+                return event
+        raise InvalidEvent(f"stage {self.stage.name} has no input {topic!r}")
 
     def _encode(self, outputs: Sequence[Event], cause: str, traceparent: str) -> list[Record]:
         now = self.now()

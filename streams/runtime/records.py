@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from schemas import EVENTS, Envelope, Event, InvalidEvent
+from schemas import Envelope, Event, InvalidEvent
 from schemas.ids import event_id
-
-EVENT_OF_TOPIC: dict[str, type[Event]] = {event.topic: event for event in EVENTS}
 
 Headers = Iterable[tuple[str, bytes]] | Mapping[str, bytes] | None
 
@@ -39,12 +37,9 @@ def encode(event: Event, *, cause: str, ordinal: int = 0, source: str, time: dat
     return Record(event.topic, event.key().encode(), event.to_json(), envelope.to_headers())
 
 
-def decode(topic: str, value: bytes | None, headers: Headers) -> tuple[Event, Envelope]:
-    """Read a record of a topic of the journey. Raises InvalidEvent with the reason."""
-    model = EVENT_OF_TOPIC.get(topic)
-    if model is None:
-        raise InvalidEvent(f"no event travels on the topic {topic!r}")
+def decode(model: type[Event], value: bytes | None, headers: Headers) -> tuple[Event, Envelope]:
+    """Read a record of the topic that carries `model`. Raises InvalidEvent with the reason."""
     envelope = Envelope.from_headers(headers or {})
     if envelope.type != model.event_type():
-        raise InvalidEvent(f"{topic} carries {model.event_type()}, but this record says {envelope.type}")
+        raise InvalidEvent(f"{model.topic} carries {model.event_type()}, but this record says {envelope.type}")
     return model.from_json(value), envelope

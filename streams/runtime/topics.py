@@ -47,7 +47,7 @@ def topic_config(topic: Topic) -> dict[str, str]:
     return {"cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
 
 
-def create_topics(settings: Settings) -> list[str]:
+def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> list[str]:
     """Create what is missing, and return the names of what was created. Safe to run from many processes at once."""
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
@@ -58,7 +58,7 @@ def create_topics(settings: Settings) -> list[str]:
             replication_factor=settings.kafka.replication,
             config=topic_config(topic),
         )
-        for topic in TOPICS
+        for topic in topics
         if topic.name not in existing
     ]
     created: list[str] = []

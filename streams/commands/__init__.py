@@ -1,0 +1,1 @@
+"""What the command line does, one module per group of commands. `streams.cli` puts them together."""

@@ -1,0 +1,72 @@
+"""What all commands share: tables for people, JSON for programs, errors that say what to do, exit statuses.
+
+0  done
+1  done, and the answer is no (nothing found, not healthy, a wrong answer in the demo)
+2  what was asked can't be done as asked
+3  a server doesn't answer
+130  interrupted
+"""
+
+import asyncio
+import functools
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+import orjson
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from streams.errors import RiffleError, TransientError
+from streams.logs import configure_logging
+from streams.settings import Settings
+
+EXIT_NO = 1
+EXIT_USAGE = 2
+EXIT_UNAVAILABLE = 3
+EXIT_INTERRUPTED = 130
+
+out = Console()
+err = Console(stderr=True)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+JSON_OPTION = typer.Option("--json", help="Print JSON, for programs.")
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings, with mistakes told as a person needs them; logging is set up."""
+    try:
+        settings = Settings.load(**overrides)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False):
+            name = "RIFFLE_" + "__".join(str(part) for part in problem["loc"]).upper()
+            err.print(f"[red]Setting {name.rstrip('_')}:[/] {problem['msg']}", highlight=False)
+        raise typer.Exit(EXIT_USAGE) from None
+    configure_logging(settings)
+    return settings
+
+
+def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None]) -> Callable[P, None]:
+    """Run a command, sync or async: its result is the exit status, and its errors are told in a sentence."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            result = function(*args, **kwargs)
+            status = asyncio.run(result) if isinstance(result, Coroutine) else result
+        except RiffleError as error:
+            err.print(f"[red]Error:[/] {error}", highlight=False, soft_wrap=True)
+            raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(status or 0)
+
+    return run

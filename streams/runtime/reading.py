@@ -1,0 +1,77 @@
+"""Reads what a topic holds now, from its start or a time, without joining any consumer group."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from uuid import uuid4
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from streams.errors import StoreUnavailable
+from streams.runtime.processing import Incoming
+from streams.runtime.topics import TIMEOUT_SECONDS, client_config
+from streams.settings import Settings
+
+BATCH_MESSAGES = 500
+
+
+def read_topic(settings: Settings, topic: str, since: datetime | None = None) -> Iterator[Incoming]:
+    """Every record of a topic up to where it ends now, partition by partition. Raises StoreUnavailable."""
+    consumer = Consumer(
+        {
+            **client_config(settings.kafka),
+            "group.id": f"riffle-reader-{uuid4().hex}",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    try:
+        known = consumer.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
+        for number in known.partitions:
+            yield from _read_partition(consumer, topic, number, since)
+    except KafkaException as error:
+        raise StoreUnavailable(f"Kafka at {settings.kafka.bootstrap}: can't read {topic}: {error.args[0]}") from error
+    finally:
+        consumer.close()
+
+
+def _read_partition(consumer: Consumer, topic: str, number: int, since: datetime | None) -> Iterator[Incoming]:
+    bottom, top = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=TIMEOUT_SECONDS)
+    start = bottom if since is None else _offset_at(consumer, topic, number, since, top)
+    if start >= top:
+        return
+    consumer.assign([TopicPartition(topic, number, start)])
+    while True:
+        for message in consumer.consume(BATCH_MESSAGES, timeout=TIMEOUT_SECONDS) or _nothing(topic, number):
+            incoming = _incoming(message)
+            if incoming.offset >= top:
+                return
+            yield incoming
+            if incoming.offset + 1 >= top:
+                return
+
+
+def _offset_at(consumer: Consumer, topic: str, number: int, since: datetime, top: int) -> int:
+    asked = TopicPartition(topic, number, int(since.timestamp() * 1000))
+    (found,) = consumer.offsets_for_times([asked], timeout=TIMEOUT_SECONDS)
+    return found.offset if found.offset >= 0 else top
+
+
+def _nothing(topic: str, number: int) -> list[Message]:
+    raise StoreUnavailable(f"{topic}, partition {number}: no record came within {TIMEOUT_SECONDS:.0f} s")
+
+
+def _incoming(message: Message) -> Incoming:
+    if problem := message.error():
+        raise KafkaException(problem)
+    return Incoming(
+        topic=str(message.topic()),
+        partition=message.partition() or 0,
+        offset=message.offset() or 0,
+        key=_bytes(message.key()),
+        value=None if message.value() is None else _bytes(message.value()),
+        headers=[(name, _bytes(value)) for name, value in message.headers() or []],
+    )
+
+
+def _bytes(value: str | bytes | None) -> bytes:
+    return value.encode() if isinstance(value, str) else value or b""

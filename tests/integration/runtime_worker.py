@@ -1,0 +1,109 @@
+"""A worker whose only stage records what it handled: run as a process of its own, to be killed by the tests.
+
+python -m tests.integration.runtime_worker BOOTSTRAP RUN [--raise-every N] [--pause SECONDS] [--file PATH]
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from schemas import Event
+from streams.errors import PoisonError, TransientError
+from streams.logs import configure_logging
+from streams.runtime.agent import Agent, Delivery
+from streams.runtime.topics import create_topics
+from streams.runtime.worker import run_worker
+from streams.settings import KafkaSettings, RuntimeSettings, Settings
+from streams.stores.opening import Stores
+from streams.topology import Stage, topics_of
+
+
+class Asked(Event):
+    key_field: ClassVar[str] = "name"
+    name: str
+    number: int
+    wish: str = "work"
+    """work, raise (an unforeseen error, once), flaky (transient, twice), poison, or hang."""
+
+
+class Answered(Event):
+    key_field: ClassVar[str] = "name"
+    name: str
+    number: int
+
+
+def stage_of(run: str) -> Stage:
+    """The stage of one test run: topics, group and all names are its own."""
+    Asked.topic, Answered.topic = f"{run}.asked", f"{run}.answered"
+    return Stage(
+        name=run,
+        says="answers what it is asked",
+        inputs=(Asked,),
+        outputs=(Answered,),
+        agent="tests.integration.runtime_worker:build",
+        concurrency=8,
+    )
+
+
+class Answering(Agent):
+    """Appends each handled number to a file (O_APPEND: lines of several workers don't mix), then answers."""
+
+    def __init__(self, file: Path, pause_seconds: float) -> None:
+        self._file = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self._pause_seconds = pause_seconds
+        self._tries: dict[int, int] = {}
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        asked = delivery.event
+        assert isinstance(asked, Asked)
+        tries = self._tries[asked.number] = self._tries.get(asked.number, 0) + 1
+        if asked.wish == "poison":
+            raise PoisonError("this can't be digested")
+        if asked.wish == "raise" and tries == 1:
+            raise KeyError("nobody foresaw this")
+        if asked.wish == "flaky" and tries <= 2:
+            raise TransientError("not yet")
+        if asked.wish == "always-flaky":
+            raise TransientError("never")
+        await asyncio.sleep(self._pause_seconds)
+        os.write(self._file, f"{asked.number}\n".encode())
+        return [Answered(name=asked.name, number=asked.number)]
+
+
+async def build(settings: Settings, stores: Stores) -> Agent:
+    return Answering(settings.home / "handled", float(os.environ.get("PAUSE_SECONDS", "0")))
+
+
+def settings_of(bootstrap: str, home: Path, **runtime: object) -> Settings:
+    return Settings(
+        home=home,
+        kafka=KafkaSettings(bootstrap=bootstrap, partitions=4),
+        runtime=RuntimeSettings(
+            retry_backoff_seconds=0.01, retry_topic_delay_seconds=0.1, session_timeout_seconds=6.0, **runtime
+        ),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bootstrap")
+    parser.add_argument("run")
+    parser.add_argument("home", type=Path)
+    parser.add_argument("--instance", default="")
+    arguments = parser.parse_args()
+    stage = stage_of(arguments.run)
+    settings = settings_of(arguments.bootstrap, arguments.home, instance=arguments.instance)
+    configure_logging(settings)
+    create_topics(settings, topics_of((Asked, Answered), (stage,)))
+    sys.exit(asyncio.run(run_worker([stage], settings)))
+
+
+if __name__ == "__main__":
+    # Under its full name: the classes of `__main__` would be others than those that `build` finds.
+    from tests.integration import runtime_worker
+
+    runtime_worker.main()

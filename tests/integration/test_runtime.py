@@ -1,0 +1,180 @@
+"""The runtime on real Kafka: what raises, what is poison, what is killed, and who joins: nothing is lost."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from streams.runtime.lag import stage_lags
+from streams.runtime.letters import read
+from streams.runtime.producer import EventProducer
+from streams.runtime.topics import client_config, create_topics
+from streams.settings import Settings
+from streams.topology import Stage, topics_of
+from tests.integration.runtime_worker import Answered, Asked, settings_of, stage_of
+
+pytestmark = pytest.mark.integration
+
+DEADLINE_SECONDS = 90.0
+
+
+class Run:
+    """One stage of its own, its topics, and the worker processes that a test starts and kills."""
+
+    def __init__(self, bootstrap: str, home: Path) -> None:
+        self.home = home
+        self.stage: Stage = stage_of(f"test-{uuid4().hex[:8]}")
+        self.settings = settings_of(bootstrap, home)
+        self.workers: list[subprocess.Popen[bytes]] = []
+        create_topics(self.settings, topics_of((Asked, Answered), (self.stage,)))
+
+    def start_worker(self, *, instance: str = "", pause_seconds: float = 0.0) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "tests.integration.runtime_worker"]
+        command += [self.settings.kafka.bootstrap, self.stage.name, str(self.home), "--instance", instance]
+        with (self.home / f"worker-{len(self.workers)}.log").open("wb") as log:
+            worker = subprocess.Popen(
+                command, stderr=log, stdout=log, env={"PAUSE_SECONDS": str(pause_seconds), "PATH": "/usr/bin"}
+            )
+        self.workers.append(worker)
+        return worker
+
+    async def ask(self, numbers: Iterable[int], wish: str = "work") -> None:
+        async with EventProducer(self.settings, "test") as producer:
+            await producer.send_all([Asked(name=f"key-{n % 17}", number=n, wish=wish) for n in numbers])
+
+    def handled(self) -> Counter[int]:
+        file = self.home / "handled"
+        return Counter(map(int, file.read_text().split())) if file.exists() else Counter()
+
+    async def until_done(self, count: int) -> None:
+        """Wait until `count` events were handled and every offset is committed."""
+        end = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < end:
+            if len(self.handled()) >= count:
+                lags = await asyncio.to_thread(stage_lags, self.settings, (self.stage,))
+                if sum(lag.events for lag in lags) == 0:
+                    return
+            await asyncio.sleep(0.1)
+        logs = "\n".join(path.read_text()[-1500:] for path in sorted(self.home.glob("*.log")))
+        pytest.fail(f"{len(self.handled())} of {count} events were handled in {DEADLINE_SECONDS} s. The logs:\n{logs}")
+
+    def read_topic(self, topic: str) -> list[Message]:
+        consumer = Consumer(
+            {**client_config(self.settings.kafka), "group.id": "test-reader", "enable.auto.commit": False}
+        )
+        found = []
+        for number in range(self.settings.kafka.partitions):
+            place = TopicPartition(topic, number, 0)
+            _, top = consumer.get_watermark_offsets(place, timeout=10)
+            consumer.assign([place])
+            while top > 0:
+                message = consumer.poll(10)
+                assert message is not None, f"{topic} ends at {top}, but no more came"
+                found.append(message)
+                if (message.offset() or 0) + 1 >= top:
+                    break
+        consumer.close()
+        return found
+
+    def stop(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+
+
+@pytest.fixture
+async def run(stack: Settings, tmp_path: Path) -> AsyncIterator[Run]:
+    run = Run(stack.kafka.bootstrap, tmp_path)
+    yield run
+    run.stop()
+
+
+async def test_an_agent_that_raises_loses_nothing(run: Run) -> None:
+    await run.ask(range(100), "raise")
+    await run.ask(range(100, 150), "flaky")
+    await run.ask(range(150, 200))
+    run.start_worker()
+    await run.until_done(200)
+    assert set(run.handled()) == set(range(200))
+    assert {int(Answered.from_json(m.value()).number) for m in run.read_topic(Answered.topic)} == set(range(200))
+    assert run.read_topic(run.stage.dead_topic) == []
+
+
+async def test_poison_is_dead_lettered_exactly_once_with_its_error_and_bytes(run: Run) -> None:
+    await run.ask(range(20))
+    await run.ask([20], "poison")
+    async with EventProducer(run.settings, "test") as producer:
+        from streams.runtime.records import Record
+
+        await producer.send_records([Record(Asked.topic, b"key", b"\x00\xffno event", [("ce_id", b"?")])])
+    run.start_worker()
+    await run.until_done(20)
+    letters = {m.value(): read(dict(m.headers() or [])) for m in run.read_topic(run.stage.dead_topic)}
+    assert len(run.read_topic(run.stage.dead_topic)) == 2
+    assert letters[b"\x00\xffno event"] is not None
+    poison = letters[Asked(name="key-3", number=20, wish="poison").to_json()]
+    assert poison is not None
+    assert (poison.error_type, poison.error) == ("PoisonError", "this can't be digested")
+    assert poison.topic == Asked.topic
+
+
+async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(run: Run) -> None:
+    await run.ask([1], "always-flaky")
+    await run.ask([2])
+    run.start_worker()
+    await run.until_done(1)
+    end = time.monotonic() + DEADLINE_SECONDS
+    while not run.read_topic(run.stage.dead_topic) and time.monotonic() < end:
+        await asyncio.sleep(0.2)
+    assert len(run.read_topic(run.stage.retry_topic)) == run.settings.runtime.retry_topic_attempts
+    (dead,) = run.read_topic(run.stage.dead_topic)
+    letter = read(dict(dead.headers() or []))
+    assert letter is not None
+    assert letter.error_type == "TransientError"
+
+
+@pytest.mark.parametrize("instance", ["", "0"], ids=["anonymous", "static member"])
+async def test_kill_in_mid_batch_loses_nothing(run: Run, instance: str) -> None:
+    await run.ask(range(400))
+    for kill in range(3):
+        worker = run.start_worker(instance=instance, pause_seconds=0.01)
+        end = time.monotonic() + DEADLINE_SECONDS
+        while len(run.handled()) < 60 * (kill + 1) and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+        worker.kill()
+        worker.wait()
+    run.start_worker(instance=instance)
+    await run.until_done(400)
+    handled = run.handled()
+    assert set(handled) == set(range(400)), "an event was lost"
+    # What was in progress or not yet committed comes again, and no more than that.
+    assert sum(handled.values()) - 400 < 3 * 200
+    answers = run.read_topic(Answered.topic)
+    ids = {dict(m.headers() or [])["ce_id"] for m in answers}
+    assert len(ids) == 400, "an event that was handled again got another id"
+
+
+async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothing(run: Run) -> None:
+    await run.ask(range(300))
+    for _ in range(2):
+        run.start_worker(pause_seconds=0.02)
+    end = time.monotonic() + DEADLINE_SECONDS
+    while len(run.handled()) < 50 and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+    third = run.start_worker(pause_seconds=0.02)
+    await run.ask(range(300, 600))
+    await run.until_done(600)
+    assert set(run.handled()) == set(range(600))
+    third.send_signal(signal.SIGTERM)
+    assert third.wait(30) == 0, "a worker that is told to stop finishes what it has and says that all is well"
+    await run.ask(range(600, 650))
+    await run.until_done(650)
+    assert set(run.handled()) == set(range(650))

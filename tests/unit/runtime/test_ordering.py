@@ -1,0 +1,72 @@
+"""Acknowledgements in order; concurrency between keys, order within one."""
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.runtime.ordering import InOrder, KeyedTasks
+
+
+@given(st.permutations(range(12)))
+def test_whatever_finishes_first_acknowledgements_keep_the_order_of_arrival(finish: list[int]) -> None:
+    acknowledged: list[int] = []
+
+    async def scenario() -> None:
+        order = InOrder()
+
+        def place(number: int):  # type: ignore[no-untyped-def]
+            async def acknowledge() -> None:
+                acknowledged.append(number)
+
+            return order.arrived("partition", acknowledge)
+
+        places = [place(number) for number in range(12)]
+        for n, number in enumerate(finish):
+            await places[number]()
+            done = set(finish[: n + 1])
+            # Exactly the events before the first unfinished one.
+            expected = next((k for k in range(12) if k not in done), 12)
+            assert acknowledged == list(range(expected))
+        assert len(order) == 0
+
+    asyncio.run(scenario())
+
+
+async def test_partitions_do_not_wait_for_each_other() -> None:
+    order, acknowledged = InOrder(), []
+
+    async def acknowledge() -> None:
+        acknowledged.append("b")
+
+    order.arrived("a", acknowledge)
+    await order.arrived("b", acknowledge)()
+    assert acknowledged == ["b"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 50])
+async def test_same_key_runs_in_order_and_never_at_once(concurrency: int) -> None:
+    tasks, seen, running = KeyedTasks(concurrency), {k: [] for k in range(5)}, dict.fromkeys(range(5), 0)
+    chance = random.Random(7)
+    most = 0
+
+    def work(key: int, number: int):  # type: ignore[no-untyped-def]
+        async def run() -> None:
+            nonlocal most
+            running[key] += 1
+            assert running[key] == 1, f"two of key {key} at once"
+            most = max(most, sum(running.values()))
+            await asyncio.sleep(chance.random() / 500)
+            seen[key].append(number)
+            running[key] -= 1
+
+        return run
+
+    for number in range(200):
+        await tasks.submit(str(number % 5).encode(), work(number % 5, number))
+    assert await tasks.join(10)
+    assert all(numbers == sorted(numbers) and len(numbers) == 40 for numbers in seen.values())
+    assert most <= min(concurrency, 5)
+    assert tasks.waiting == 0

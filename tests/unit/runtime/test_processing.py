@@ -1,0 +1,211 @@
+"""What becomes of one event, without Kafka: a table of failures, and the law that nothing is acknowledged unsent."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+
+import pytest
+
+from schemas import Event, InvalidEvent
+from streams.errors import PoisonError, StoreUnavailable, TransientError
+from streams.runtime.agent import Agent, Delivery
+from streams.runtime.letters import read
+from streams.runtime.processing import Incoming, Processor, Result, backoff_seconds
+from streams.runtime.records import Record, encode
+from streams.settings import RuntimeSettings
+from streams.topology import Stage
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class Asked(Event):
+    topic: ClassVar[str] = "tests.asked"
+    key_field: ClassVar[str] = "name"
+    name: str
+
+
+class Answered(Event):
+    topic: ClassVar[str] = "tests.answered"
+    key_field: ClassVar[str] = "name"
+    name: str
+
+
+class Unlisted(Answered):
+    topic: ClassVar[str] = "tests.unlisted"
+
+
+class Failing(Agent):
+    """Raises the errors given, one a call, then answers."""
+
+    def __init__(self, *errors: Exception, output: type[Answered] = Answered) -> None:
+        self.errors = list(errors)
+        self.output = output
+        self.seen: list[Delivery] = []
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        self.seen.append(delivery)
+        if self.errors:
+            raise self.errors.pop(0)
+        assert isinstance(delivery.event, Asked)
+        return [self.output(name=delivery.event.name)]
+
+
+class Silent:
+    """An Observer that only counts."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+
+    def started(self, delivery: Delivery) -> str:
+        return ""
+
+    def sent(self, records: Sequence[Record]) -> None: ...
+
+    def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None:
+        self.failures += 1
+
+    def finished(self, incoming: Incoming, result: Result) -> None: ...
+
+
+def harness(agent: Agent, **settings: object) -> tuple[Processor, list[Record], list[float]]:
+    sent: list[Record] = []
+    slept: list[float] = []
+
+    async def send(records: Sequence[Record]) -> None:
+        sent.extend(records)
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    stage = Stage("answer", "answers", (Asked,), (Answered,), "tests:none")
+    options = RuntimeSettings.model_validate({"retries_in_place": 2, "retry_topic_attempts": 2, **settings})
+    processor = Processor(stage, agent, send, Silent(), options, now=lambda: NOW, sleep=sleep, jitter=lambda: 1.0)
+    return processor, sent, slept
+
+
+def incoming(value: bytes | None = b'{"name": "a"}', **changes: object) -> Incoming:
+    record = encode(Asked(name="a"), cause="test", source="test", time=NOW)
+    fields = {"topic": "tests.asked", "partition": 3, "offset": 14, "key": b"a", "headers": record.headers}
+    return Incoming(value=value, **{**fields, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("errors", "result", "topics", "calls"),
+    [
+        pytest.param([], "handled", ["tests.answered"], 1, id="no failure"),
+        pytest.param([TransientError("x")], "handled", ["tests.answered"], 2, id="a store that was away for a moment"),
+        pytest.param([StoreUnavailable("x")] * 3, "retried", ["answer.retry"], 3, id="a store that stays away"),
+        pytest.param([PoisonError("x")], "dead", ["answer.dead"], 1, id="poison is tried once"),
+        pytest.param([KeyError("x")], "handled", ["tests.answered"], 2, id="unforeseen, and gone at the second try"),
+        pytest.param([KeyError("x")] * 2, "dead", ["answer.dead"], 2, id="unforeseen, and stays"),
+        pytest.param([TransientError("x"), PoisonError("y")], "dead", ["answer.dead"], 2, id="turns out as poison"),
+    ],
+)
+async def test_a_failure_goes_where_its_type_says(
+    errors: list[Exception], result: Result, topics: list[str], calls: int
+) -> None:
+    agent = Failing(*errors)
+    processor, sent, _ = harness(agent)
+    assert await processor.process(incoming()) == result
+    assert [record.topic for record in sent] == topics
+    assert len(agent.seen) == calls
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (incoming(b"{"), "Invalid JSON"),
+        (incoming(b'{"nom": "a"}'), "name: Field required"),
+        (incoming(None), "has no value"),
+        (incoming(headers=[]), "attributes missing or malformed"),
+        (incoming(headers=[("ce_id", b"no uuid")]), "attributes missing or malformed: id"),
+        (incoming(topic="tests.other"), "no input 'tests.other'"),
+        (incoming(headers=[("riffle-topic", b"tests.asked"), ("riffle-partition", b"x")]), "invalid literal"),
+    ],
+)
+async def test_a_record_that_is_no_event_is_dead_lettered_with_the_reason(broken: Incoming, reason: str) -> None:
+    processor, sent, _ = harness(Failing())
+    assert await processor.process(broken) == "dead"
+    letter = read(dict(sent[0].headers))
+    assert letter is not None
+    assert reason in letter.error
+    assert sent[0].value == (broken.value or b"")
+    assert letter.error_type in {InvalidEvent.__name__, ValueError.__name__}
+
+
+async def test_a_dead_letter_keeps_the_original_and_says_where_it_was() -> None:
+    processor, sent, _ = harness(Failing(PoisonError("no more")))
+    original = incoming()
+    await processor.process(original)
+    letter = read(dict(sent[0].headers))
+    assert letter is not None
+    assert (letter.topic, letter.partition, letter.offset) == ("tests.asked", 3, 14)
+    assert (letter.stage, letter.attempts, letter.error_type, letter.error) == ("answer", 1, "PoisonError", "no more")
+    assert (sent[0].key, sent[0].value) == (original.key, original.value)
+    assert set(original.headers) <= set(sent[0].headers)
+
+
+async def test_the_retry_topic_is_read_after_its_delay_and_counts_on() -> None:
+    processor, sent, _ = harness(Failing(*[TransientError("x")] * 3), retry_topic_delay_seconds=7.0)
+    await processor.process(incoming())
+    letter = sent[0]
+    again = Failing()
+    processor, sent, slept = harness(again)
+    result = await processor.process(Incoming("answer.retry", 0, 99, letter.key, letter.value, letter.headers))
+    assert (result, [record.topic for record in sent]) == ("handled", ["tests.answered"])
+    assert slept == [7.0]
+    assert (again.seen[0].topic, again.seen[0].offset, again.seen[0].attempt) == ("tests.asked", 14, 4)
+
+
+async def test_an_event_that_always_fails_ends_as_a_dead_letter_after_all_rounds() -> None:
+    agent = Failing(*[TransientError("never")] * 99)
+    processor, sent, _ = harness(agent)
+    result = await processor.process(incoming())
+    rounds = 1
+    while result == "retried":
+        letter = sent[-1]
+        result = await processor.process(Incoming("answer.retry", 0, rounds, letter.key, letter.value, letter.headers))
+        rounds += 1
+    assert (result, rounds, len(agent.seen)) == ("dead", 3, 9)
+
+
+async def test_when_an_output_cannot_be_sent_nothing_says_that_the_event_is_done() -> None:
+    processor, _, _ = harness(Failing())
+
+    async def broken(records: Sequence[Record]) -> None:
+        raise ConnectionError("the broker is gone")
+
+    processor.send = broken
+    with pytest.raises(ConnectionError):
+        await processor.process(incoming())
+
+
+async def test_an_output_that_the_topology_does_not_list_is_poison() -> None:
+    processor, sent, _ = harness(Failing(output=Unlisted))
+    assert await processor.process(incoming()) == "dead"
+    assert b"no output Unlisted" in dict(sent[0].headers)["riffle-error"]
+
+
+async def test_the_same_event_handled_twice_sends_the_same_ids() -> None:
+    processor, sent, _ = harness(Failing())
+    await processor.process(incoming())
+    await processor.process(incoming())
+    first, second = (dict(record.headers)["ce_id"] for record in sent)
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("attempt", "jitter", "expected"), [(1, 0.0, 0.1), (1, 1.0, 0.2), (3, 1.0, 0.8), (50, 1.0, 10.0)]
+)
+def test_backoff_doubles_with_jitter_up_to_ten_seconds(attempt: int, jitter: float, expected: float) -> None:
+    assert backoff_seconds(0.2, attempt, jitter) == pytest.approx(expected)
+
+
+def test_a_letters_headers_are_read_back() -> None:
+    processor, _, _ = harness(Failing())
+    letter = processor._letter(incoming(), PoisonError("é" * 3000), 4, not_before=NOW + timedelta(seconds=1))
+    found = read(dict(letter.headers([])))
+    assert found is not None
+    assert found.not_before == NOW + timedelta(seconds=1)
+    assert found.id == "answer/tests.asked/3/14"
+    assert len(found.error) == 2000
