@@ -43,7 +43,10 @@ def pack(value: Mapping[str, Any]) -> bytes:
 
 def unpack(packed: bytes) -> dict[str, Any]:
     """The record of these bytes. Raises ValueError when they are not one."""
-    found = msgpack.unpackb(packed, ext_hook=_extended, strict_map_key=False, raw=False)
+    try:
+        found = msgpack.unpackb(packed, ext_hook=_extended, strict_map_key=False, raw=False)
+    except (msgpack.UnpackException, TypeError, OverflowError) as error:
+        raise ValueError(f"no MessagePack record: {error}") from error
     if not isinstance(found, dict):
         raise ValueError(f"a record is a map, not {type(found).__name__}")
     named: dict[str, Any] = _named(found)
