@@ -1,0 +1,225 @@
+"""The HTTP service: one function per call of the API."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import qdrant_edge as edge
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from streams.local.qdrant_server.catalog import Catalog
+from streams.local.qdrant_server.collection import Collection
+from streams.local.qdrant_server.conditions import parse_filter
+from streams.local.qdrant_server.errors import ApiError, BadRequest, NotFound
+from streams.local.qdrant_server.grouping import query_groups
+from streams.local.qdrant_server.queries import parse_point, parse_query, parse_scroll, point_id, point_json, retrieval
+
+API_VERSION = "1.19.0"
+"""The version of Qdrant's API that is spoken; clients compare it with their own."""
+FLUSH_SECONDS = 5.0
+"""Qdrant's own interval. What is not flushed yet is replayed from the log at the next start."""
+
+Body = Mapping[str, Any]
+
+
+def build_app(data: Path) -> Starlette:
+    """The service over one data folder. Opening the collections (and replaying their logs) is done here."""
+    catalog = Catalog(data)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        flushing = asyncio.create_task(_flush_for_ever(catalog))
+        yield
+        flushing.cancel()
+        with suppress(asyncio.CancelledError):
+            await flushing
+        await asyncio.to_thread(catalog.close)
+
+    return Starlette(
+        routes=_routes(catalog),
+        lifespan=lifespan,
+        exception_handlers={ApiError: _api_error, Exception: _unforeseen, 404: _no_route, 405: _no_route},
+    )
+
+
+async def _flush_for_ever(catalog: Catalog) -> None:
+    while True:
+        await asyncio.sleep(FLUSH_SECONDS)
+        with suppress(ApiError):  # a collection that was removed meanwhile
+            await asyncio.to_thread(catalog.flush)
+
+
+def _routes(catalog: Catalog) -> list[Route]:
+    def on_catalog(call: Callable[[Catalog, Request, Body], Any]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            started = time.perf_counter()
+            body = await _body(request)
+            return _answer(await asyncio.to_thread(_checked, call, catalog, request, body), started)
+
+        return endpoint
+
+    def on_collection(call: Callable[[Collection, Body], Any]) -> Callable[[Request], Awaitable[Response]]:
+        return on_catalog(lambda catalog, request, body: call(catalog.get(request.path_params["name"]), body))
+
+    name = "/collections/{name}"
+    return [
+        Route("/", _root),
+        *(Route(path, _alive) for path in ("/healthz", "/readyz", "/livez")),
+        Route("/telemetry", on_catalog(_telemetry)),
+        Route("/collections", on_catalog(lambda c, *_: {"collections": [{"name": name} for name in c.names()]})),
+        Route("/collections/aliases", on_catalog(_change_aliases), methods=["POST"]),
+        Route("/aliases", on_catalog(lambda c, *_: {"aliases": c.aliases()})),
+        Route(name, on_catalog(_create_collection), methods=["PUT"]),
+        Route(name, on_catalog(lambda c, r, _: c.delete(r.path_params["name"])), methods=["DELETE"]),
+        Route(name, on_collection(lambda collection, _: collection.info())),
+        Route(f"{name}/exists", on_catalog(lambda c, r, _: {"exists": c.exists(r.path_params["name"])})),
+        Route(f"{name}/aliases", on_collection(lambda one, _: {"aliases": catalog.aliases(one.name)})),
+        Route(f"{name}/index", on_collection(_create_index), methods=["PUT"]),
+        Route(f"{name}/index/{{field}}", on_catalog(_delete_index), methods=["DELETE"]),
+        Route(f"{name}/points", on_collection(_upsert), methods=["PUT"]),
+        Route(f"{name}/points", on_collection(_retrieve), methods=["POST"]),
+        Route(f"{name}/points/delete", on_collection(_delete_points), methods=["POST"]),
+        Route(f"{name}/points/scroll", on_collection(_scroll), methods=["POST"]),
+        Route(f"{name}/points/count", on_collection(_count), methods=["POST"]),
+        Route(f"{name}/points/query", on_collection(_query), methods=["POST"]),
+        Route(f"{name}/points/query/batch", on_collection(_query_batch), methods=["POST"]),
+        Route(
+            f"{name}/points/query/groups",
+            on_collection(lambda one, body: {"groups": query_groups(one, body)}),
+            methods=["POST"],
+        ),
+    ]
+
+
+def _create_collection(catalog: Catalog, request: Request, body: Body) -> bool:
+    catalog.create(request.path_params["name"], body)
+    return True
+
+
+def _change_aliases(catalog: Catalog, _: Request, body: Body) -> bool:
+    catalog.change_aliases(body["actions"])
+    return True
+
+
+def _create_index(collection: Collection, body: Body) -> Any:
+    collection.create_index(body["field_name"], body.get("field_schema"))
+    return _COMPLETED
+
+
+def _delete_index(catalog: Catalog, request: Request, _: Body) -> Any:
+    field = request.path_params["field"]
+    catalog.get(request.path_params["name"]).update(edge.UpdateOperation.delete_field_index(field))
+    return _COMPLETED
+
+
+def _upsert(collection: Collection, body: Body) -> Any:
+    if "points" not in body:
+        raise BadRequest("Format error in JSON body: this server takes points as a list, not as a batch of columns")
+    collection.update(edge.UpdateOperation.upsert_points([parse_point(point) for point in body["points"]]))
+    return _COMPLETED
+
+
+def _delete_points(collection: Collection, body: Body) -> Any:
+    if "points" in body:
+        collection.update(edge.UpdateOperation.delete_points(list(body["points"])))
+    else:
+        collection.update(edge.UpdateOperation.delete_points_by_filter(parse_filter(body["filter"])))
+    return _COMPLETED
+
+
+def _retrieve(collection: Collection, body: Body) -> Any:
+    ids, payload, vector = retrieval(body)
+    return [point_json(record) for record in collection.read(lambda shard: shard.retrieve(ids, payload, vector))]
+
+
+def _scroll(collection: Collection, body: Body) -> Any:
+    request = parse_scroll(body)
+    records, following = collection.read(lambda shard: shard.scroll(request))
+    return {"points": [point_json(record) for record in records], "next_page_offset": point_id(following)}
+
+
+def _count(collection: Collection, body: Body) -> Any:
+    request = edge.CountRequest(exact=True, filter=parse_filter(body.get("filter")))
+    return {"count": collection.read(lambda shard: shard.count(request))}
+
+
+def _query(collection: Collection, body: Body) -> Any:
+    request = parse_query(body)
+    return {"points": [point_json(point) for point in collection.read(lambda shard: shard.query(request))]}
+
+
+def _query_batch(collection: Collection, body: Body) -> Any:
+    requests = edge.QueryBatchRequest([parse_query(one) for one in body["searches"]])
+    answers = collection.read(lambda shard: shard.query_batch(requests))
+    return [{"points": [point_json(point) for point in points]} for points in answers]
+
+
+def _telemetry(catalog: Catalog, *_: Any) -> Any:
+    return {
+        "id": "local",
+        "app": {"name": "riffle-local-qdrant", "version": API_VERSION},
+        "collections": {"number_of_collections": len(catalog.names())},
+    }
+
+
+_COMPLETED = {"operation_id": 0, "status": "completed"}
+
+
+async def _root(_: Request) -> Response:
+    return Response(
+        orjson.dumps({"title": "qdrant - local engine of Riffle", "version": API_VERSION}),
+        media_type="application/json",
+    )
+
+
+async def _alive(_: Request) -> Response:
+    return PlainTextResponse("all shards are ready")
+
+
+def _checked(call: Callable[..., Any], *arguments: Any) -> Any:
+    """The call's result; a body without a needed part, or with one of a wrong type, is the caller's mistake."""
+    try:
+        return call(*arguments)
+    except KeyError as error:
+        raise BadRequest(f"Format error in JSON body: missing field {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadRequest(f"Format error in JSON body: {error}") from error
+
+
+async def _body(request: Request) -> Body:
+    content = await request.body()
+    if not content:
+        return {}
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"Format error in JSON body: {error}") from error
+    if not isinstance(body, dict):
+        raise BadRequest("Format error in JSON body: an object is expected")
+    return body
+
+
+def _answer(result: Any, started: float) -> Response:
+    content = orjson.dumps({"result": result, "status": "ok", "time": time.perf_counter() - started})
+    return Response(content, media_type="application/json")
+
+
+async def _api_error(_: Request, error: Exception) -> Response:
+    known = error if isinstance(error, ApiError) else ApiError(str(error))
+    content = orjson.dumps({"status": {"error": known.message}, "time": 0.0})
+    return Response(content, known.status, media_type="application/json")
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    return await _api_error(request, ApiError(f"Service internal error: {error}"))
+
+
+async def _no_route(request: Request, _: Exception) -> Response:
+    return await _api_error(request, NotFound(f"Not found: this server has no {request.method} {request.url.path}"))

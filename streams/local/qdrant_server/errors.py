@@ -1,0 +1,35 @@
+"""What a request can do wrong, in the words and status codes of Qdrant."""
+
+
+class ApiError(Exception):
+    """Answered as `{"status": {"error": ...}}` with this status code."""
+
+    status = 500
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class BadRequest(ApiError):
+    status = 400
+
+
+class NotFound(ApiError):
+    status = 404
+
+
+class Conflict(ApiError):
+    status = 409
+
+
+def no_collection(name: str) -> NotFound:
+    return NotFound(f"Not found: Collection `{name}` doesn't exist!")
+
+
+def from_engine(error: Exception) -> ApiError:
+    """The engine raises bare exceptions; those that name its own trouble are 500, the rest is the caller's mistake."""
+    message = str(error)
+    if message.startswith(("Service", "IO error", "Out of memory", "RocksDB", "Cancelled")):
+        return ApiError(f"Service internal error: {message}")
+    return BadRequest(f"Wrong input: {message}")

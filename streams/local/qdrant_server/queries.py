@@ -1,0 +1,164 @@
+"""Points and queries: from the API's JSON to the engine's objects, and back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import qdrant_edge as edge
+
+from streams.local.qdrant_server.conditions import Json, parse_filter
+from streams.local.qdrant_server.errors import BadRequest
+
+DEFAULT_LIMIT = 10
+RRF_K = 2
+"""What Qdrant uses when a request names none."""
+
+
+def parse_point(json: Json) -> Any:
+    vector = json["vector"]
+    if isinstance(vector, Mapping):
+        vector = {name: parse_vector(one) for name, one in vector.items()}
+    return edge.Point(json["id"], vector, dict(json.get("payload") or {}))
+
+
+def parse_vector(json: Json | Sequence[float]) -> Any:
+    if isinstance(json, Mapping):
+        return edge.SparseVector(json["indices"], [float(value) for value in json["values"]])
+    return [float(value) for value in json]
+
+
+def parse_query(json: Json) -> Any:
+    return edge.QueryRequest(
+        limit=_limit(json),
+        offset=json.get("offset"),
+        prefetches=[_prefetch(one) for one in _listed(json.get("prefetch"))],
+        query=_scoring(json),
+        filter=parse_filter(json.get("filter")),
+        score_threshold=json.get("score_threshold"),
+        params=_params(json.get("params")),
+        with_payload=_payload_selector(json.get("with_payload"), False),
+        with_vector=_vector_selector(json.get("with_vector")),
+    )
+
+
+def parse_scroll(json: Json) -> Any:
+    return edge.ScrollRequest(
+        offset=json.get("offset"),
+        limit=_limit(json),
+        filter=parse_filter(json.get("filter")),
+        with_payload=_payload_selector(json.get("with_payload"), True),
+        with_vector=_vector_selector(json.get("with_vector")),
+        order_by=_order_by(json["order_by"]) if json.get("order_by") is not None else None,
+    )
+
+
+def retrieval(json: Json) -> tuple[list[Any], Any, Any]:
+    """Ids, payload selector and vector selector of a request for points by id."""
+    return (
+        list(json["ids"]),
+        _payload_selector(json.get("with_payload"), True),
+        _vector_selector(json.get("with_vector")),
+    )
+
+
+def point_json(point: Any) -> dict[str, Any]:
+    """A scored point or a record."""
+    json = {"id": point_id(point.id), "payload": point.payload}
+    if point.vector is not None:
+        json["vector"] = _vector_json(point.vector)
+    if hasattr(point, "score"):
+        json |= {"score": point.score, "version": point.version}
+    return json
+
+
+def point_id(value: UUID | int | None) -> str | int | None:
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _vector_json(vector: Any) -> Any:
+    if isinstance(vector, Mapping):
+        return {name: _vector_json(one) for name, one in vector.items()}
+    if isinstance(vector, edge.SparseVector):
+        return {"indices": list(vector.indices), "values": list(vector.values)}
+    return vector
+
+
+def _prefetch(json: Json) -> Any:
+    return edge.Prefetch(
+        limit=_limit(json),
+        prefetches=[_prefetch(one) for one in _listed(json.get("prefetch"))],
+        query=_scoring(json),
+        filter=parse_filter(json.get("filter")),
+        score_threshold=json.get("score_threshold"),
+        params=_params(json.get("params")),
+    )
+
+
+def _scoring(json: Json) -> Any:
+    """What ranks the points: a vector, a fusion of the prefetches, or None for the order of ids."""
+    query = json.get("query")
+    if query is None:
+        return None
+    if isinstance(query, Mapping):
+        if "fusion" in query:
+            return _fusion(query["fusion"])
+        if "rrf" in query:
+            rrf = query["rrf"]
+            return edge.Fusion.Rrf(rrf.get("k") or RRF_K, rrf.get("weights"))
+        if "order_by" in query:
+            return _order_by(query["order_by"])
+        query = query.get("nearest", query)
+        if isinstance(query, Mapping) and "indices" not in query:
+            raise BadRequest(f"Format error in JSON body: this server knows no query with {', '.join(query)}")
+    if isinstance(query, str | int):
+        raise BadRequest("Format error in JSON body: this server takes vectors, not ids of points, as a query")
+    return edge.Query.Nearest(parse_vector(query), using=json.get("using"))
+
+
+def _fusion(name: str) -> Any:
+    if name == "rrf":
+        return edge.Fusion.Rrf(RRF_K)
+    if name == "dbsf":
+        return edge.Fusion.Dbsf()
+    raise BadRequest(f"Format error in JSON body: unknown fusion `{name}`, expected `rrf` or `dbsf`")
+
+
+def _order_by(json: Json | str) -> Any:
+    if isinstance(json, str):
+        return edge.OrderBy(json)
+    direction = {"asc": edge.Direction.Asc, "desc": edge.Direction.Desc}.get(json.get("direction") or "asc")
+    return edge.OrderBy(json["key"], direction, json.get("start_from"))
+
+
+def _params(json: Json | None) -> Any:
+    """Of an exact search in one shard nothing is left to choose but whether quantized vectors are used."""
+    return edge.SearchParams(exact=bool(json.get("exact"))) if json else None
+
+
+def _limit(json: Json) -> int:
+    limit = json.get("limit")
+    if limit is None:
+        return DEFAULT_LIMIT
+    if not isinstance(limit, int) or limit < 1:
+        raise BadRequest(f"Validation error in JSON body: [limit: value {limit} invalid, must be 1 or larger]")
+    return limit
+
+
+def _payload_selector(json: Any, default: bool) -> Any:
+    if json is None:
+        return default
+    if isinstance(json, Mapping):
+        if "include" in json:
+            return edge.PayloadSelector.Include(json["include"])
+        return edge.PayloadSelector.Exclude(json["exclude"])
+    return json
+
+
+def _vector_selector(json: Any) -> Any:
+    return False if json is None else json
+
+
+def _listed(json: Json | Sequence[Json] | None) -> Sequence[Json]:
+    if json is None:
+        return ()
+    return (json,) if isinstance(json, Mapping) else json
