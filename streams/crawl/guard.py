@@ -2,8 +2,8 @@
 
 A URL's host is only a name; what counts is the address behind it at the moment of the connection. aiohttp asks
 `socket_factory` for a socket for every final address, IP literals included, so nothing gets past it: no resolver's
-answer, no name that changes between check and use. Python's `ipaddress.is_global` is not enough (it lets NAT64, 6to4 and
-multicast pass), hence the table.
+answer, no name that changes between check and use. Python's `ipaddress.is_global` is not enough (it lets NAT64, 6to4
+and multicast pass), hence the table.
 
 It does not protect against a public address whose owner forwards to a private network of ours: firewalls do.
 """
@@ -19,7 +19,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 HTTPS_PORT = 443
 GUARD_MARK = "guarded: "
-"""Begins the message of every refusal: aiohttp folds the errors of several addresses into one, and only text is left."""
+"""Begins the message of every refusal: aiohttp folds the errors of several addresses into one, keeping only text."""
 
 _DENIED_V4 = tuple(
     (ip_network(network), reason)
@@ -124,7 +124,7 @@ def parse_local_hosts(local_hosts: Mapping[str, str]) -> dict[str, tuple[str, in
 
 
 def guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[Any], socket.socket]:
-    """For aiohttp's TCPConnector: makes a socket for an address that may be connected to, else raises GuardedAddress."""
+    """For aiohttp's TCPConnector: a socket for an address that may be connected to; else it raises GuardedAddress."""
     exempt = frozenset(local.values())
 
     def make_socket(addr_info: Any) -> socket.socket:

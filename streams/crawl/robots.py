@@ -1,8 +1,8 @@
 """What a host's robots.txt says to us: RFC 9309, with the crawl-delay and request-rate extensions.
 
-`protego` does the matching. Before it sees a file, the file is cut to the size that the RFC asks for and groups of other
-crawlers are folded into one, because its cost grows with (agents x rules): 500 KiB of hostile text would otherwise
-make hundreds of millions of rules. Pure: a file comes as bytes, and the agent as an argument.
+`protego` does the matching. Before it sees a file, the file is cut to the size that the RFC asks for, and groups of
+other crawlers are folded into one, because its cost grows with (agents x rules): 500 KiB of hostile text would
+otherwise make hundreds of millions of rules. Pure: a file comes as bytes, and the agent as an argument.
 """
 
 import re
@@ -60,8 +60,9 @@ def parse(content: bytes, agent: str) -> Rules:
 def consequence(outcome: Outcome, redirects: int) -> Consequence:
     """What follows from the answer to a request for robots.txt, after so many redirects (RFC 9309, section 2.3.1).
 
-    Unavailable (4xx): everything is allowed. Unreachable (5xx, no answer): nothing is, until it answers. A host that says
-    429 is too busy to be crawled, and one that leads to a guarded address is not to be trusted: both count as unreachable.
+    Unavailable (4xx): everything is allowed. Unreachable (5xx, no answer): nothing is, until it answers. A host that
+    says 429 is too busy to be crawled, and one that leads to a guarded address is not to be trusted: both count as
+    unreachable.
     """
     match outcome:
         case "ok" | "too_large":
