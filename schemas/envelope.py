@@ -25,7 +25,7 @@ class InvalidEvent(ValueError):
 class Event(BaseModel):
     """The data of an event. Subclasses say their topic, and which field is the partition key."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
     topic: ClassVar[str] = ""
     """The topic that carries this event: `<family>.<past participle>`."""

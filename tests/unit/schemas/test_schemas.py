@@ -1,0 +1,145 @@
+"""Events as others depend on them: what is checked in is what the code says, and it only ever grew."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import EVENTS, Envelope, Event, InvalidEvent, PageDiscovered, PageIndexed
+from schemas.compatibility import breaking_changes
+from schemas.envelope import micros_from_utc, utc_from_micros
+from schemas.ids import event_id, page_id, statement_id
+from streams.publishing import asyncapi, json_schema, published_files
+
+SNAPSHOTS = Path(__file__).parents[2] / "data" / "schemas"
+PAGE = {"page_id": str(uuid4()), "url": "https://a.test/", "generation": 1}
+INDEXED = {**PAGE, "statements": 3, "model": "m", "model_version": "1", "collection": "c"}
+
+
+@pytest.mark.parametrize(("path", "content"), published_files().items(), ids=lambda v: getattr(v, "name", ""))
+def test_what_is_checked_in_is_what_the_code_says(path: Path, content: str) -> None:
+    found = path.read_text() if path.exists() else ""
+    assert found == content, f"{path.name} is out of date: run `riffle schemas --write`"
+
+
+@pytest.mark.parametrize(
+    "snapshot", sorted(SNAPSHOTS.glob("*/*.schema.json")), ids=lambda p: f"{p.parent.name}/{p.name}"
+)
+def test_events_only_grow_since_each_release(snapshot: Path) -> None:
+    topic = snapshot.name.removesuffix(".schema.json")
+    event = next((event for event in EVENTS if event.topic == topic), None)
+    assert event, f"the event of {topic} is gone"
+    assert breaking_changes(json.loads(snapshot.read_text()), json_schema(event)) == []
+
+
+def schema(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": required or [], "properties": properties}
+
+
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "breaks"),
+    [
+        pytest.param(schema(a=TEXT), schema(a=TEXT, b=NUMBER), False, id="a new optional field"),
+        pytest.param(schema(a=TEXT), schema(["b"], a=TEXT, b=NUMBER), True, id="a new required field"),
+        pytest.param(schema(a=TEXT, b=TEXT), schema(a=TEXT), True, id="a field that goes"),
+        pytest.param(schema(a=TEXT), schema(a=NUMBER), True, id="another type"),
+        pytest.param(schema(a=TEXT), schema(a={"anyOf": [TEXT, NUMBER]}), False, id="a wider type"),
+        pytest.param(schema(a={"anyOf": [TEXT, {"type": "null"}]}), schema(a=TEXT), True, id="null no longer taken"),
+        pytest.param(schema(a={"enum": ["x"]}), schema(a={"enum": ["x", "y"]}), False, id="one more value"),
+        pytest.param(schema(a={"enum": ["x", "y"]}), schema(a={"enum": ["x"]}), True, id="one value fewer"),
+        pytest.param(schema(a=NUMBER), schema(a={**NUMBER, "minimum": 1}), True, id="a new minimum"),
+        pytest.param(schema(["a"], a=TEXT), schema(a=TEXT), False, id="no longer required of producers"),
+        pytest.param(
+            schema(a={"type": "array", "items": TEXT}), schema(a={"type": "array", "items": NUMBER}), True, id="items"
+        ),
+    ],
+)
+def test_what_breaks_a_subscriber(old: dict[str, Any], new: dict[str, Any], breaks: bool) -> None:
+    assert bool(breaking_changes(old, new)) == breaks, breaking_changes(old, new)
+
+
+def test_an_event_is_valid_by_its_published_schema() -> None:
+    event = PageIndexed.model_validate(INDEXED)
+    jsonschema.validate(json.loads(event.to_json()), json_schema(PageIndexed))
+
+
+def test_unknown_fields_of_a_newer_producer_are_ignored() -> None:
+    event = PageIndexed.from_json(json.dumps({**INDEXED, "mood": "happy"}).encode())
+    assert event.statements == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"", "Invalid JSON"),
+        (b"[]", "value: Input should be an object"),
+        (b'{"page_id": "x"}', "page_id: Input should be a valid UUID"),
+        (json.dumps({**INDEXED, "statements": -1}).encode(), "statements: Input should be greater"),
+    ],
+)
+def test_what_is_no_event_says_which_field_and_why(value: bytes, reason: str) -> None:
+    with pytest.raises(InvalidEvent, match=reason):
+        PageIndexed.from_json(value)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda e: e.__name__)
+def test_every_event_names_a_topic_and_a_key_that_it_has(event: type[Event]) -> None:
+    assert event.topic.count(".") == 1
+    assert event.key_field in event.model_fields
+    assert event.__doc__
+
+
+def test_asyncapi_refers_only_to_what_it_contains() -> None:
+    document = asyncapi()
+
+    def resolve(pointer: str) -> Any:
+        node: Any = document
+        for part in pointer.removeprefix("#/").split("/"):
+            node = node[part]
+        return node
+
+    def walk(node: Any, root: bool = True) -> None:
+        if isinstance(node, dict):
+            if str(node.get("$ref", "")).startswith(("#/channels", "#/components")):
+                assert resolve(node["$ref"])
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    walk(document)
+    assert len(document["channels"]) == len(EVENTS)
+
+
+@given(
+    st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC)),
+    st.text(max_size=40),
+)
+def test_the_envelope_survives_its_headers(time: datetime, subject: str) -> None:
+    subject = subject.encode("utf-8", "ignore").decode()
+    envelope = Envelope(id=uuid4(), type="riffle.x.v1", source="/riffle/x", time=time, subject=subject)
+    assert Envelope.from_headers(envelope.to_headers()) == envelope
+    assert utc_from_micros(micros_from_utc(time)) == time
+
+
+def test_ids_are_the_same_on_every_machine() -> None:
+    page = page_id("https://www.sqlite.org/")
+    assert page == UUID("5056a529-48be-5d80-bf9b-6190a7230eb6")
+    assert statement_id(page, 0, "x") == statement_id(page, 0, "x") != statement_id(page, 1, "x")
+    assert event_id("t", "cause", "key", 0) != event_id("t", "cause", "key", 1)
+
+
+def test_events_cannot_be_changed() -> None:
+    event = PageDiscovered(page_id=uuid4(), url="https://a.test/", host="a.test", why="seed", depth=0)
+    with pytest.raises(ValueError, match="frozen"):
+        event.depth = 3  # type: ignore[misc]
