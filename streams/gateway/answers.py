@@ -1,0 +1,123 @@
+"""The API's answers to a search, as pydantic models: the shape, the documentation and the examples in one place."""
+
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from streams.gateway import presentation
+from streams.gateway.searching import Answer
+from streams.stores.protocols import Hit, PageHits
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Statement(_Model):
+    """A sentence, list item or table row that matched."""
+
+    id: UUID = Field(description="Stable while page, position and text are.")
+    text: str = Field(description="Plain text, never HTML. Escape it before you show it.")
+    context: tuple[str, ...] = Field((), description="The headings and lead-ins that it stands under, widest first.")
+    highlights: tuple[tuple[int, int], ...] = Field(
+        (), description="Words of the query in `text`: [start, end) in Unicode code points."
+    )
+    score: float | None = Field(None, description="Only with `explain`.")
+
+
+class Result(_Model):
+    """A page, with its statements that matched, best first."""
+
+    page_id: UUID
+    url: str
+    title: str
+    host: str
+    language: str = Field("", description="BCP 47; empty when unknown.")
+    breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
+    statements: tuple[Statement, ...]
+    why: str = Field(description="Address of the page's life: when and why it was indexed.")
+    score: float | None = Field(None, description="Only with `explain`.")
+
+
+class Reason(_Model):
+    """A part of the search that failed, or had nothing to do."""
+
+    part: str = Field(description="`dense` (meaning), `sparse` (words) or `index`.")
+    detail: str
+
+
+class Explanation(_Model):
+    """How the answer came about."""
+
+    parts: dict[str, str] = Field(description="Each part's state: ok, cached, empty or failed.")
+    timings_ms: dict[str, float]
+    model: str = Field("", description="Embedding model and version; empty when meaning was not searched.")
+    fusion: str = Field("", description="How the two rankings became one; empty when there was one only.")
+
+
+class SearchAnswer(_Model):
+    """What was found, and how complete it is."""
+
+    query: str = Field(description="As it was searched for: normalised.")
+    page: int
+    per_page: int
+    has_next: bool
+    results: tuple[Result, ...]
+    partial: bool = Field(description="Some part failed; the results are those of the others.")
+    reasons: tuple[Reason, ...] = ()
+    took_ms: float
+    explain: Explanation | None = None
+
+
+def to_search_answer(answer: Answer) -> SearchAnswer:
+    request, trace = answer.request, answer.trace
+    words = presentation.query_words(request.text)
+    return SearchAnswer(
+        query=request.text,
+        page=request.page,
+        per_page=request.per_page,
+        has_next=answer.has_next,
+        results=tuple(to_result(page, words, scores=request.explain) for page in answer.pages),
+        partial=answer.partial,
+        reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
+        took_ms=answer.took_ms,
+        explain=to_explanation(answer) if request.explain else None,
+    )
+
+
+def to_result(page: PageHits, words: tuple[str, ...], *, scores: bool = False) -> Result:
+    payload = page.hits[0].payload
+    url = str(payload.get("url") or "")
+    return Result(
+        page_id=page.page_id,
+        url=url,
+        title=presentation.title_of(payload),
+        host=str(payload.get("host") or ""),
+        language=str(payload.get("language") or ""),
+        breadcrumbs=presentation.breadcrumbs(url),
+        statements=tuple(to_statement(hit, words, scores=scores) for hit in page.hits),
+        why=f"/api/v1/pages/{page.page_id}",
+        score=page.score if scores else None,
+    )
+
+
+def to_statement(hit: Hit, words: tuple[str, ...], *, scores: bool = False) -> Statement:
+    text = presentation.snippet(str(hit.payload.get("text") or ""), words)
+    return Statement(
+        id=hit.id,
+        text=text,
+        context=presentation.context_of(hit.payload),
+        highlights=tuple(presentation.highlights(text, words)),
+        score=hit.score if scores else None,
+    )
+
+
+def to_explanation(answer: Answer) -> Explanation:
+    trace = answer.trace
+    fused = all(trace.states.get(part) in ("ok", "cached") for part in ("dense", "sparse"))
+    return Explanation(
+        parts=dict(trace.states),
+        timings_ms=trace.timings_ms,
+        model=f"{trace.model.name}/{trace.model.version}" if trace.model else "",
+        fusion="rrf" if fused else "",
+    )

@@ -1,0 +1,54 @@
+"""Puts the gateway together: pure wiring, so that tests run the same app over the memory stores."""
+
+from fastapi import FastAPI
+
+from streams.gateway import openapi, responses
+from streams.gateway.api_search import search_routes
+from streams.gateway.furniture import furniture_routes
+from streams.gateway.html_search import search_pages
+from streams.gateway.metrics import Metrics
+from streams.gateway.middleware import Surroundings
+from streams.gateway.operations import operation_routes
+from streams.gateway.searching import QueryTerms, Searcher
+from streams.gateway.site import Clock, Publish, Site
+from streams.gateway.views import Views
+from streams.settings import Settings
+from streams.stores.opening import Stores
+from streams.stores.protocols import SparseVector
+
+
+def create_app(
+    settings: Settings, stores: Stores, *, publish: Publish | None, clock: Clock, terms: QueryTerms | None = None
+) -> FastAPI:
+    """The gateway over these stores. `stores` may be filled, or exchanged, while it runs.
+
+    `publish` sends query events (None: they are not sent); `terms` cuts a query into weighted terms.
+    """
+    metrics = Metrics()
+    searcher = Searcher(
+        stores,
+        terms or _bm25_terms,
+        deadline_seconds=settings.gateway.deadline_seconds,
+        on_failure=metrics.store_failed,
+    )
+    site = Site(settings, stores, searcher, metrics, publish, clock)
+    views = Views()
+    app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.site = site
+    for router in (
+        search_routes(site),
+        operation_routes(site),
+        search_pages(site, views),
+        furniture_routes(views),
+    ):
+        app.include_router(router)
+    openapi.install(app)
+    responses.install(app, views)
+    app.add_middleware(Surroundings, metrics=metrics)
+    return app
+
+
+def _bm25_terms(text: str, language: str) -> SparseVector:
+    from streams.vectors.bm25 import query_vector
+
+    return query_vector(text, language)

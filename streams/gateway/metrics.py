@@ -1,0 +1,40 @@
+"""What the gateway counts. One registry per app, so that two apps in one process don't share counters."""
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+LATENCY_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+
+
+class Metrics:
+    """Counters of one app. Labels are route templates and store names: never what a person typed."""
+
+    content_type = CONTENT_TYPE_PLAIN_0_0_4
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "riffle_gateway_requests", "Requests answered", ("route", "method", "status"), registry=self.registry
+        )
+        self.latency = Histogram(
+            "riffle_gateway_latency_seconds",
+            "From a request's first byte to the end of its response",
+            ("route",),
+            buckets=LATENCY_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+        self.partial_answers = Counter(
+            "riffle_gateway_partial_answers", "Searches that a part was missing from", ("part",), registry=self.registry
+        )
+        self.store_errors = Counter(
+            "riffle_gateway_store_errors", "Calls that a store failed", ("store", "error"), registry=self.registry
+        )
+        self.unpublished = Counter(
+            "riffle_gateway_events_unpublished", "Query events that Kafka did not take", registry=self.registry
+        )
+
+    def store_failed(self, store: str, error: BaseException) -> None:
+        self.store_errors.labels(store, type(error).__name__).inc()
+
+    def exposition(self) -> bytes:
+        return generate_latest(self.registry)

@@ -1,0 +1,157 @@
+"""How what was found is shown: snippets, highlighted words, breadcrumbs, links that are safe to follow.
+
+Pure, and made for hostile input: a page's title, URL and statements are whatever its author wrote. Nothing here makes
+HTML: highlights are positions, and the templates escape every piece of text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+MAX_SNIPPET_CHARS = 420
+MAX_TITLE_CHARS = 140
+MAX_CRUMB_CHARS = 40
+MAX_CRUMBS = 4
+
+_FRAGMENT_WORDS = 5
+"""Of a statement's start and end: enough to find it, and a link that stays short."""
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that reorder the text around them: with them a page could make its URL or title read as another's."""
+
+Range = tuple[int, int]
+
+
+def clean_line(text: str, max_chars: int = 0) -> str:
+    """One line that can't disturb its surroundings: no controls, no direction overrides, single spaces, shortened."""
+    kept = "".join(
+        " " if char.isspace() else char
+        for char in text
+        if char.isspace() or (char not in _DIRECTION and unicodedata.category(char) not in ("Cc", "Cs", "Cn"))
+    )
+    line = " ".join(kept.split())
+    return shorten(line, max_chars) if max_chars else line
+
+
+def shorten(text: str, max_chars: int) -> str:
+    """At most so many characters, cut between words where there is a gap, with an ellipsis for what is gone."""
+    if len(text) <= max_chars:
+        return text
+    cut = text[: max_chars - 1]
+    gap = cut.rfind(" ")
+    return (cut[:gap] if gap > max_chars // 2 else cut).rstrip(" ,;:.–-") + "…"
+
+
+def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS) -> str:
+    """The statement, or of a very long one the part around the first word that was asked for."""
+    line = clean_line(text)
+    if len(line) <= max_chars:
+        return line
+    ranges = highlights(line, words)
+    start = max(0, ranges[0][0] - max_chars // 3) if ranges else 0
+    if start:
+        start = line.find(" ", start) + 1 or start
+    return ("…" if start else "") + shorten(line[start:], max_chars - 1)
+
+
+def query_words(query: str) -> tuple[str, ...]:
+    """The words of a query as they are highlighted: folded, each once, in order."""
+    return tuple(dict.fromkeys(_fold(match.group()) for match in _WORD.finditer(query)))
+
+
+def highlights(text: str, words: Iterable[str]) -> list[Range]:
+    """Where words of the query are in the text, also inflected ones: `[start, end)` in characters, none overlapping."""
+    wanted = {_fold(word) for word in words}
+    stems = {_stem(word) for word in wanted}
+    return [
+        match.span()
+        for match in _WORD.finditer(text)
+        if (folded := _fold(match.group())) in wanted or _stem(folded) in stems
+    ]
+
+
+def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
+    """The text in pieces, each with whether it is highlighted. The pieces together are the text."""
+    pieces: list[tuple[str, bool]] = []
+    position = 0
+    for start, end in ranges:
+        pieces += [(text[position:start], False), (text[start:end], True)]
+        position = end
+    pieces.append((text[position:], False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def breadcrumbs(url: str) -> tuple[str, ...]:
+    """The host and the path's steps, decoded, the middle ones of a long path left out."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return (clean_line(url, MAX_CRUMB_CHARS),)
+    steps = [clean_line(unquote(step, errors="replace"), MAX_CRUMB_CHARS) for step in parts.path.split("/")]
+    crumbs = [host.removeprefix("www.") or clean_line(url, MAX_CRUMB_CHARS), *(step for step in steps if step)]
+    if len(crumbs) > MAX_CRUMBS:
+        crumbs = [crumbs[0], "…", *crumbs[2 - MAX_CRUMBS :]]
+    return tuple(crumbs)
+
+
+def safe_href(url: str) -> str:
+    """The URL when it leads to a web page; empty for `javascript:` and everything else that is not http(s)."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in ("http", "https") and parts.netloc and clean_line(url) == url else ""
+
+
+def fragment_href(url: str, text: str) -> str:
+    """A link that opens the page at this very text (a text fragment, WICG); empty where `safe_href` is.
+
+    A browser that doesn't know them, or doesn't find the text, opens the page at its top.
+    """
+    link = safe_href(url)
+    words = text.strip("…").split()
+    if not link or not words:
+        return link
+    quoted = [quote(word, safe="").replace("-", "%2D") for word in words]
+    few = 2 * _FRAGMENT_WORDS
+    directive = "%20".join(quoted)
+    if len(quoted) > few or "…" in text:
+        directive = "%20".join(quoted[:_FRAGMENT_WORDS])
+        if "…" not in text:
+            directive += "," + "%20".join(quoted[-_FRAGMENT_WORDS:])
+    return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
+
+
+def title_of(payload: Mapping[str, Any]) -> str:
+    """A page's title; without one, the last step of its URL."""
+    title = clean_line(str(payload.get("title") or ""), MAX_TITLE_CHARS)
+    return title or breadcrumbs(str(payload.get("url") or ""))[-1] or "Untitled"
+
+
+def context_of(payload: Mapping[str, Any]) -> tuple[str, ...]:
+    """The heading path of a statement, the widest first, without the page's title (which is shown above it)."""
+    context: object = payload.get("context") or ()
+    lines: Sequence[object] = (
+        (context,) if isinstance(context, str) else context if isinstance(context, list | tuple) else ()
+    )
+    title = title_of(payload)
+    cleaned = (clean_line(str(line), MAX_TITLE_CHARS) for line in lines)
+    return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
+
+
+def _fold(word: str) -> str:
+    """Case and accents taken off, so that `cafe` finds `Café`."""
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char)) or word.casefold()
+
+
+def _stem(word: str) -> str:
+    """A word without common English endings: for highlighting only, so a miss costs no result."""
+    word = re.sub(r"['’]s$", "", word)
+    for ending in ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

@@ -1,0 +1,148 @@
+"""What a person may ask: a query and its parameters, checked and normalised before anything else sees them.
+
+Pure. Whatever the input, the outcome is a SearchRequest or an InvalidQuery that says what to change: never a failure
+further in. It does not judge what is asked, only whether it is text.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import ada_url
+
+from streams.gateway.problems import Problem, ProblemError, invalid_parameter
+
+MAX_PER_PAGE = 50
+MAX_DEPTH = 500
+"""Results that can be paged through: a deeper page costs the index as much as all pages before it together."""
+MAX_HOST_CHARS = 253
+"""Of a host name, RFC 1035 section 2.3.4."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
+"""The start of a BCP 47 tag: a language, and perhaps script and region."""
+_JOINERS = "\u200c\u200d"
+"""Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
+
+
+class InvalidQuery(ProblemError):
+    """The request can't be answered as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search that can be carried out."""
+
+    text: str
+    """Normalised (NFC, one space between words)."""
+    page: int = 1
+    per_page: int = 10
+    host: str = ""
+    language: str = ""
+    explain: bool = False
+
+    @property
+    def first(self) -> int:
+        """How many results come before this page."""
+        return (self.page - 1) * self.per_page
+
+
+def parse(
+    text: str,
+    *,
+    page: int = 1,
+    per_page: int = 10,
+    host: str = "",
+    language: str = "",
+    explain: bool = False,
+    max_chars: int = 2_000,
+) -> SearchRequest:
+    """Check and normalise. Raises InvalidQuery."""
+    _check_paging(page, per_page)
+    return SearchRequest(
+        text=normalize_text(text, max_chars=max_chars),
+        page=page,
+        per_page=per_page,
+        host=normalize_host(host),
+        language=normalize_language(language),
+        explain=explain,
+    )
+
+
+def normalize_text(text: str, *, max_chars: int) -> str:
+    """The query as it is searched for. Raises InvalidQuery when it is empty, too long or not text."""
+    if len(text) > max_chars:
+        raise InvalidQuery(_too_long(len(text), max_chars))
+    fault = _not_text(text)
+    if fault:
+        raise InvalidQuery(Problem(400, "query-not-text", "The query is not text", fault, _PLAIN, "q"))
+    kept = (char for char in text if char in _JOINERS or unicodedata.category(char) != "Cf")
+    normal = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+    if not any(char.isalnum() or unicodedata.category(char)[0] == "S" for char in normal):
+        raise InvalidQuery(_empty(normal))
+    if len(normal) > max_chars:  # NFC can lengthen: some composed characters are excluded from composition
+        raise InvalidQuery(_too_long(len(normal), max_chars))
+    return normal
+
+
+def normalize_host(host: str) -> str:
+    """The host as the index has it: lower case, in its ASCII form; empty stays empty. Raises InvalidQuery."""
+    host = host.strip()
+    if not host:
+        return ""
+    if len(host) <= MAX_HOST_CHARS and not re.search(r"[\s/\\?#@:%\[\]<>^|]", host):
+        try:
+            return ada_url.URL(f"https://{host}/").hostname
+        except ValueError:
+            pass
+    raise InvalidQuery(invalid_parameter("host", "host is not the name of a host.", "Give one like `sqlite.org`."))
+
+
+def normalize_language(language: str) -> str:
+    """The tag in lower case; empty stays empty. Raises InvalidQuery."""
+    language = language.strip()
+    if not language or _LANGUAGE.fullmatch(language):
+        return language.lower()
+    detail = "language is not a language tag."
+    raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`."))
+
+
+def query_hash(text: str) -> str:
+    """The key of a query's events: the same for the same words in any case. 32 hexadecimal digits."""
+    return blake2b(text.casefold().encode(), digest_size=16).hexdigest()
+
+
+_PLAIN = "Type the words that you are looking for."
+
+
+def _check_paging(page: int, per_page: int) -> None:
+    if page < 1 or not 1 <= per_page <= MAX_PER_PAGE:
+        name = "page" if page < 1 else "per_page"
+        limits = "1 or more" if page < 1 else f"between 1 and {MAX_PER_PAGE}"
+        raise InvalidQuery(invalid_parameter(name, f"{name} must be {limits}."))
+    if page * per_page > MAX_DEPTH:
+        detail = f"Results end at the first {MAX_DEPTH}; this page would be beyond them."
+        raise InvalidQuery(invalid_parameter("page", detail, "Make the query more exact instead."))
+
+
+def _not_text(text: str) -> str:
+    """Which character is none of text, or nothing."""
+    for position, char in enumerate(text):
+        if char.isspace():
+            continue
+        category = unicodedata.category(char)
+        if char == "\ufffd" or category == "Cs":
+            return f"At position {position} there are bytes that are not valid UTF-8."
+        if category == "Cc" or (ord(char) & 0xFFFE) == 0xFFFE:
+            return f"At position {position} there is a control character (U+{ord(char):04X})."
+    return ""
+
+
+def _too_long(chars: int, max_chars: int) -> Problem:
+    detail = f"The query has {chars:,} characters; at most {max_chars:,} are searched for."
+    return Problem(400, "query-too-long", "The query is too long", detail, "Shorten it to what matters most.", "q")
+
+
+def _empty(text: str) -> Problem:
+    detail = "It has no letters, digits or symbols." if text else "No query was given."
+    return Problem(400, "query-empty", "There is nothing to search for", detail, _PLAIN, "q")

@@ -1,0 +1,82 @@
+"""Templates, and the one stylesheet and icon: everything that makes a response look like Riffle."""
+
+from collections.abc import AsyncIterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.gateway import presentation
+
+_HERE = Path(__file__).parent
+_MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_YEAR_SECONDS = 31_536_000
+
+
+class Views:
+    """Renders the pages for people. Everything is escaped by default; no template marks anything as safe."""
+
+    def __init__(self) -> None:
+        self.static = StaticFiles(_HERE / "static")
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {
+            "segments": presentation.segments,
+            "href": presentation.safe_href,
+            "line": presentation.clean_line,
+            "fragment": presentation.fragment_href,
+            "crumbs": presentation.breadcrumbs,
+        }
+        self._templates.globals |= {"static": self.static.address, "address": address}
+
+    def render(self, template: str, request: Request, **values: Any) -> str:
+        return self._templates.get_template(template).render(path=request.url.path, **_DEFAULTS | values)
+
+    async def stream(self, template: str, request: Request, **values: Any) -> AsyncIterator[str]:
+        """The same page in pieces, as the template yields them."""
+        for piece in self._templates.get_template(template).generate(path=request.url.path, **_DEFAULTS | values):
+            yield piece
+
+
+_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": ""}
+
+
+def address(path: str, **parameters: object) -> str:
+    """A link within the site; parameters that are empty are left out."""
+    given = {name: value for name, value in parameters.items() if value not in ("", None)}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+class StaticFiles:
+    """The static files, held in memory, under names that change with their content: cached for ever by browsers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files: dict[str, tuple[bytes, str]] = {}
+        self._names: dict[str, str] = {}
+        for path in sorted(folder.iterdir()):
+            if path.suffix not in _MEDIA_TYPES:
+                continue
+            content = path.read_bytes()
+            digest = blake2b(content, digest_size=6).hexdigest()
+            self._names[path.name] = f"{path.stem}.{digest}{path.suffix}"
+            self._files[self._names[path.name]] = (content, _MEDIA_TYPES[path.suffix])
+
+    def address(self, name: str) -> str:
+        return f"/static/{self._names[name]}"
+
+    def response(self, name: str) -> Response:
+        if name not in self._files:
+            raise HTTPException(404)
+        content, media_type = self._files[name]
+        headers = {"Cache-Control": f"public, max-age={_YEAR_SECONDS}, immutable"}
+        return Response(content, media_type=media_type, headers=headers)

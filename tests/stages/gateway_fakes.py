@@ -1,0 +1,138 @@
+"""What a gateway test needs: stores with a few pages in them, and stores that are slow or dead."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+import httpx
+import numpy as np
+from fastapi import FastAPI
+
+from schemas import Event
+from schemas.ids import page_id
+from streams.errors import StoreUnavailable
+from streams.gateway.app import create_app
+from streams.settings import GatewaySettings, Settings
+from streams.stores.opening import Stores
+from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, SparseVector, Vectors
+
+MODEL = ModelInfo("test-words", "1", 16)
+ANYTHING = Filters()
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+def terms(text: str, language: str = "") -> SparseVector:
+    """Words as terms: ids by a stable hash, weight 1."""
+    ids = sorted({term_id(word) for word in re.findall(r"\w+", text.lower())})
+    return SparseVector(tuple(ids), (1.0,) * len(ids))
+
+
+def term_id(word: str) -> int:
+    return uuid5(UUID(int=0), word).int % (1 << 31)
+
+
+class WordEmbedder:
+    """A vector from the words: near for texts that share words."""
+
+    async def info(self) -> ModelInfo:
+        return MODEL
+
+    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        rows = np.zeros((len(texts), MODEL.dimensions), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"\w+", text.lower()):
+                row[term_id(word) % MODEL.dimensions] += 1
+            row /= max(float(np.linalg.norm(row)), 1e-9)
+        return rows
+
+
+class WordIndex:
+    """Statements scored by shared words; with vectors alone, by their cosine."""
+
+    def __init__(self, statements: Sequence[dict[str, Any]]) -> None:
+        self.statements = list(statements)
+
+    async def search(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = ANYTHING,
+        pages: int = 10,
+        per_page: int = 3,
+        candidates: int = 100,
+        deadline_seconds: float | None = None,
+    ) -> list[PageHits]:
+        vectors = await WordEmbedder().embed([str(each["text"]) for each in self.statements])
+        grouped: dict[UUID, list[Hit]] = {}
+        for payload, vector in zip(self.statements, vectors, strict=True):
+            words = set(terms(f"{payload['title']} {payload['text']}").indices) & set(sparse.indices if sparse else ())
+            score = len(words) + (float(np.dot(vector, np.asarray(dense, np.float32))) / 10 if dense else 0.0)
+            wanted = filters.host in (None, payload["host"]) and filters.language in (None, payload["language"])
+            if wanted and score > (0.05 if sparse is None else 0.5):
+                hit = Hit(uuid5(payload["page_id"], payload["text"]), score, payload)
+                grouped.setdefault(payload["page_id"], []).append(hit)
+        found = [
+            PageHits(page, tuple(sorted(hits, key=lambda hit: -hit.score)[:per_page])) for page, hits in grouped.items()
+        ]
+        return sorted(found, key=lambda page: -page.score)[:pages]
+
+    async def collections(self) -> list[str]:
+        return ["statements"]
+
+
+def statement(
+    url: str, text: str, *, title: str = "A page", context: Sequence[str] = (), language: str = "en"
+) -> dict[str, Any]:
+    return {
+        "page_id": page_id(url),
+        "url": url,
+        "host": httpx.URL(url).host,
+        "title": title,
+        "text": text,
+        "context": list(context),
+        "language": language,
+        "ordinal": 0,
+        "generation": 1,
+    }
+
+
+class Dead:
+    """A store that doesn't answer, whatever it is asked."""
+
+    def __getattr__(self, name: str) -> Any:
+        async def fail(*args: Any, **keywords: Any) -> Any:
+            raise StoreUnavailable(f"{name}: connection refused at 127.0.0.1:1")
+
+        return fail
+
+
+class Hanging:
+    """A store that never answers, and ignores every deadline it is given."""
+
+    def __getattr__(self, name: str) -> Any:
+        async def hang(*args: Any, **keywords: Any) -> Any:
+            await asyncio.Event().wait()
+
+        return hang
+
+
+def gateway(stores: Stores, *, deadline_seconds: float = 2.0, sent: list[Event] | None = None) -> FastAPI:
+    """The real app over these stores; query events are appended to `sent`."""
+
+    async def publish(event: Event) -> None:
+        if sent is not None:
+            sent.append(event)
+
+    settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds))
+    return create_app(settings, stores, publish=publish, clock=lambda: NOW, terms=terms)
+
+
+def client(app: FastAPI) -> httpx.AsyncClient:
+    """A client of the app, in process. Failures of the app come back as its responses."""
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://riffle.test"
+    )
