@@ -1,0 +1,74 @@
+"""Languages of short texts, by script, letters and model."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.pages.language import Identified, identify, identify_blocks
+from streams.pages.scripts import dominant_script, script_counts
+
+CASES = [
+    # (text, language, script)
+    ("Autonomous cars shift insurance liability toward manufacturers", "en", "Latn"),
+    ("Die ganze Stadt ist ein Startup: Shenzhen", "de", "Latn"),
+    ("Où est le bureau de poste, s'il vous plaît ?", "fr", "Latn"),
+    ("San Francisco analiza prohibir los robots repartidores", "es", "Latn"),
+    ("Szukają samochodów i kupują mieszkania", "pl", "Latn"),
+    ("Bạn đang ở đâu vậy?", "vi", "Latn"),
+    ("Де ти зараз? Я вдома.", "uk", "Cyrl"),
+    ("Где ты сейчас? Я дома.", "ru", "Cyrl"),
+    ("Тонан кантип барсам болот? Мен үйдөмүн, сен үчүн күтөм", "ky", "Cyrl"),
+    ("ΑΘΗΝΑ", "el", "Grek"),
+    ("საქართველო", "ka", "Geor"),
+    ("สวัสดีครับ", "th", "Thai"),
+    ("北京是中国的首都", "zh", "Hani"),
+    ("東京は日本の首都です", "ja", "Kana"),
+    ("서울은 대한민국의 수도이다", "ko", "Hang"),
+    ("القاهرة هي عاصمة مصر", "ar", "Arab"),
+    ("تهران پایتخت ایران است", "fa", "Arab"),
+    ("ירושלים", "he", "Hebr"),
+    ("दिल्ली भारत की राजधानी है", "hi", "Deva"),
+]
+
+
+@pytest.mark.parametrize(("text", "language", "script"), CASES, ids=[case[1] for case in CASES])
+def test_language_of_a_sentence(text: str, language: str, script: str) -> None:
+    found = identify(text)
+    assert (found.language, found.script) == (language, script)
+    assert 0 < found.confidence <= 1
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "12 345", "https://example.com/der/die/das", "… — !"])
+def test_without_letters_nothing_is_known(text: str) -> None:
+    assert identify(text) == Identified()
+
+
+def test_a_declared_language_decides_between_close_ones_but_not_against_the_script() -> None:
+    assert identify("Gatot Subroto", declared="ms-MY").language == "ms"
+    assert identify("Где ты сейчас?", declared="en").language == "ru"
+
+
+def test_only_surely_foreign_blocks_are_marked() -> None:
+    page = identify("This page is written in English, and quotes others in their own language.")
+    blocks = [
+        "It begins in English.",
+        "Ok",
+        "Где ты сейчас?",
+        "Der Mensch ist frei geboren, und überall liegt er in Ketten; so beginnt das Buch.",
+    ]
+    assert identify_blocks(blocks, page) == ["", "", "ru", "de"]
+
+
+@given(st.text())
+def test_any_text_has_an_answer(text: str) -> None:
+    found = identify(text)
+    assert 0.0 <= found.confidence <= 1.0
+    assert bool(found.language) <= bool(found.script)
+    assert found == identify(text)
+
+
+@given(st.text())
+def test_scripts_count_letters_alone(text: str) -> None:
+    counts = script_counts(text)
+    assert sum(counts.values()) <= len(text)
+    assert dominant_script(counts) in {"", *counts, "Hani"}
