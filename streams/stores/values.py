@@ -3,10 +3,20 @@
 from hashlib import blake2b
 from uuid import UUID
 
+from streams.errors import Refused
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Transition
 
 REF_BYTES = 32
+MAX_BLOB_BYTES = 256 * 1024 * 1024
+"""Of one content: far above any page, and what a reader must be able to hold in memory."""
+
+
+def admitted(content: bytes) -> bytes:
+    """The content, if it isn't too large for a blob. Raises Refused."""
+    if len(content) > MAX_BLOB_BYTES:
+        raise Refused("blob size", f"{len(content)} bytes are more than {MAX_BLOB_BYTES}")
+    return content
 
 
 def blob_ref(content: bytes) -> str:

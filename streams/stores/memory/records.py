@@ -11,7 +11,7 @@ from uuid import UUID
 from streams.errors import MissingBlob
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Part, Transition
-from streams.stores.values import blob_ref, pack_transition, unpack_transition
+from streams.stores.values import admitted, blob_ref, pack_transition, unpack_transition
 
 _Cell = tuple[int, bytes]
 """Write time and value. The greater wins: the later write, and of two at one time the greater bytes (as Cassandra)."""
@@ -24,7 +24,7 @@ class MemoryBlobs:
         self._contents: dict[str, bytes] = {}
 
     async def put(self, content: bytes) -> str:
-        ref = blob_ref(content)
+        ref = blob_ref(admitted(content))
         self._contents[ref] = bytes(content)
         return ref
 

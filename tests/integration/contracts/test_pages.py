@@ -1,0 +1,105 @@
+"""What records promise, in memory and in Cassandra."""
+
+import asyncio
+from datetime import UTC, datetime
+from itertools import permutations
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from streams.stores.cassandra import CassandraPages
+from streams.stores.memory import MemoryPages
+from streams.stores.protocols import Pages
+from tests.integration.contracts.conftest import BOTH
+
+
+@pytest.fixture(params=BOTH)
+def pages(request: pytest.FixtureRequest) -> Pages:
+    if request.param == "memory":
+        return MemoryPages()
+    return CassandraPages(request.getfixturevalue("cassandra_session"))
+
+
+async def test_nothing_is_known_of_an_unknown_page(pages: Pages) -> None:
+    assert await pages.get(uuid4()) == {}
+
+
+async def test_each_part_is_kept_by_itself(pages: Pages) -> None:
+    page = uuid4()
+    await pages.put(page, "fetched", {"status": 200}, 2)
+    await pages.put(page, "normalized", {"title": "A title"}, 1)
+    assert await pages.get(page) == {"fetched": {"status": 200}, "normalized": {"title": "A title"}}
+
+
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
+async def test_the_latest_write_stands_whatever_the_order(pages: Pages, order: tuple[int, ...]) -> None:
+    page = uuid4()
+    for at in order:
+        await pages.put(page, "fetched", {"generation": at}, at)
+    assert await pages.get(page) == {"fetched": {"generation": 3}}
+
+
+async def test_writers_at_once_leave_the_latest(pages: Pages) -> None:
+    page = uuid4()
+    await asyncio.gather(*(pages.put(page, "fetched", {"generation": at}, at) for at in range(100)))
+    assert await pages.get(page) == {"fetched": {"generation": 99}}
+
+
+async def test_the_same_write_twice_is_one(pages: Pages) -> None:
+    page = uuid4()
+    for _ in range(2):
+        await pages.put(page, "fetched", {"status": 200}, 7)
+    assert await pages.get(page) == {"fetched": {"status": 200}}
+
+
+async def test_two_values_at_one_time_leave_the_same_one_in_either_order(pages: Pages) -> None:
+    one, other = uuid4(), uuid4()
+    values: tuple[dict[str, Any], ...] = ({"status": 200}, {"status": 404})
+    for value in values:
+        await pages.put(one, "fetched", value, 7)
+    for value in reversed(values):
+        await pages.put(other, "fetched", value, 7)
+    assert await pages.get(one) == await pages.get(other)
+
+
+async def test_a_value_replaces_the_whole_former_value(pages: Pages) -> None:
+    page = uuid4()
+    await pages.put(page, "fetched", {"error": "refused", "status": 500}, 1)
+    await pages.put(page, "fetched", {"status": 200}, 2)
+    assert await pages.get(page) == {"fetched": {"status": 200}}
+
+
+async def test_what_was_given_is_not_shared(pages: Pages) -> None:
+    page, value = uuid4(), {"headers": {"etag": "1"}}
+    await pages.put(page, "fetched", value, 1)
+    value["headers"]["etag"] = "changed by the caller"
+    (await pages.get(page))["fetched"]["headers"]["etag"] = "changed by a reader"
+    assert await pages.get(page) == {"fetched": {"headers": {"etag": "1"}}}
+
+
+async def test_what_a_record_can_hold(pages: Pages) -> None:
+    page, value = uuid4(), {"directives": ("noindex",), "page_id": uuid4(), "seen": datetime(2024, 5, 1, tzinfo=UTC)}
+    await pages.put(page, "normalized", value, 1)
+    assert await pages.get(page) == {"normalized": {**value, "directives": ["noindex"]}}
+
+
+async def test_what_a_record_cannot_hold_is_refused(pages: Pages) -> None:
+    with pytest.raises(TypeError, match="a record can't hold object"):
+        await pages.put(uuid4(), "fetched", {"status": object()}, 1)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(writes=st.lists(st.tuples(st.integers(0, 5), st.dictionaries(st.text(), st.integers() | st.text())), min_size=1))
+async def test_any_order_of_the_same_writes_leaves_the_same(
+    pages: Pages, writes: list[tuple[int, dict[str, Any]]]
+) -> None:
+    one, other = uuid4(), uuid4()
+    for at, value in writes:
+        await pages.put(one, "indexed", value, at)
+    for at, value in reversed(writes):
+        await pages.put(other, "indexed", value, at)
+    assert await pages.get(one) == await pages.get(other)
+    assert (await pages.get(one))["indexed"] in [value for at, value in writes if at == max(at for at, _ in writes)]
