@@ -1,0 +1,173 @@
+"""Apache Cassandra as one node."""
+
+import socket
+from pathlib import Path
+
+from streams.local.children import Launch
+from streams.local.jars import class_path
+from streams.local.java import find_java
+from streams.local.ports import free_ports
+from streams.local.server import Hints
+
+JVM_OPTIONS = (
+    "-Xms256m",
+    "-Xmx512m",
+    "-Xss512k",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:MaxDirectMemorySize=192m",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djdk.attach.allowAttachSelf=true",
+    # One node has nobody to wait for.
+    "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+    "-Dcassandra.ring_delay_ms=0",
+)
+# The packages that Cassandra reaches into: its own conf/jvm17-server.options.
+_EXPORTS = (
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.ref",
+    "java.base/java.lang.ref",
+    "java.base/sun.nio.ch",
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+    "java.rmi/sun.rmi.registry",
+    "java.rmi/sun.rmi.server",
+    "java.sql/java.sql",
+    "jdk.unsupported/sun.misc",
+)
+_OPENS = (
+    "java.base/java.io",
+    "java.base/java.lang",
+    "java.base/java.lang.module",
+    "java.base/java.lang.reflect",
+    "java.base/java.math",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.loader",
+    "java.base/jdk.internal.math",
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.module",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.reflect",
+    "java.base/jdk.internal.util",
+    "java.base/jdk.internal.util.jar",
+    "java.base/jdk.internal.vm",
+    "java.base/sun.nio.ch",
+    "jdk.management/com.sun.management.internal",
+)
+_ALL = "=ALL-UNNAMED"
+MODULE_OPTIONS = tuple(f"--add-exports={name}{_ALL}" for name in _EXPORTS) + tuple(
+    f"--add-opens={name}{_ALL}" for name in _OPENS
+)
+
+LOGBACK = """\
+<configuration>
+  <appender name="stdout" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%date %-5level %logger{0} - %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="stdout"/></root>
+  <logger name="io.netty" level="WARN"/>
+</configuration>
+"""
+
+PROBE_SECONDS = 1.0
+# An OPTIONS request and the head of a SUPPORTED answer in version 4 of the native protocol:
+# version, flags, stream (2 bytes), opcode, length (4 bytes). native_protocol_v4.spec, sections 2 and 4.1.3.
+_OPTIONS_FRAME = bytes((0x04, 0, 0, 0, 0x05, 0, 0, 0, 0))
+_ANSWER_VERSION, _SUPPORTED = 0x84, 0x06
+
+
+def yaml(data: Path, port: int, storage_port: int) -> str:
+    """The cassandra.yaml of one node that keeps everything below `data`."""
+    return f"""\
+cluster_name: riffle-local
+num_tokens: 1
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+dynamic_snitch: false
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: "127.0.0.1:{storage_port}"
+auto_bootstrap: false
+hinted_handoff_enabled: false
+
+listen_address: 127.0.0.1
+storage_port: {storage_port}
+rpc_address: 127.0.0.1
+start_native_transport: true
+native_transport_port: {port}
+
+data_file_directories: ["{data / "tables"}"]
+commitlog_directory: "{data / "commitlog"}"
+saved_caches_directory: "{data / "saved_caches"}"
+hints_directory: "{data / "hints"}"
+cdc_raw_directory: "{data / "cdc"}"
+
+commitlog_sync: periodic
+commitlog_sync_period: 1s
+commitlog_segment_size: 32MiB
+commitlog_total_space: 256MiB
+# Dropping a test's keyspace shouldn't copy it first.
+auto_snapshot: false
+
+# Small buffers and pools: the defaults are for servers with hundreds of gigabytes.
+memtable_heap_space: 96MiB
+memtable_offheap_space: 32MiB
+memtable_allocation_type: heap_buffers
+file_cache_size: 32MiB
+networking_cache_size: 16MiB
+key_cache_size: 8MiB
+concurrent_reads: 16
+concurrent_writes: 16
+concurrent_compactors: 1
+compaction_throughput: 64MiB/s
+"""
+
+
+class Cassandra:
+    """`CassandraDaemon` with our own cassandra.yaml."""
+
+    name = "cassandra"
+    title = "Cassandra"
+    ready_timeout_seconds = 120.0
+    hints: Hints = (
+        ("saved cluster name", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
+        ("CommitLogReplayException", "Its commit log is damaged. `riffle down --clean` starts with empty data."),
+    )
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.port, self.storage_port = free_ports(2)
+
+    def prepare(self) -> Launch:
+        self.data.mkdir(parents=True, exist_ok=True)
+        config, logback = self.data / "cassandra.yaml", self.data / "logback.xml"
+        config.write_text(yaml(self.data, self.port, self.storage_port))
+        logback.write_text(LOGBACK)
+        return Launch(
+            [
+                str(find_java()),
+                *JVM_OPTIONS,
+                *MODULE_OPTIONS,
+                f"-Dcassandra.config={config.as_uri()}",
+                f"-Dcassandra.storagedir={self.data}",
+                f"-Dlogback.configurationFile={logback}",
+                "-Dcassandra-foreground=yes",
+                "-cp",
+                class_path("cassandra"),
+                "org.apache.cassandra.service.CassandraDaemon",
+            ]
+        )
+
+    def is_ready(self) -> bool:
+        """Whether it answers CQL: the port opens last of all, when the node can take requests."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), PROBE_SECONDS) as connection:
+                connection.sendall(_OPTIONS_FRAME)
+                head = connection.recv(9)
+        except OSError:
+            return False
+        return len(head) >= 5 and head[0] == _ANSWER_VERSION and head[4] == _SUPPORTED

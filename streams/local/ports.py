@@ -1,0 +1,52 @@
+"""Free TCP ports on loopback, so that two checkouts run side by side.
+
+They are taken below the kernel's range for outgoing connections (32768 and up on Linux): otherwise a client's connection
+could take a port between the moment it is chosen and the moment its server binds it. Another process can still do that
+within this range; the server then fails to start, which says so, and the next start picks others.
+"""
+
+import random
+import socket
+from collections.abc import Iterator
+
+from streams.errors import StartError
+
+FIRST_PORT = 20_000
+LAST_PORT = 32_000
+TRIES = 200
+
+
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether a server could bind the port now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def free_ports(count: int) -> list[int]:
+    """`count` different free ports."""
+    chosen: list[int] = []
+    for port in _candidates():
+        if len(chosen) == count:
+            return chosen
+        if port not in chosen and is_free(port):
+            chosen.append(port)
+    raise StartError(
+        f"no {count} free ports between {FIRST_PORT} and {LAST_PORT} on 127.0.0.1. "
+        "See what holds them with `ss -ltnp`, and stop stacks that you don't need with `riffle down`"
+    )
+
+
+def preferred_port(wanted: int) -> int:
+    """`wanted` if it's free, otherwise any free port."""
+    return wanted if wanted and is_free(wanted) else free_ports(1)[0]
+
+
+def _candidates() -> Iterator[int]:
+    dice = random.SystemRandom()
+    for _ in range(TRIES):
+        yield dice.randint(FIRST_PORT, LAST_PORT)

@@ -1,0 +1,136 @@
+"""What a server of the local stack is, and how servers are started side by side until each of them answers."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any, Protocol
+
+from streams.errors import StartError
+from streams.local import children
+from streams.local.children import Child, Launch
+
+POLL_SECONDS = 0.1
+CANCEL_CHECK_SECONDS = 0.2
+
+Hints = Sequence[tuple[str, str]]
+"""(what the log then holds, what to do about it), the most telling first."""
+
+COMMON_HINTS: Hints = (
+    ("No space left on device", "The disk is full: free some space, or set RIFFLE_HOME to a folder on another disk."),
+    (
+        "Address already in use",
+        "Another process took the port in the meantime. Run `riffle up` again: it picks others.",
+    ),
+    ("Address in use", "Another process took the port in the meantime. Run `riffle up` again: it picks others."),
+    ("insufficient memory", "Memory ran out. The whole stack needs about 3 GB: close other programs."),
+    ("Cannot allocate memory", "Memory ran out. The whole stack needs about 3 GB: close other programs."),
+    ("OutOfMemoryError", "The Java heap was too small for the data. `riffle down --clean` starts with empty data."),
+    ("Permission denied", "A file or folder belongs to another user: the log names it."),
+)
+
+
+class Server(Protocol):
+    """A server program: how to start it, and how to know that it answers."""
+
+    name: str
+    """Of its log and data folder."""
+    title: str
+    """For people."""
+    port: int
+    hints: Hints
+    ready_timeout_seconds: float
+
+    def prepare(self) -> Launch:
+        """Write its configuration and say what to run. May take long. Raises StartError."""
+
+    def is_ready(self) -> bool:
+        """One quick look, in its own protocol. Raises StartError when it can't become ready any more."""
+
+
+class Cancelled(Exception):
+    """The start was given up from outside."""
+
+
+Report = Callable[[str, dict[str, Any]], None]
+"""Called with ("preparing" | "starting" | "ready", {"name", "title", "seconds"?, "pid"?, "port"?})."""
+
+
+def start_all(
+    servers: Sequence[Server], logs: Path, report: Report, cancelled: threading.Event | None = None
+) -> list[Child]:
+    """Start all of them at once and return when all are ready. On any failure, nothing stays running.
+
+    Children are made by the calling thread, whose end would end them. Raises StartError or Cancelled.
+    """
+    cancelled = cancelled or threading.Event()
+    started: list[Child] = []
+    begun = time.monotonic()
+    with ThreadPoolExecutor(2 * len(servers) or 1) as pool:
+        preparing: dict[Future[Launch], Server] = {}
+        waiting: dict[Future[None], tuple[Server, Child]] = {}
+        for server in servers:
+            report("preparing", {"name": server.name, "title": server.title})
+            preparing[pool.submit(server.prepare)] = server
+        try:
+            while preparing or waiting:
+                if cancelled.is_set():
+                    raise Cancelled
+                done, _ = wait([*preparing, *waiting], CANCEL_CHECK_SECONDS, FIRST_COMPLETED)
+                for future in done & preparing.keys():
+                    server = preparing.pop(future)
+                    child = _spawn(server, future.result(), logs)
+                    started.append(child)
+                    report(
+                        "starting", {"name": server.name, "title": server.title, "pid": child.pid, "port": child.port}
+                    )
+                    waiting[pool.submit(_wait_ready, server, child, cancelled)] = (server, child)
+                for future in done & waiting.keys():
+                    server, child = waiting.pop(future)
+                    future.result()
+                    report("ready", _ready(server, child, time.monotonic() - begun))
+        except BaseException:
+            cancelled.set()
+            children.stop(started, grace_seconds=0)
+            raise
+    return started
+
+
+def _spawn(server: Server, what: Launch, logs: Path) -> Child:
+    log = logs / f"{server.name}.log"
+    children.keep_previous(log)
+    return Child(server.name, what, log, server.port)
+
+
+def _ready(server: Server, child: Child, seconds: float) -> dict[str, Any]:
+    return {"name": server.name, "title": server.title, "seconds": seconds, "pid": child.pid, "port": child.port}
+
+
+def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:
+    deadline = time.monotonic() + server.ready_timeout_seconds
+    while not cancelled.is_set():
+        if child.exit_code is not None:
+            raise StartError(failure_message(server, f"ended ({exit_words(child.exit_code)})", child.log))
+        if server.is_ready():
+            return
+        if time.monotonic() > deadline:
+            silent = f"did not answer on port {server.port} within {server.ready_timeout_seconds:.0f} s"
+            raise StartError(failure_message(server, silent, child.log))
+        time.sleep(POLL_SECONDS)
+    raise Cancelled
+
+
+def exit_words(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+def failure_message(server: Server, happened: str, log: Path) -> str:
+    """What happened, what to do, the log's last lines, and where the rest of it is."""
+    lines = children.tail(log)
+    text = "\n".join(lines)
+    advice = next((advice for sign, advice in [*server.hints, *COMMON_HINTS] if sign in text), "")
+    quoted = "".join(f"\n    {line}" for line in lines) or "\n    (nothing)"
+    return "\n".join(
+        part for part in (f"{server.title} {happened}.", advice, f"The last lines of its log, {log}:{quoted}") if part
+    )

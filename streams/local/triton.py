@@ -1,0 +1,183 @@
+"""NVIDIA's Triton Inference Server, from the `nvidia-pytriton` package: the real binary with its python backend.
+
+The package starts it through its own Python API for models bound in code; we start the binary on a model repository, as in
+production. It needs x86-64 Linux and a shared libpython of the running version, which the backend's stub is linked with.
+Where these are missing, `why_not` says so, and the same model files run inside each process instead (`inprocess:`).
+"""
+
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import sys
+import sysconfig
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from ctypes.util import find_library
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from streams.errors import StartError
+from streams.local.children import Launch
+from streams.local.ports import free_ports
+from streams.local.server import Hints, failure_message
+
+IN_PROCESS = "inprocess:"
+PROBE_SECONDS = 2.0
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - Linux keeps POSIX shared memory there
+SHM_START_BYTES = 4 * 1024 * 1024
+"""Of each model instance's shared memory with the server, at first and each time it grows."""
+
+
+def why_not() -> str:
+    """Why Triton can't run here and what to do about it, or nothing when it can."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        return f"its package is for x86-64 Linux, and this is {platform.machine()} {platform.system()}"
+    if importlib.util.find_spec("pytriton") is None:
+        return "the package nvidia-pytriton isn't installed: pip install 'riffle-search[local]'"
+    if not _stub().exists():
+        return f"the package nvidia-pytriton has no backend for Python {_version()}: use Python 3.11 or 3.12"
+    if library_folder() is None:
+        return (
+            f"there is no shared libpython{_version()}.so. Debian and Ubuntu: apt install libpython{_version()}; "
+            f"pyenv: PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {platform.python_version()}; "
+            "uv's and conda's Pythons have it"
+        )
+    return ""
+
+
+def library_folder() -> str | None:
+    """The folder of this Python's shared library, "" where the loader finds it by itself, None where there is none."""
+    name = f"libpython{_version()}.so.1.0"
+    folders = (sysconfig.get_config_var("LIBDIR"), Path(sys.base_prefix) / "lib")
+    for folder in folders:
+        if folder and (Path(folder) / name).exists():
+            return str(folder)
+    return "" if find_library(f"python{_version()}") else None
+
+
+def _version() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _package() -> Path:
+    found = importlib.util.find_spec("pytriton")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def _stub() -> Path:
+    return _package() / "tritonserver" / "python_backend_stubs" / _version() / "triton_python_backend_stub"
+
+
+class Triton:
+    """`tritonserver` on a model repository. `required`: the models without which it is not ready."""
+
+    name = "triton"
+    title = "Triton"
+    ready_timeout_seconds = 180.0
+    hints: Hints = (
+        ("libpython", "This Python's shared library can't be loaded: see `why_not` in streams/local/triton.py."),
+        ("ModuleNotFoundError", "A model needs a package that isn't installed: install requirements/lock.txt."),
+        ("Failed to initialize Python stub", "A model's initialize() failed; the traceback is in the log."),
+        ("No space left", "Shared memory (/dev/shm) is full. In a container, give it more: --shm-size=1g."),
+    )
+
+    def __init__(self, data: Path, models: Path, required: Iterable[str] = (), home: Path | None = None) -> None:
+        self.data, self.models, self.required, self.home = data, models, tuple(required), home
+        self.port, self.http_port = free_ports(2)
+        self.shm_prefix = f"riffle_{sha256(str(data).encode()).hexdigest()[:10]}_"
+
+    @property
+    def url(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        return self.data.parent.parent / "logs" / f"{self.name}.log"
+
+    def prepare(self) -> Launch:
+        if reason := why_not():
+            raise StartError(f"Triton can't run here: {reason}")
+        if not self.models.is_dir():
+            raise StartError(f"no model repository at {self.models}: restore it, or set RIFFLE_MODEL_REPOSITORY")
+        self.clean_shared_memory()
+        backends = self._lay_out_backend()
+        return Launch(self._command(backends), self._environment())
+
+    def _lay_out_backend(self) -> Path:
+        """The python backend's files in one folder, with this Python's stub, which must be executable."""
+        source, target = _package() / "tritonserver" / "backends" / "python", self.data / "backends" / "python"
+        target.mkdir(parents=True, exist_ok=True)
+        for file in [*source.iterdir(), _stub()]:
+            if file.is_file():
+                shutil.copyfile(file, target / file.name)
+        (target / _stub().name).chmod(0o755)
+        return target.parent
+
+    def _command(self, backends: Path) -> list[str]:
+        binary = self.data / "tritonserver"
+        shutil.copyfile(_package() / "tritonserver" / "bin" / "tritonserver", binary)
+        binary.chmod(0o755)
+        return [
+            str(binary),
+            f"--model-repository={self.models}",
+            f"--backend-directory={backends}",
+            f"--backend-config=python,shm-region-prefix-name={self.shm_prefix}",
+            f"--backend-config=python,shm-default-byte-size={SHM_START_BYTES}",
+            f"--backend-config=python,shm-growth-byte-size={SHM_START_BYTES}",
+            "--http-address=127.0.0.1",
+            f"--http-port={self.http_port}",
+            "--http-thread-count=2",
+            "--grpc-address=127.0.0.1",
+            f"--grpc-port={self.port}",
+            "--allow-metrics=false",
+            # A model that can't be loaded is reported with its reason, rather than ending the others.
+            "--exit-on-error=false",
+            "--strict-readiness=false",
+            "--log-verbose=0",
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        libraries = [_package().parent / "nvidia_pytriton.libs", library_folder(), os.environ.get("LD_LIBRARY_PATH")]
+        # The stub's interpreter ignores PYTHONPATH (it's an isolated one) and finds its packages beside the first
+        # python3 on the PATH: that has to be the one that we run on.
+        programs = [Path(sys.executable).parent, os.environ.get("PATH")]
+        environment = {
+            "LD_LIBRARY_PATH": os.pathsep.join(str(part) for part in libraries if part),
+            "PATH": os.pathsep.join(str(part) for part in programs if part),
+        }
+        return {**environment, "RIFFLE_HOME": str(self.home)} if self.home else environment
+
+    def clean_shared_memory(self) -> None:
+        """Remove what an earlier server of this home left in /dev/shm when it was killed."""
+        if SHARED_MEMORY.is_dir():
+            for left in SHARED_MEMORY.glob(f"{self.shm_prefix}*"):
+                left.unlink(missing_ok=True)
+
+    def is_ready(self) -> bool:
+        """Whether the required models answer. Raises StartError with the reason when one of them could not be loaded."""
+        try:
+            states = {model["name"]: model for model in self._index()}
+        except (OSError, urllib.error.URLError, ValueError):
+            return False
+        for name in self.required:
+            state = states.get(name, {"state": "UNAVAILABLE", "reason": f"there is no {self.models / name}"})
+            if state.get("state") == "UNAVAILABLE" and state.get("reason") != "unloaded":
+                happened = f"can't load the model {name}: {state.get('reason', 'no reason given')}"
+                raise StartError(failure_message(self, happened, self.log))
+            if state.get("state") != "READY":
+                return False
+        return True
+
+    def _index(self) -> list[dict[str, Any]]:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.http_port}/v2/repository/index", data=b"{}", method="POST"
+        )
+        with urllib.request.urlopen(request, timeout=PROBE_SECONDS) as answer:  # noqa: S310
+            models: list[dict[str, Any]] = json.load(answer)
+        return models

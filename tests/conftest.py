@@ -1,0 +1,58 @@
+"""The real servers for integration tests: started once for the run, on free ports, in a folder of their own.
+
+    pytestmark = pytest.mark.integration            # needs all of them
+    pytestmark = pytest.mark.integration("kafka")   # needs this one: quicker to run alone
+
+    def test_it(stack: Settings): ...
+
+What the selected tests name together is started, when the first of them asks for `stack`.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from streams.local.running import running_servers
+from streams.settings import Settings
+
+SERVERS = frozenset({"kafka", "cassandra", "triton", "qdrant"})
+
+
+def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:
+    """What the integration marks of these tests name; one without names needs all."""
+    needed: set[str] = set()
+    for item in items:
+        for mark in item.iter_markers("integration"):
+            needed |= set(mark.args) or SERVERS
+    if unknown := needed - SERVERS:
+        raise pytest.UsageError(f"integration marks name {sorted(unknown)}; the servers are {sorted(SERVERS)}")
+    return frozenset(needed)
+
+
+@pytest.fixture(scope="session")
+def stack(request: pytest.FixtureRequest) -> Iterator[Settings]:
+    """Settings that point to the running servers, with topics and tables made.
+
+    Use names of your own for what you write (`fresh_name`), since all tests of the run share them.
+    """
+    needed = servers_needed(request.session.items) or SERVERS
+    home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
+    try:
+        with running_servers(home, **{name: name in needed for name in SERVERS}) as settings:
+            yield settings
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def fresh_name(prefix: str = "test") -> str:
+    """A name that nothing else of this run uses: valid as a topic, keyspace, collection, host label or group."""
+    return f"{prefix}_{uuid4().hex[:12]}"
+
+
+@pytest.fixture(name="fresh_name")
+def fresh_name_fixture() -> str:
+    return fresh_name()

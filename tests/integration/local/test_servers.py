@@ -1,0 +1,30 @@
+"""The servers that the fixture starts are the real ones, and they answer through the clients that we use."""
+
+import httpx
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from streams.settings import Settings
+from streams.stores import cassandra
+from streams.topology import TOPICS
+
+
+@pytest.mark.integration("kafka")
+def test_kafka_has_every_topic_of_the_topology(stack: Settings) -> None:
+    topics = AdminClient({"bootstrap.servers": stack.kafka.bootstrap}).list_topics(timeout=10).topics
+
+    assert {topic.name for topic in TOPICS} <= topics.keys()
+
+
+@pytest.mark.integration("cassandra")
+async def test_cassandra_has_the_tables(stack: Settings) -> None:
+    session = await cassandra.connect(stack.cassandra)
+    await session.close()
+
+
+@pytest.mark.integration("qdrant")
+async def test_qdrant_lists_collections(stack: Settings) -> None:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(f"{stack.qdrant.url}/collections")
+
+    assert answer.status_code == 200
