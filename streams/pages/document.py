@@ -48,6 +48,8 @@ class Span:
     """link, code, em, strong, math, image or footnote."""
     target: str = ""
     """A link's absolute URL, an image's source, a footnote's text."""
+    label: str = ""
+    """An image's alternative text. Images and footnotes take no room in the text: their start is their end."""
 
 
 @dataclass(frozen=True, slots=True)

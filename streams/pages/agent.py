@@ -1,0 +1,182 @@
+"""The normalize stage: a fetched page becomes a document, its links are announced, and what robots may not index is removed."""
+
+import html
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
+from schemas.ids import page_id
+from streams.crawl.urls import crawlable, host_of
+from streams.errors import Refused
+from streams.pages.outcome import PageOutcome
+from streams.pages.pool import ParsePool
+from streams.runtime.agent import Agent, Delivery, Emit
+from streams.settings import Settings
+from streams.stores.opening import Stores
+
+_HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
+
+
+class NormalizeAgent(Agent):
+    """Blob (document) -> record (`normalized`) -> events."""
+
+    def __init__(self, stores: Stores, pool: ParsePool) -> None:
+        self._stores = stores
+        self._pool = pool
+
+    async def start(self, emit: Emit) -> None:
+        self._pool.start()
+
+    async def stop(self) -> None:
+        await self._pool.close()
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        event = delivery.event
+        assert isinstance(event, PageFetched)
+        if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
+            return []
+        body = await self._stores.blobs.get(event.body_ref)
+        try:
+            outcome = await self._pool.parse(_as_html(body, event), url=event.url, headers=event.headers)
+        except Refused as refusal:
+            return await self._refused(event, refusal, delivery.at)
+        return await self._understood(event, outcome, delivery.at)
+
+    async def _understood(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
+        reference = await self._stores.blobs.put(outcome.document)
+        noindex = "noindex" in outcome.directives
+        record = {
+            "url": event.url,
+            "generation": event.generation,
+            "document_ref": reference,
+            "content_hash": outcome.content_hash,
+            "title": outcome.title,
+            "description": outcome.description,
+            "language": outcome.language,
+            "language_confidence": outcome.language_confidence,
+            "canonical": outcome.canonical_url,
+            "directives": list(outcome.directives),
+            "text_chars": outcome.text_chars,
+            "blocks": outcome.blocks,
+            "links": len(outcome.links),
+            **{name: outcome.facts[name] for name in _RECORDED_FACTS if name in outcome.facts},
+        }
+        await self._stores.pages.put(event.page_id, "normalized", record, at)
+        first = (
+            _removed(event, "noindex", "the page asks not to be indexed")
+            if noindex
+            else _normalized(event, outcome, reference)
+        )
+        return [first, *_discovered(event, outcome), *(() if noindex else _links(event, outcome))]
+
+    async def _refused(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
+        record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
+        await self._stores.pages.put(event.page_id, "normalized", record, at)
+        settled = PageSettled(
+            page_id=event.page_id,
+            url=event.url,
+            host=event.host,
+            generation=event.generation,
+            verdict="refused",
+            crawl_id=event.crawl_id,
+        )
+        return [_removed(event, "unsupported", str(refusal)), settled]
+
+
+_RECORDED_FACTS = ("author", "published", "modified", "site_name", "image", "licence", "type")
+
+
+def _as_html(body: bytes, event: PageFetched) -> bytes:
+    """The body as HTML. Raises Refused for a type that this stage can't read."""
+    kind = event.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "text/plain":
+        return b"<pre>" + html.escape(body.decode("utf-8", "replace"), quote=False).encode()
+    if kind not in _HTML_TYPES:
+        raise Refused("type", f"{kind} is not HTML")
+    return body
+
+
+def _normalized(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:
+    return PageNormalized(
+        page_id=event.page_id,
+        url=event.url,
+        generation=event.generation,
+        crawl_id=event.crawl_id,
+        document_ref=reference,
+        content_hash=outcome.content_hash,
+        title=outcome.title,
+        description=outcome.description,
+        language=outcome.language,
+        language_confidence=outcome.language_confidence,
+        canonical_url=outcome.canonical_url,
+        directives=outcome.directives,
+        text_chars=outcome.text_chars,
+        links=len(outcome.links),
+    )
+
+
+def _removed(event: PageFetched, reason: str, detail: str) -> PageRemoved:
+    return PageRemoved.model_validate(
+        {
+            "page_id": event.page_id,
+            "url": event.url,
+            "generation": event.generation,
+            "crawl_id": event.crawl_id,
+            "reason": reason,
+            "detail": detail[:500],
+        }
+    )
+
+
+def _discovered(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscovered]:
+    """The canonical page, if it is another, and each link that may be followed."""
+    canonical = outcome.canonical_url
+    if canonical and canonical != event.url and crawlable(canonical) is None:
+        yield _discovery(event, canonical, "canonical", event.depth)
+    if "nofollow" in outcome.directives or (event.max_depth is not None and event.depth >= event.max_depth):
+        return
+    for link in outcome.links:
+        if not link.nofollow and link.url != canonical and crawlable(link.url) is None:
+            yield _discovery(event, link.url, "link", event.depth + 1)
+
+
+def _discovery(event: PageFetched, url: str, why: str, depth: int) -> PageDiscovered:
+    return PageDiscovered.model_validate(
+        {
+            "page_id": page_id(url),
+            "url": url,
+            "host": host_of(url),
+            "why": why,
+            "depth": depth,
+            "max_depth": event.max_depth,
+            "max_pages": event.max_pages,
+            "same_host": event.same_host,
+            "crawl_id": event.crawl_id,
+            "referrer": event.url,
+        }
+    )
+
+
+def _links(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
+    """The edges of the link graph: links of the content alone, since chrome says nothing of its target."""
+    nofollow = "nofollow" in outcome.directives
+    for link in outcome.links:
+        if link.in_content:
+            yield LinkFound(
+                target_page_id=page_id(link.url),
+                target_url=link.url,
+                source_page_id=_id(event),
+                source_url=event.url,
+                generation=event.generation,
+                anchor=link.text,
+                nofollow=link.nofollow or nofollow,
+            )
+
+
+def _id(event: PageFetched) -> UUID:
+    return event.page_id
+
+
+async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
+    """The stage's agent. Its processes start with it and die with it."""
+    return NormalizeAgent(stores, ParsePool())

@@ -1,0 +1,77 @@
+"""The bytes of a document: MessagePack, with the version of the layout in front.
+
+Layout 1 is an array: [1, url, title, description, language, language_confidence, containers, blocks, links, facts], with
+containers as [tag, parent], blocks as [tag, text, parent, spans, language], spans as [start, end, kind, target, label] and
+links as [url, text, nofollow, in_content]. Equal documents have equal bytes, so that a replay writes the same blob:
+the keys of `facts` are sorted on the way in.
+"""
+
+from typing import Any
+
+import msgpack
+
+from streams.errors import PoisonError
+from streams.pages.document import Block, Container, Document, Link, Span
+
+VERSION = 1
+
+
+class InvalidDocument(PoisonError):
+    """The bytes are not a document of a version that this release knows."""
+
+
+def encode_document(document: Document) -> bytes:
+    """The document as bytes, the same for the same document."""
+    layout = [
+        VERSION,
+        document.url,
+        document.title,
+        document.description,
+        document.language,
+        document.language_confidence,
+        [[container.tag, container.parent] for container in document.containers],
+        [_block_layout(block) for block in document.blocks],
+        [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
+        _sorted(document.facts),
+    ]
+    packed: bytes = msgpack.packb(layout, use_bin_type=True)
+    return packed
+
+
+def decode_document(content: bytes) -> Document:
+    """The document again. Raises InvalidDocument."""
+    try:
+        version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
+        if version != VERSION:
+            raise InvalidDocument(f"document layout {version}; this release reads layout {VERSION}")
+        url, title, description, language, confidence, containers, blocks, links, facts = layout
+        return Document(
+            url=url,
+            title=title,
+            description=description,
+            language=language,
+            language_confidence=confidence,
+            containers=tuple(Container(*container) for container in containers),
+            blocks=tuple(_block(*block) for block in blocks),
+            links=tuple(Link(*link) for link in links),
+            facts=facts,
+        )
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise InvalidDocument(f"{len(content)} bytes are not a document: {error}") from error
+
+
+def _block_layout(block: Block) -> list[Any]:
+    spans = [[span.start, span.end, span.kind, span.target, span.label] for span in block.spans]
+    return [block.tag, block.text, block.parent, spans, block.language]
+
+
+def _block(tag: str, text: str, parent: int, spans: list[list[Any]], language: str) -> Block:
+    return Block(tag, text, parent, tuple(Span(*span) for span in spans), language)
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_sorted(item) for item in value]
+    return value

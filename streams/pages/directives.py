@@ -1,0 +1,51 @@
+"""What a page allows robots to do: its robots meta elements and the X-Robots-Tag header, as one set."""
+
+from collections.abc import Iterable, Mapping
+
+BOT = "rifflebot"
+KNOWN = frozenset(
+    "noindex nofollow noarchive nosnippet noimageindex notranslate indexifembedded nocache noai noimageai none".split()
+)
+_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
+
+
+def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> tuple[str, ...]:
+    """All directives that are for us, lower-case, sorted. `metas`: (name, content) of the page's meta elements.
+
+    The strictest wins: they are united, never replaced. `none` is noindex and nofollow.
+    """
+    found: set[str] = set()
+    for name, content in metas:
+        if name in ("robots", BOT):
+            found |= _parsed(content)
+        elif name == "tdm-reservation" and content.strip() == "1":
+            found.add("noai")
+    found |= _header(headers.get("x-robots-tag", ""))
+    if headers.get("tdm-reservation", "").strip() == "1":
+        found.add("noai")
+    if "none" in found:
+        found |= {"noindex", "nofollow"}
+    return tuple(sorted(found - {"none"}))
+
+
+def _parsed(content: str) -> set[str]:
+    found = set()
+    for item in content.lower().split(","):
+        name, _, value = (part.strip() for part in item.partition(":"))
+        if name in KNOWN or (name in _WITH_VALUE and value):
+            found.add(f"{name}:{value}" if value and name in _WITH_VALUE else name)
+    return found
+
+
+def _header(value: str) -> set[str]:
+    """`X-Robots-Tag: noindex, otherbot: nofollow, noarchive`: a name with a colon starts what is for that robot alone."""
+    found: set[str] = set()
+    ours = True
+    for item in value.lower().split(","):
+        name, colon, rest = (part.strip() for part in item.partition(":"))
+        if colon and name not in _WITH_VALUE:
+            ours = name in (BOT, "*")
+            item = rest
+        if ours:
+            found |= _parsed(item)
+    return found

@@ -1,0 +1,49 @@
+"""Links as written -> absolute URLs, fast. Canonical spelling is the business of `streams.crawl.urls`."""
+
+import re
+
+from ada_url import URL
+
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_BLANKS = re.compile(r"[\t\n\r]")
+_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*)?")
+MAX_HREF_CHARS = 4_096
+
+
+class Resolver:
+    """Resolves the links of one page; most links repeat, so each is resolved once."""
+
+    def __init__(self, url: str, base: str = "") -> None:
+        self._base = self._joined(url, base) or url if base else url
+        scheme, _, rest = self._base.partition("://")
+        self._origin = f"{scheme}://{rest.partition('/')[0]}"
+        self._known: dict[str, str] = {}
+
+    def absolute(self, href: str) -> str:
+        """The absolute URL without its fragment; empty for what leads to no page (mailto:, #top, broken)."""
+        known = self._known.get(href)
+        if known is None:
+            known = self._known[href] = self._resolved(href)
+        return known
+
+    def _resolved(self, href: str) -> str:
+        href = _BLANKS.sub("", href.strip())
+        plain = href.partition("#")[0]
+        if not plain or len(plain) > MAX_HREF_CHARS:
+            return ""
+        if _PLAIN.fullmatch(plain) and "/." not in plain:
+            return plain
+        if _SCHEME.match(plain) and not plain[:5].lower().startswith("http"):
+            return ""
+        return self._joined(self._base, plain)
+
+    @staticmethod
+    def _joined(base: str, href: str) -> str:
+        try:
+            found = URL(href, base)
+        except ValueError:
+            return ""
+        if found.protocol not in ("http:", "https:"):
+            return ""
+        joined: str = found.href
+        return joined.partition("#")[0]

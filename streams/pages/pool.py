@@ -1,0 +1,172 @@
+"""Parsing processes that may die: a small pool that refuses the page which killed one, and starts another.
+
+Requests go to a process in small batches, so that it never waits for its next page. When it dies, the page that it was
+at is refused with the reason, and those behind it go to the next process. A page whose process died is not tried again:
+what ends a process is the page (its CPU time and memory are limited by the kernel, see `worker`).
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+
+from streams.errors import PoisonError, Refused, TransientError
+from streams.pages.outcome import PageOutcome
+from streams.pages.worker import CPU_SECONDS, LENGTH
+
+BATCH = 8
+STALL_SECONDS = 30.0
+"""Without an answer for so long a process is killed. Only a machine that stands still comes here: CPU time ends before."""
+START_SECONDS = 120.0
+PAGES_PER_PROCESS = 20_000
+"""Then a fresh process replaces it, so that what a parser may leak stays small."""
+
+Answer = list[Any]
+
+
+@dataclass(slots=True)
+class _Job:
+    request: bytes
+    answer: "asyncio.Future[Answer]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class ParsePool:
+    """`async with ParsePool(2) as pool: outcome = await pool.parse(body, url=..., headers=...)`."""
+
+    def __init__(self, processes: int = 2) -> None:
+        self._processes = processes
+        self._jobs: deque[_Job] = deque()
+        self._wake = asyncio.Condition()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closing = False
+
+    async def __aenter__(self) -> "ParsePool":
+        self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def start(self) -> None:
+        """Start the processes; returns at once. Pages wait until one is ready."""
+        if not self._tasks:
+            self._tasks = [asyncio.create_task(self._keep(), name=f"parse-{n}") for n in range(self._processes)]
+
+    async def close(self) -> None:
+        """End the processes. Pages that wait get a TransientError."""
+        self._closing = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        while self._jobs:
+            self._fail(self._jobs.popleft(), TransientError("the parsing processes are ending"))
+
+    async def parse(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> PageOutcome:
+        """Understand a page. Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError."""
+        self.start()
+        packed = msgpack.packb([url, dict(headers), body], use_bin_type=True)
+        job = _Job(LENGTH.pack(len(packed)) + packed)
+        async with self._wake:
+            self._jobs.append(job)
+            self._wake.notify()
+        kind, *rest = await job.answer
+        if kind == "ok":
+            return PageOutcome.from_fields(rest[0])
+        if kind == "refused":
+            raise Refused(*rest)
+        raise PoisonError(f"{url} could not be normalized: {rest[0]}")
+
+    async def _keep(self) -> None:
+        """One slot of the pool: a process, and its successors."""
+        while not self._closing:
+            try:
+                await self._run_process()
+            except (OSError, TimeoutError) as error:
+                while self._jobs:
+                    self._fail(self._jobs.popleft(), TransientError(f"no parsing process could be started: {error}"))
+                await asyncio.sleep(1.0)
+
+    async def _run_process(self) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "streams.pages.worker",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )
+        try:
+            assert process.stdin is not None and process.stdout is not None
+            async with asyncio.timeout(START_SECONDS):
+                try:
+                    await _answer(process.stdout)
+                except asyncio.IncompleteReadError:
+                    raise OSError(f"it ended at its start with {await process.wait()}") from None
+            for _ in range(PAGES_PER_PROCESS // BATCH):
+                batch = await self._next_batch()
+                if not await self._work_off(batch, process, process.stdin, process.stdout):
+                    return
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+    async def _next_batch(self) -> list[_Job]:
+        async with self._wake:
+            await self._wake.wait_for(lambda: bool(self._jobs))
+            share = max(1, min(BATCH, len(self._jobs) // self._processes))
+            return [self._jobs.popleft() for _ in range(share)]
+
+    async def _work_off(
+        self,
+        batch: list[_Job],
+        process: asyncio.subprocess.Process,
+        stdin: asyncio.StreamWriter,
+        stdout: asyncio.StreamReader,
+    ) -> bool:
+        """Whether the process is still alive afterwards."""
+        waiting = deque(batch)
+        try:
+            stdin.writelines([job.request for job in batch])
+            while waiting:
+                async with asyncio.timeout(STALL_SECONDS):
+                    answer = await _answer(stdout)
+                job = waiting.popleft()
+                if not job.answer.done():
+                    job.answer.set_result(answer)
+        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            if process.returncode is None:
+                process.kill()
+            culprit = waiting.popleft()
+            if not culprit.answer.done():
+                culprit.answer.set_result(["refused", *_cause(await process.wait())])
+            return False
+        finally:
+            self._jobs.extendleft(reversed(waiting))
+        return True
+
+    @staticmethod
+    def _fail(job: _Job, error: Exception) -> None:
+        if not job.answer.done():
+            job.answer.set_exception(error)
+
+
+def _cause(returncode: int) -> tuple[str, str]:
+    if returncode == -signal.SIGPROF:
+        return "time", f"parsing took more than {CPU_SECONDS:g} seconds of CPU time"
+    if returncode == -signal.SIGKILL:
+        return "time", "the parsing process was killed"
+    return "crash", f"the parsing process ended with {returncode}"
+
+
+async def _answer(stdout: asyncio.StreamReader) -> Answer:
+    (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
+    answer: Answer = msgpack.unpackb(await stdout.readexactly(length), raw=False, strict_map_key=False)
+    return answer

@@ -1,0 +1,289 @@
+"""The one pass over a parsed page: block elements, and the runs of text between their boundaries.
+
+Everything later (facts aside) works on these two lists, so that the tree is visited once. Python's cost is per node, and
+a page has some two thousand; this loop is the hot spot of the whole stage, hence one long function, local names and
+parallel lists instead of objects.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from selectolax.lexbor import LexborNode
+
+from streams.pages.tags import (
+    BLOCK,
+    BREAK,
+    COMMENT,
+    HEADING,
+    IMAGE,
+    INLINE,
+    KINDS,
+    LINK,
+    MATH,
+    PRE,
+    SCRIPT,
+    SKIP,
+    SPAN,
+    SPAN_KINDS,
+    TEXT,
+)
+
+Attributes = dict[str, Any]
+RawSpan = tuple[int, int, str, str, str]
+"""First part, end part, kind, target, label."""
+
+
+class Segment:
+    """A run of text that no boundary divides, in the block element `element`."""
+
+    __slots__ = ("element", "images", "link_chars", "links", "spans", "text")
+
+    def __init__(self, element: int, text: str, spans: list[RawSpan], link_chars: int, links: int, images: int) -> None:
+        self.element = element
+        self.text = text
+        self.spans = spans
+        """start, end, kind, target, label: positions in `text`. Targets are as written in the page."""
+        self.link_chars = link_chars
+        self.links = links
+        self.images = images
+
+
+@dataclass(slots=True)
+class Walk:
+    """A page as lists. An element's parent has a smaller index; element 0 is the body."""
+
+    tags: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    attributes: list[Attributes] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    links: list[tuple[str, str, str, int]] = field(default_factory=list)
+    """href, text, rel, index of the segment that it ends in (or of the next one, when it has no text)."""
+    scripts: list[LexborNode] = field(default_factory=list)
+    ids: dict[str, int] = field(default_factory=dict)
+    """An `id` -> its block element."""
+
+
+def walk(body: LexborNode) -> Walk:
+    """Visit each node below `body` once, in document order."""
+    result = Walk()
+    tags, parents, attributes, segments = result.tags, result.parents, result.attributes, result.segments
+    kinds = KINDS
+    stack: list[int] = [-1]
+    closers: list[int] = [INLINE]
+    skipped: set[int] = set()
+    parts: list[str] = []
+    spans: list[RawSpan] = []
+    open_spans: list[tuple[int, str, str]] = []
+    link_parts: list[str] | None = None
+    link: tuple[str, str] = ("", "")
+    link_chars = links = images = 0
+    element = -1
+    solid = 0  # HEADING or PRE while inside one
+    top = -1
+
+    def flush() -> None:
+        nonlocal parts, spans, open_spans, link_chars, links, images
+        if open_spans:
+            end = len(parts)
+            spans += [(start, end, kind, target, "") for start, kind, target in open_spans]
+            open_spans = [(0, kind, target) for _, kind, target in open_spans]
+        if solid == PRE:
+            text, placed = _preformatted(parts, spans)
+        elif spans:
+            text, placed = _collapsed(parts, spans)
+        else:
+            text, placed = " ".join("".join(parts).split()), []
+        if text:
+            segments.append(Segment(element, text, placed, link_chars, links, images))
+            spans = []
+            link_chars = links = images = 0
+        else:  # images wait for the next text
+            spans = [(0, 0, kind, target, label) for _, _, kind, target, label in spans if kind == "image"]
+        parts = []
+
+    for node in body.traverse(include_text=True):
+        kind = kinds.get(node.tag_id, INLINE)
+        above = node.parent.mem_id  # type: ignore[union-attr]  # the body has one, too
+        if above != top and element >= 0:
+            if above in skipped:
+                skipped.add(node.mem_id)
+                continue
+            while top != above and len(stack) > 1:
+                closing = closers.pop()
+                stack.pop()
+                top = stack[-1]
+                if closing == INLINE:
+                    continue
+                if closing == BLOCK:
+                    if parts or spans:
+                        flush()
+                    element = parents[element]
+                elif closing == LINK:
+                    start, _, href = open_spans.pop()
+                    if start < len(parts):
+                        spans.append((start, len(parts), "link", href, ""))
+                    result.links.append((href, " ".join("".join(link_parts or ()).split()), link[1], len(segments)))
+                    link_parts = None
+                elif closing == SPAN:
+                    start, name, target = open_spans.pop()
+                    if start < len(parts):
+                        spans.append((start, len(parts), name, target, ""))
+                elif closing == BREAK:  # a block inside a heading or preformatted text
+                    parts.append("\n")
+                else:
+                    flush()
+                    solid = 0
+                    element = parents[element]
+        if kind == TEXT:
+            text = node.text_content or ""
+            if parts or not text.isspace():
+                parts.append(text)
+                if link_parts is not None:
+                    link_parts.append(text)
+                    link_chars += len(text.strip())
+        elif kind == BLOCK:
+            if solid:
+                parts.append("\n")
+                closers.append(BREAK)
+            else:
+                if parts:
+                    flush()
+                parents.append(element)
+                element = len(tags)
+                tags.append(node.tag or "")
+                attributes.append(node.attributes)
+                closers.append(BLOCK)
+            top = node.mem_id
+            stack.append(top)
+        elif kind == INLINE:
+            top = node.mem_id
+            stack.append(top)
+            closers.append(INLINE)
+        elif kind == LINK:
+            attrs = node.attributes
+            href = attrs.get("href")
+            top = node.mem_id
+            stack.append(top)
+            if href is None or link_parts is not None:
+                closers.append(INLINE)
+            else:
+                if parts and spans and spans[-1][1] == len(parts) and spans[-1][2] == "link":
+                    parts.append(" ")  # links side by side: styles keep them apart
+                links += 1
+                link = (href, attrs.get("rel") or "")
+                link_parts = []
+                open_spans.append((len(parts), "link", href))
+                closers.append(LINK)
+        elif kind == SPAN:
+            top = node.mem_id
+            stack.append(top)
+            if solid == PRE:
+                closers.append(INLINE)
+            else:
+                open_spans.append((len(parts), SPAN_KINDS[node.tag or ""], ""))
+                closers.append(SPAN)
+        elif kind == BREAK:
+            if solid == PRE:
+                parts.append("\n")
+            elif parts:
+                if parts[-1] == "\n":
+                    flush()
+                else:
+                    parts.append("\n")
+        elif kind == IMAGE:
+            attrs = node.attributes
+            images += 1
+            source = attrs.get("src") or ""
+            if source and not source.startswith("data:"):
+                label = " ".join((attrs.get("alt") or "").split())
+                spans.append((len(parts), len(parts), "image", source, label))
+        elif kind == HEADING or kind == PRE:
+            if solid:
+                parts.append("\n")
+                closers.append(BREAK)
+            else:
+                if parts:
+                    flush()
+                parents.append(element)
+                element = len(tags)
+                tags.append(node.tag or "")
+                attributes.append(node.attributes)
+                closers.append(kind)
+                solid = kind
+            top = node.mem_id
+            stack.append(top)
+        elif kind == MATH:
+            source = _math_source(node)
+            if source:
+                parts.append(source)
+                spans.append((len(parts) - 1, len(parts), "math", "", ""))
+            skipped.add(node.mem_id)
+        elif kind == SCRIPT:
+            result.scripts.append(node)
+            skipped.add(node.mem_id)
+        elif kind != COMMENT:
+            skipped.add(node.mem_id)
+    if parts:
+        flush()
+    return result
+
+
+def _collapsed(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[RawSpan]]:
+    """The text with single spaces, and the spans as positions in it; spans without text are dropped."""
+    starts, ends, out = [], [], []
+    length = 0
+    pending = False
+    for part in parts:
+        words = part.split()
+        if not words:
+            pending = pending or bool(part)
+            starts.append(-1)
+            ends.append(length)
+            continue
+        if length and (pending or part[0].isspace()):
+            out.append(" ")
+            length += 1
+        text = " ".join(words)
+        out.append(text)
+        starts.append(length)
+        length += len(text)
+        ends.append(length)
+        pending = part[-1].isspace()
+    placed = []
+    for first, end, kind, target, label in spans:
+        if kind == "image" or kind == "footnote":
+            at = ends[first - 1] if first else 0
+            placed.append((at, at, kind, target, label))
+            continue
+        start = next((starts[index] for index in range(first, end) if starts[index] >= 0), -1)
+        if start >= 0 and end:
+            placed.append((start, ends[end - 1], kind, target, label))
+    return "".join(out), placed
+
+
+def _preformatted(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[RawSpan]]:
+    """The text with its lines, without blank lines around it."""
+    bounds = [0]
+    cleaned = [part.replace("\r\n", "\n").replace("\r", "\n") for part in parts]
+    for part in cleaned:
+        bounds.append(bounds[-1] + len(part))
+    raw = "".join(cleaned)
+    text = raw.rstrip()
+    stripped = text.lstrip()
+    lead = text.rfind("\n", 0, len(text) - len(stripped)) + 1
+    text = text[lead:]
+    placed = []
+    for first, end, kind, target, label in spans:
+        start, stop = (min(max(bounds[index] - lead, 0), len(text)) for index in (first, end))
+        if start < stop or kind in ("image", "footnote"):
+            placed.append((start, stop, kind, target, label))
+    return text, placed
+
+
+def _math_source(node: LexborNode) -> str:
+    """The TeX that a formula was written in, or the formula's letters."""
+    for note in node.css("annotation"):
+        if "tex" in (note.attributes.get("encoding") or "").lower():
+            return " ".join(note.text().split())
+    alternative = node.attributes.get("alttext")
+    return " ".join((alternative or node.text()).split())

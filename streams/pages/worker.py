@@ -1,0 +1,96 @@
+"""The parsing process: reads pages from its standard input, writes what they became to its standard output.
+
+It may be killed at any moment, and kills itself by the kernel's hand: a page that takes more than CPU_SECONDS of
+processor time, or the process more than MEMORY_BYTES beyond what it started with, ends it. The parent sees which page it
+was, and refuses that page. CPU time is meant, not the clock: a busy machine must not change what becomes of a page.
+
+Frames are a length (4 bytes, big endian) and MessagePack. Request: [url, headers, body]. Answer: ["ok", fields] or
+["refused", rule, detail] or ["failed", message].
+"""
+
+import contextlib
+import ctypes
+import gc
+import os
+import resource
+import signal
+import struct
+import sys
+from typing import Any, BinaryIO
+
+import msgpack
+
+CPU_SECONDS = 2.0
+MEMORY_BYTES = 200 * 1024 * 1024
+LENGTH = struct.Struct(">I")
+_PR_SET_PDEATHSIG = 1
+
+
+def understand(url: str, headers: dict[str, str], body: bytes) -> list[Any]:
+    """One page, as an answer."""
+    from streams.errors import Refused
+    from streams.pages.outcome import page_outcome
+
+    try:
+        return ["ok", page_outcome(body, url=url, headers=headers).to_fields()]
+    except Refused as refusal:
+        return ["refused", refusal.rule, refusal.detail]
+    except MemoryError:
+        return ["refused", "memory", f"more than {MEMORY_BYTES >> 20} MiB"]
+    except RecursionError:
+        return ["refused", "nesting", "structures nest deeper than the interpreter's stack"]
+    except Exception as error:
+        return ["failed", f"{type(error).__name__}: {error}"]
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer until the input ends, which it also does when the parent dies."""
+    while (request := read_frame(source)) is not None:
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        answer = understand(*request)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        write_frame(sink, answer)
+
+
+def read_frame(source: BinaryIO) -> Any:
+    head = source.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(head)
+    return msgpack.unpackb(source.read(length), raw=False)
+
+
+def write_frame(sink: BinaryIO, value: Any) -> None:
+    packed = msgpack.packb(value, use_bin_type=True)
+    sink.write(LENGTH.pack(len(packed)) + packed)
+    sink.flush()
+
+
+def _confine() -> None:
+    """The limits of this process. Called after the imports, so that what they take is not counted."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == 1:  # the parent died before that call
+            sys.exit(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    with contextlib.suppress(OSError, ValueError):
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            data_pages = int(statm.read().split()[5])
+        limit = data_pages * resource.getpagesize() + MEMORY_BYTES
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not end up between the frames
+    understand("https://start.example/", {}, b"<p>The models are loaded by this first page, before the limits.")
+    _confine()
+    gc.freeze()
+    write_frame(sink, ["ready"])
+    serve(sys.stdin.buffer, sink)
+
+
+if __name__ == "__main__":
+    main()

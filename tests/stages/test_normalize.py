@@ -1,0 +1,159 @@
+"""The normalize stage over memory stores: what it emits, and that a second delivery changes nothing."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
+from schemas.ids import page_id
+from streams.pages.agent import NormalizeAgent
+from streams.pages.codec import decode_document
+from streams.pages.pool import ParsePool
+from streams.runtime.agent import Delivery
+from streams.stores.memory import MemoryBlobs, MemoryPages
+from streams.stores.opening import Stores
+
+URL = "https://site.example/page"
+PARAGRAPH = "<p>A paragraph that is long enough, with commas, and says what an article would say of its subject.</p>"
+PAGE = f"""<html lang="en"><title>The page</title><main><h1>The page</h1>{PARAGRAPH * 3}
+<p>It links to <a href="/a?utm_source=x">one page</a>, <a href="/a">the same</a> and
+<a rel="nofollow" href="https://other.example/">another</a>, and tells more of both of them in this text.</p></main>"""
+
+
+@pytest.fixture(scope="session")
+async def pool() -> AsyncIterator[ParsePool]:
+    async with ParsePool(1) as started:
+        yield started
+
+
+class Stage:
+    def __init__(self, pool: ParsePool) -> None:
+        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+        self.agent = NormalizeAgent(self.stores, pool)
+
+    async def fetched(self, body: str | bytes = PAGE, **fields: Any) -> Delivery:
+        content = body if isinstance(body, bytes) else body.encode()
+        event = PageFetched.model_validate(
+            {
+                "page_id": page_id(URL),
+                "url": URL,
+                "host": "site.example",
+                "outcome": "ok",
+                "generation": 7,
+                "crawl_id": "c1",
+                "body_ref": await self.stores.blobs.put(content),
+                **fields,
+            }
+        )
+        envelope = Envelope(
+            id=UUID(int=1), type=event.event_type(), source="/test", time=datetime(2026, 1, 1, tzinfo=UTC)
+        )
+        return Delivery(event, envelope, event.topic, 0, 0)
+
+    async def handle(self, body: str | bytes = PAGE, **fields: Any) -> list[Event]:
+        return list(await self.agent.handle(await self.fetched(body, **fields)))
+
+
+@pytest.fixture
+def stage(pool: ParsePool) -> Stage:
+    return Stage(pool)
+
+
+def of(kind: type[Event], events: list[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+async def test_a_page_becomes_a_document_and_its_links_are_announced(stage: Stage) -> None:
+    events = await stage.handle(depth=2, max_depth=5, max_pages=9, same_host=True)
+    (normalized,) = of(PageNormalized, events)
+    document = decode_document(await stage.stores.blobs.get(normalized.document_ref))
+    assert (normalized.title, normalized.language, normalized.generation) == ("The page", "en", 7)
+    assert document.blocks[0].text == "The page"
+    assert [(link.target_url, link.anchor, link.nofollow) for link in of(LinkFound, events)] == [
+        ("https://site.example/a", "one page", False),
+        ("https://other.example/", "another", True),
+    ]
+    (discovered,) = of(PageDiscovered, events)
+    assert (discovered.url, discovered.why, discovered.depth) == ("https://site.example/a", "link", 3)
+    assert (discovered.max_depth, discovered.max_pages, discovered.same_host) == (5, 9, True)
+    assert discovered.referrer == URL
+    record = (await stage.stores.pages.get(page_id(URL)))["normalized"]
+    assert record["document_ref"] == normalized.document_ref
+
+
+async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage: Stage) -> None:
+    delivery = await stage.fetched()
+    first = await stage.agent.handle(delivery)
+    stored = await stage.stores.pages.get(page_id(URL))
+    # A crash after handle() and before the acknowledgement is, for the stores, the same as this.
+    second = await stage.agent.handle(delivery)
+    assert first == second
+    assert await stage.stores.pages.get(page_id(URL)) == stored
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"outcome": "not_modified", "body_ref": None}, "nothing new came"),
+        ({"outcome": "redirect", "body_ref": None}, "the frontier follows it"),
+        ({"purpose": "robots"}, "robots.txt is no page"),
+        ({"purpose": "sitemap"}, "a sitemap is no page"),
+    ],
+)
+async def test_what_is_no_page_leads_to_nothing(stage: Stage, fields: dict[str, Any], why: str) -> None:
+    assert await stage.handle(**fields) == [], why
+
+
+async def test_noindex_removes_the_page_and_follows_its_links(stage: Stage) -> None:
+    events = await stage.handle(headers={"x-robots-tag": "noindex"})
+    assert [event.reason for event in of(PageRemoved, events)] == ["noindex"]
+    assert [event.url for event in of(PageDiscovered, events)] == ["https://site.example/a"]
+    assert not of(PageNormalized, events)
+    assert not of(LinkFound, events)
+
+
+async def test_nofollow_keeps_the_page_and_follows_nothing(stage: Stage) -> None:
+    events = await stage.handle(PAGE.replace("<title>", "<meta name=robots content=nofollow><title>"))
+    assert of(PageNormalized, events)[0].directives == ("nofollow",)
+    assert not of(PageDiscovered, events)
+    assert all(link.nofollow for link in of(LinkFound, events))
+
+
+async def test_links_beyond_the_depth_are_not_announced(stage: Stage) -> None:
+    assert not of(PageDiscovered, await stage.handle(depth=1, max_depth=1))
+
+
+async def test_another_canonical_page_is_announced_at_the_same_depth(stage: Stage) -> None:
+    body = PAGE.replace("<title>", '<link rel=canonical href="http://SITE.example/the-page"><title>')
+    events = await stage.handle(body, depth=1, max_depth=1)
+    (discovered,) = of(PageDiscovered, events)
+    assert (discovered.url, discovered.why, discovered.depth) == ("https://site.example/the-page", "canonical", 1)
+    assert of(PageNormalized, events)[0].canonical_url == "https://site.example/the-page"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "rule"),
+    [
+        ("<div>" * 100_000, {}, "nesting"),
+        ("%PDF-1.7", {"content-type": "application/pdf"}, "type"),
+    ],
+)
+async def test_what_is_refused_is_recorded_and_settled(
+    stage: Stage, body: str, headers: dict[str, str], rule: str
+) -> None:
+    events = await stage.handle(body, headers=headers)
+    removed, settled = events
+    assert isinstance(removed, PageRemoved)
+    assert (removed.reason, (removed.detail or "").partition(":")[0]) == ("unsupported", rule)
+    assert isinstance(settled, PageSettled)
+    assert settled.verdict == "refused"
+    assert "refused" in (await stage.stores.pages.get(page_id(URL)))["normalized"]
+
+
+async def test_plain_text_is_kept_as_it_is(stage: Stage) -> None:
+    events = await stage.handle("a < b\n  c", headers={"content-type": "text/plain; charset=utf-8"})
+    document = decode_document(await stage.stores.blobs.get(of(PageNormalized, events)[0].document_ref))
+    assert [(block.tag, block.text) for block in document.blocks] == [("pre", "a < b\n  c")]
