@@ -1,0 +1,26 @@
+# One image for every worker and the gateway; which one it is, the command says:
+#   docker run riffle worker fetch
+#   docker run -p 8080:8080 riffle gateway
+FROM python:3.12-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 UV_LINK_MODE=copy
+WORKDIR /src
+COPY requirements/ requirements/
+# The hashed lock, without the local stack's servers: in production they run elsewhere.
+RUN python -m venv /opt/riffle \
+    && /opt/riffle/bin/pip install -q --require-hashes -r requirements/bootstrap.txt \
+    && /opt/riffle/bin/uv pip install -q --python /opt/riffle --require-hashes -r requirements/production.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY schemas/ schemas/
+COPY streams/ streams/
+RUN /opt/riffle/bin/uv pip install -q --python /opt/riffle --no-deps --no-build-isolation . \
+    && /opt/riffle/bin/python -m compileall -q /opt/riffle/lib
+
+FROM python:3.12-slim-bookworm
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin riffle
+COPY --from=build /opt/riffle /opt/riffle
+ENV PATH=/opt/riffle/bin:$PATH PYTHONUNBUFFERED=1 RIFFLE_PROFILE=production RIFFLE_LOG_JSON=true \
+    RIFFLE_RUNTIME__HEALTH_HOST=0.0.0.0 RIFFLE_RUNTIME__HEALTH_PORT=9090 RIFFLE_GATEWAY__HOST=0.0.0.0
+USER 10001
+EXPOSE 8080 9090
+ENTRYPOINT ["riffle"]
+CMD ["--help"]
