@@ -1,8 +1,8 @@
 """The jars of Kafka and Cassandra: fetched once by their Maven coordinates, checked against the lock at every start.
 
 `requirements/jgo.lock.toml` names every jar and its SHA-256, so a start resolves nothing: what isn't in the cache is
-downloaded, by `jgo`, in pure Python (no Maven). The cache lies outside of the checkout (`~/.cache/riffle/maven`) and all
-checkouts share it. `python -m streams.local.jars` writes the lock anew after a change of ROOTS.
+downloaded by `jgo`, in pure Python (no Maven). The cache lies outside of the checkout (`~/.cache/riffle/maven`), and
+all checkouts share it. `python -m streams.local.jars` writes the lock anew after a change of ROOTS.
 """
 
 import fcntl

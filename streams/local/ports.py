@@ -1,8 +1,8 @@
 """Free TCP ports on loopback, so that two checkouts run side by side.
 
-They are taken below the kernel's range for outgoing connections (32768 and up on Linux): otherwise a client's connection
-could take a port between the moment it is chosen and the moment its server binds it. Another process can still do that
-within this range; the server then fails to start, which says so, and the next start picks others.
+They are taken below the kernel's range for outgoing connections (32768 and up on Linux): otherwise a client's
+connection could take a port between the moment it is chosen and the moment its server binds it. Another server can
+still do that; ours then fails to start, which says so, and the next start picks other ports.
 """
 
 import random

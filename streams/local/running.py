@@ -7,8 +7,6 @@
 """
 
 import asyncio
-import importlib
-import inspect
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -133,19 +131,25 @@ def _typed(values: dict[str, Any]) -> dict[str, Any]:
 
 def lay_out(settings: Settings, servers: Servers) -> None:
     """Create the topics and bring the tables up to date, side by side."""
-    hooks = (
-        (servers.kafka, "streams.runtime.topics", "create_topics", settings),
-        (servers.cassandra, "streams.stores.cassandra", "migrate", settings.cassandra),
-    )
-    with ThreadPoolExecutor(len(hooks)) as pool:
-        for future in [pool.submit(_call, *hook) for server, *hook in hooks if server]:
+    # In threads, where a loop of our own disturbs nobody's.
+    with ThreadPoolExecutor() as pool:
+        begun = []
+        if servers.kafka:
+            begun.append(pool.submit(_create_topics, settings))
+        if servers.cassandra:
+            begun.append(pool.submit(_migrate, settings))
+        for future in begun:
             future.result()
 
 
-def _call(module: str, function: str, argument: object) -> None:
-    hook = getattr(importlib.import_module(module), function)
-    # In a thread of its own, so that a loop of its own disturbs nobody's.
-    if inspect.iscoroutinefunction(hook):
-        asyncio.run(hook(argument))
-    else:
-        hook(argument)
+# Imported only where they are needed: each brings its client library.
+def _create_topics(settings: Settings) -> None:
+    from streams.runtime.topics import create_topics
+
+    create_topics(settings)
+
+
+def _migrate(settings: Settings) -> None:
+    from streams.stores.cassandra import migrate
+
+    asyncio.run(migrate(settings.cassandra))

@@ -21,9 +21,9 @@ COMMON_HINTS: Hints = (
     ("No space left on device", "The disk is full: free some space, or set RIFFLE_HOME to a folder on another disk."),
     (
         "Address already in use",
-        "Another process took the port in the meantime. Run `riffle up` again: it picks others.",
+        "Another process took the port just now. Run `riffle up` again: it picks others.",
     ),
-    ("Address in use", "Another process took the port in the meantime. Run `riffle up` again: it picks others."),
+    ("Address in use", "Another process took the port just now. Run `riffle up` again: it picks others."),
     ("insufficient memory", "Memory ran out. The whole stack needs about 3 GB: close other programs."),
     ("Cannot allocate memory", "Memory ran out. The whole stack needs about 3 GB: close other programs."),
     ("OutOfMemoryError", "The Java heap was too small for the data. `riffle down --clean` starts with empty data."),
@@ -64,47 +64,57 @@ def start_all(
 
     Children are made by the calling thread, whose end would end them. Raises StartError or Cancelled.
     """
-    cancelled = cancelled or threading.Event()
-    started: list[Child] = []
-    begun = time.monotonic()
     with ThreadPoolExecutor(2 * len(servers) or 1) as pool:
-        preparing: dict[Future[Launch], Server] = {}
-        waiting: dict[Future[None], tuple[Server, Child]] = {}
-        for server in servers:
-            report("preparing", {"name": server.name, "title": server.title})
-            preparing[pool.submit(server.prepare)] = server
+        start = _Start(pool, logs, report, cancelled or threading.Event())
         try:
-            while preparing or waiting:
-                if cancelled.is_set():
-                    raise Cancelled
-                done, _ = wait([*preparing, *waiting], CANCEL_CHECK_SECONDS, FIRST_COMPLETED)
-                for future in done & preparing.keys():
-                    server = preparing.pop(future)
-                    child = _spawn(server, future.result(), logs)
-                    started.append(child)
-                    report(
-                        "starting", {"name": server.name, "title": server.title, "pid": child.pid, "port": child.port}
-                    )
-                    waiting[pool.submit(_wait_ready, server, child, cancelled)] = (server, child)
-                for future in done & waiting.keys():
-                    server, child = waiting.pop(future)
-                    future.result()
-                    report("ready", _ready(server, child, time.monotonic() - begun))
+            return start.run(servers)
         except BaseException:
-            cancelled.set()
-            children.stop(started, grace_seconds=0)
+            start.cancelled.set()  # ends the threads that wait for the others
+            children.stop(start.children, grace_seconds=0)
             raise
-    return started
 
 
-def _spawn(server: Server, what: Launch, logs: Path) -> Child:
+class _Start:
+    """One start: preparing and asking whether they answer happens in threads, making the children in this one."""
+
+    def __init__(self, pool: ThreadPoolExecutor, logs: Path, report: Report, cancelled: threading.Event) -> None:
+        self.pool, self.logs, self.report, self.cancelled = pool, logs, report, cancelled
+        self.begun = time.monotonic()
+        self.children: list[Child] = []
+        self.preparing: dict[Future[Any], Server] = {}
+        self.waiting: dict[Future[Any], tuple[Server, Child]] = {}
+
+    def run(self, servers: Sequence[Server]) -> list[Child]:
+        for server in servers:
+            self.report("preparing", {"name": server.name, "title": server.title})
+            self.preparing[self.pool.submit(server.prepare)] = server
+        while futures := {*self.preparing, *self.waiting}:
+            if self.cancelled.is_set():
+                raise Cancelled
+            for future in wait(futures, CANCEL_CHECK_SECONDS, FIRST_COMPLETED).done:
+                if future in self.preparing:
+                    self._spawn(self.preparing.pop(future), future.result())
+                else:
+                    future.result()
+                    self._tell("ready", *self.waiting.pop(future))
+        return self.children
+
+    def _spawn(self, server: Server, what: Launch) -> None:
+        child = spawn(server, what, self.logs)
+        self.children.append(child)
+        self._tell("starting", server, child)
+        self.waiting[self.pool.submit(_wait_ready, server, child, self.cancelled)] = (server, child)
+
+    def _tell(self, what: str, server: Server, child: Child) -> None:
+        seconds = time.monotonic() - self.begun
+        told = {"name": server.name, "title": server.title, "pid": child.pid, "port": child.port, "seconds": seconds}
+        self.report(what, told)
+
+
+def spawn(server: Server, what: Launch, logs: Path) -> Child:
     log = logs / f"{server.name}.log"
     children.keep_previous(log)
     return Child(server.name, what, log, server.port)
-
-
-def _ready(server: Server, child: Child, seconds: float) -> dict[str, Any]:
-    return {"name": server.name, "title": server.title, "seconds": seconds, "pid": child.pid, "port": child.port}
 
 
 def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:

@@ -1,8 +1,8 @@
 """NVIDIA's Triton Inference Server, from the `nvidia-pytriton` package: the real binary with its python backend.
 
-The package starts it through its own Python API for models bound in code; we start the binary on a model repository, as in
-production. It needs x86-64 Linux and a shared libpython of the running version, which the backend's stub is linked with.
-Where these are missing, `why_not` says so, and the same model files run inside each process instead (`inprocess:`).
+The package starts it through its own Python API for models bound in code; we start the binary on a model repository,
+as in production. It needs x86-64 Linux and a shared libpython of the running version, which the backend's stub is
+linked with. Where these are missing, `why_not` says so, and the same model files run inside each process instead (`inprocess:`).
 """
 
 import importlib.util
@@ -160,7 +160,7 @@ class Triton:
                 left.unlink(missing_ok=True)
 
     def is_ready(self) -> bool:
-        """Whether the required models answer. Raises StartError with the reason when one of them could not be loaded."""
+        """Whether the required models answer. Raises StartError with the reason when one could not be loaded."""
         try:
             states = {model["name"]: model for model in self._index()}
         except (OSError, urllib.error.URLError, ValueError):
