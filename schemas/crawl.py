@@ -51,6 +51,8 @@ class PageDiscovered(Event):
     referrer: str | None = None
     force: bool = False
     """Fetch again even if the URL was seen before (a seed given by a person)."""
+    redirects: int = Field(ge=0, default=0)
+    """Hops of redirects that led here from a URL that was not one itself."""
 
 
 class PageScheduled(Event):

@@ -221,5 +221,94 @@ class Fingerprints(Protocol):
         """The pages that this one stands for, itself not among them."""
 
 
+CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
+"""Where a URL stands in one crawl. Only queued, leased and fetched are on their way; the others are ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierHost:
+    """A host as the frontier left it: written by the one agent that owns its partition."""
+
+    partition: int
+    host: str
+    due: int | None
+    """When something is to be done for it, microseconds since 1970 UTC. None: nothing waits."""
+    state: Mapping[str, Any]
+    at: int
+    """The write time: greater with every write of this host, whatever the clocks say."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QueueEntry:
+    """A place in a host's queue. The order is that of the fields."""
+
+    position: int
+    """When it is due, microseconds since 1970 UTC."""
+    page_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierUrl:
+    """What the frontier knows of a URL. It is the truth; a queue entry with another position is stale."""
+
+    page_id: UUID
+    url: str
+    host: str
+    state: Literal["queued", "done"]
+    at: int
+    """The write time: greater with every write of this URL."""
+    position: int = 0
+    attempt: int = 0
+    """Fetches that failed since it was queued."""
+    depth: int = 0
+    max_depth: int | None = None
+    max_pages: int | None = None
+    same_host: bool = False
+    crawl_id: str = ""
+    redirects: int = 0
+    """Hops that led here."""
+    forced: bool = False
+    cause: str = ""
+    """The id of the event that queued it last: a second delivery of it changes nothing."""
+    generation: int = 0
+    """Of the last answer that was taken in."""
+    ok_generation: int = 0
+    """Of the last answer with content; 0 when there was none."""
+    settled_generation: int = 0
+    """Of the last answer that the stages behind have digested."""
+    outcome: str = ""
+    detail: str = ""
+    etag: str | None = None
+    last_modified: str | None = None
+
+
 class FrontierStore(Protocol):
-    """The frontier's durable state: hosts, the time-ordered queue of each, and what was seen."""
+    """The frontier's durable state: hosts, the time-ordered queue of each, and what was seen.
+
+    Every call reads or writes by key. A queue is read from a cursor, so that what was taken is never read again.
+    """
+
+    async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
+        """Host and due time of every host of the partition for which something waits."""
+
+    async def host(self, partition: int, host: str) -> FrontierHost | None: ...
+
+    async def put_host(self, host: FrontierHost) -> None: ...
+
+    async def push(self, host: str, entry: QueueEntry, at: int) -> None: ...
+
+    async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
+        """The next entries behind the cursor `after` (None: from the start), in order, due or not."""
+
+    async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
+        """Forget the entries up to and with `upto`, which the cursor has passed."""
+
+    async def url(self, page_id: UUID) -> FrontierUrl | None: ...
+
+    async def put_url(self, url: FrontierUrl) -> None: ...
+
+    async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
+        """Where the URL stands in this crawl, since `at`."""
+
+    async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
+        """How many URLs of the crawl stand where. Counted from the rows, so a redelivery can't change it."""

@@ -1,11 +1,12 @@
 """What the real stores and the fakes share: a blob's reference, and a transition's bytes."""
 
+import dataclasses
 from hashlib import blake2b
 from uuid import UUID
 
 from streams.errors import Refused
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import Transition
+from streams.stores.protocols import FrontierUrl, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
@@ -45,3 +46,16 @@ def pack_transition(transition: Transition) -> bytes:
 def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transition:
     row = unpack(packed)
     return Transition(page_id=page_id, event_id=event_id, **row)
+
+
+_URL_KEY = ("page_id", "at")
+
+
+def pack_frontier_url(url: FrontierUrl) -> bytes:
+    """The row of a URL, without its key and write time, and without what is as it is by default."""
+    fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
+    return pack({name: value for name, default, value in fields if name not in _URL_KEY and value != default})
+
+
+def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
+    return FrontierUrl(page_id=page_id, at=at, **unpack(packed))

@@ -5,6 +5,7 @@ Every write of a record carries the time of the event that it comes from.
 """
 
 from streams.stores.cassandra.blobs import CassandraBlobs
+from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.pages import CassandraPages
@@ -12,6 +13,7 @@ from streams.stores.cassandra.session import CassandraSession, connect
 
 __all__ = [
     "CassandraBlobs",
+    "CassandraFrontier",
     "CassandraLedger",
     "CassandraPages",
     "CassandraSession",

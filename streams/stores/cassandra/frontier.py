@@ -1,0 +1,90 @@
+"""The frontier's state in Cassandra."""
+
+from collections import Counter
+from uuid import UUID
+
+from streams.stores.cassandra.session import CassandraSession
+from streams.stores.packing import pack, unpack
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, QueueEntry
+from streams.stores.values import pack_frontier_url, unpack_frontier_url
+
+CRAWL_BUCKETS = 16
+"""Partitions of one crawl's rows: a million URLs are about 4 MB in each."""
+
+_ACTIVE = "SELECT host, due FROM frontier_hosts WHERE partition = :partition"
+_HOST = "SELECT due, state, at FROM frontier_hosts WHERE partition = :partition AND host = :host"
+_PUT_HOST = (
+    "INSERT INTO frontier_hosts (partition, host, due, state, at) "
+    "VALUES (:partition, :host, :due, :state, :at) USING TIMESTAMP :at"
+)
+_PUSH = "INSERT INTO frontier_queue (host, position, page_id) VALUES (:host, :position, :page_id) USING TIMESTAMP :at"
+_QUEUED = (
+    "SELECT position, page_id FROM frontier_queue "
+    "WHERE host = :host AND (position, page_id) > (:position, :page_id) LIMIT :count"
+)
+_TRIM = (
+    "DELETE FROM frontier_queue USING TIMESTAMP :at WHERE host = :host AND (position, page_id) <= (:position, :page_id)"
+)
+_URL = "SELECT at, value FROM frontier_urls WHERE page_id = :page_id"
+_PUT_URL = "INSERT INTO frontier_urls (page_id, value, at) VALUES (:page_id, :value, :at) USING TIMESTAMP :at"
+_MARK = (
+    "INSERT INTO frontier_crawls (crawl_id, bucket, page_id, state) "
+    "VALUES (:crawl_id, :bucket, :page_id, :state) USING TIMESTAMP :at"
+)
+_STATES = "SELECT state FROM frontier_crawls WHERE crawl_id = :crawl_id AND bucket = :bucket"
+
+_IDLE = -1
+"""Instead of null, which would be a tombstone for every idle host."""
+_START = QueueEntry(-1, UUID(int=0))
+
+
+class CassandraFrontier:
+    """Hosts, queues and URLs."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
+        rows = await self._session.execute(_ACTIVE, {"partition": partition})
+        return [(host, due) for host, due in rows if due != _IDLE]
+
+    async def host(self, partition: int, host: str) -> FrontierHost | None:
+        rows = await self._session.execute(_HOST, {"partition": partition, "host": host})
+        if not rows:
+            return None
+        due, state, at = rows[0]
+        return FrontierHost(partition, host, None if due == _IDLE else due, unpack(state), at)
+
+    async def put_host(self, host: FrontierHost) -> None:
+        due = _IDLE if host.due is None else host.due
+        values = {"partition": host.partition, "host": host.host, "due": due, "state": pack(host.state)}
+        await self._session.execute(_PUT_HOST, values, at=host.at)
+
+    async def push(self, host: str, entry: QueueEntry, at: int) -> None:
+        values = {"host": host, "position": entry.position, "page_id": entry.page_id}
+        await self._session.execute(_PUSH, values, at=at)
+
+    async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
+        cursor = after or _START
+        values = {"host": host, "position": cursor.position, "page_id": cursor.page_id, "count": limit}
+        return [QueueEntry(*row) for row in await self._session.execute(_QUEUED, values)]
+
+    async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
+        values = {"host": host, "position": upto.position, "page_id": upto.page_id}
+        await self._session.execute(_TRIM, values, at=at)
+
+    async def url(self, page_id: UUID) -> FrontierUrl | None:
+        rows = await self._session.execute(_URL, {"page_id": page_id})
+        return unpack_frontier_url(page_id, *rows[0]) if rows else None
+
+    async def put_url(self, url: FrontierUrl) -> None:
+        await self._session.execute(_PUT_URL, {"page_id": url.page_id, "value": pack_frontier_url(url)}, at=url.at)
+
+    async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
+        key = {"crawl_id": crawl_id, "bucket": page_id.int % CRAWL_BUCKETS, "page_id": page_id}
+        await self._session.execute(_MARK, {**key, "state": state}, at=at)
+
+    async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
+        keys = [{"crawl_id": crawl_id, "bucket": bucket} for bucket in range(CRAWL_BUCKETS)]
+        buckets = await self._session.execute_many(_STATES, keys)
+        return dict(Counter(state for rows in buckets for (state,) in rows))

@@ -1,0 +1,65 @@
+"""The frontier's state in memory, for tests and for trying a stage by hand."""
+
+from bisect import bisect_right, insort
+from collections import Counter, defaultdict
+from uuid import UUID
+
+from streams.stores.packing import pack, unpack
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, QueueEntry
+from streams.stores.values import pack_frontier_url, unpack_frontier_url
+
+_Host = tuple[int, int | None, bytes]
+_NEVER = -1
+
+
+class MemoryFrontier:
+    """Hosts, queues and URLs."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[tuple[int, str], _Host] = {}
+        self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
+        self._urls: dict[UUID, tuple[int, bytes]] = {}
+        self._crawls: defaultdict[str, dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
+
+    async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
+        found = ((host, due) for (of, host), (_, due, _state) in self._hosts.items() if of == partition)
+        return [(host, due) for host, due in sorted(found) if due is not None]
+
+    async def host(self, partition: int, host: str) -> FrontierHost | None:
+        row = self._hosts.get((partition, host))
+        return row and FrontierHost(partition, host, row[1], unpack(row[2]), row[0])
+
+    async def put_host(self, host: FrontierHost) -> None:
+        key = (host.partition, host.host)
+        if host.at >= self._hosts.get(key, (_NEVER,))[0]:
+            self._hosts[key] = (host.at, host.due, pack(host.state))
+
+    async def push(self, host: str, entry: QueueEntry, at: int) -> None:
+        queue = self._queues[host]
+        if entry not in queue:
+            insort(queue, entry)
+
+    async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
+        queue = self._queues[host]
+        start = bisect_right(queue, after) if after else 0
+        return queue[start : start + limit]
+
+    async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
+        queue = self._queues[host]
+        del queue[: bisect_right(queue, upto)]
+
+    async def url(self, page_id: UUID) -> FrontierUrl | None:
+        row = self._urls.get(page_id)
+        return row and unpack_frontier_url(page_id, row[0], row[1])
+
+    async def put_url(self, url: FrontierUrl) -> None:
+        if url.at >= self._urls.get(url.page_id, (_NEVER,))[0]:
+            self._urls[url.page_id] = (url.at, pack_frontier_url(url))
+
+    async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
+        crawl = self._crawls[crawl_id]
+        if at >= crawl.get(page_id, (_NEVER,))[0]:
+            crawl[page_id] = (at, state)
+
+    async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
+        return dict(Counter(state for _, state in self._crawls[crawl_id].values()))
