@@ -24,15 +24,17 @@ from typing import Any
 
 from cassandra import (
     AuthenticationFailed,
-    DriverException,
     InvalidRequest,
     OperationTimedOut,
+    RequestExecutionException,
+    RequestValidationException,
     Timeout,
     Unauthorized,
-    Unavailable,
     UnresolvableContactPoints,
 )
 from cassandra.connection import ConnectionException
+from cassandra.protocol import ErrorMessage
+from cassandra.protocol import RequestValidationException as InvalidMessage
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
@@ -65,8 +67,7 @@ class CassandraSession:
         bound_params = dict(params or {}) if at is None else {**(params or {}), "at": at}
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                prepared = await self._prepare(cql)
-                statement = prepared.bind(bound_params)
+                statement = _bound(await self._prepare(cql), bound_params)
                 statement.fetch_size = page_rows
                 return await self._ask(statement)
         except Exception as error:
@@ -111,11 +112,21 @@ class CassandraSession:
         return await answer
 
 
+def _bound(prepared: Any, params: Params) -> Any:
+    """The driver leaves a column that has no value as it was, without a word: here each has one, or says its name."""
+    names = {column.name for column in prepared.column_metadata}
+    if names != params.keys():
+        wrong = ", ".join(sorted(names ^ params.keys()))
+        raise KeyError(f"parameters missing or unknown: {wrong}, in {prepared.query_string}")
+    return prepared.bind(params)
+
+
 async def connect(settings: CassandraSettings) -> CassandraSession:
     """Connect to the keyspace. Raises StoreUnavailable, or UsageError when the keyspace isn't there."""
     cluster = new_cluster(settings)
     try:
-        driver = await asyncio.to_thread(cluster.connect, settings.keyspace)
+        driver = await asyncio.to_thread(cluster.connect)
+        await asyncio.to_thread(driver.set_keyspace, settings.keyspace)
     except Exception as error:
         await asyncio.to_thread(cluster.shutdown)
         raise translated(error, settings) from error
@@ -141,7 +152,7 @@ def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> 
                           "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip
     if "does not exist" in said or "unconfigured table" in said:
         return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({said}). Apply the migrations")
-    if isinstance(error, InvalidRequest | DriverException):
+    if isinstance(error, RequestValidationException | InvalidMessage):
         return PoisonError(f"{where} refuses a statement ({said}): {' '.join(cql.split())}")
     return error
 
@@ -152,7 +163,11 @@ def _is_away(error: Exception) -> bool:
     if isinstance(error, NoHostAvailable):
         causes = error.errors.values() if isinstance(error.errors, dict) else error.errors or ()
         return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in causes)
-    return isinstance(error, Unavailable | UnresolvableContactPoints | ConnectionException | OSError)
+    if isinstance(
+        error, ErrorMessage
+    ):  # those that the driver has no exception for: overloaded, starting, its own error
+        return not isinstance(error, RequestValidationException | InvalidMessage)
+    return isinstance(error, RequestExecutionException | UnresolvableContactPoints | ConnectionException | OSError)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, news: Any) -> None:

@@ -75,7 +75,7 @@ async def test_a_content_above_the_limit_is_refused_before_it_is_sent(blobs: Blo
         await blobs.put(bytes(MAX_BLOB_BYTES + 1))
 
 
-@pytest.mark.integration
+@pytest.mark.integration("cassandra")
 class TestChunksInCassandra:
     """What the layout of chunks adds to the promise."""
 

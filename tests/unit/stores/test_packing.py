@@ -1,5 +1,6 @@
 """Records as bytes: what comes back is what was put, and bytes never depend on the order of fields."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timezone
 from typing import Any
 from uuid import UUID, uuid4
@@ -41,10 +42,8 @@ def test_the_order_of_fields_changes_no_byte(record: dict[str, Any]) -> None:
 
 @given(st.binary(max_size=60) | st.binary(min_size=8, max_size=8).map(lambda time: b"\x81\x01\xd7\x02" + time))
 def test_foreign_bytes_are_refused_or_read_but_nothing_else(packed: bytes) -> None:
-    try:
+    with suppress(ValueError):
         assert isinstance(unpack(packed), dict)
-    except ValueError as error:
-        assert str(error)
 
 
 def test_a_known_name_costs_one_byte_and_an_unknown_one_its_letters() -> None:
