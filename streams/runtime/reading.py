@@ -42,7 +42,7 @@ def _read_partition(consumer: Consumer, topic: str, number: int, since: datetime
     consumer.assign([TopicPartition(topic, number, start)])
     while True:
         for message in consumer.consume(BATCH_MESSAGES, timeout=TIMEOUT_SECONDS) or _nothing(topic, number):
-            incoming = _incoming(message)
+            incoming = incoming_from(message)
             if incoming.offset >= top:
                 return
             yield incoming
@@ -60,7 +60,7 @@ def _nothing(topic: str, number: int) -> list[Message]:
     raise StoreUnavailable(f"{topic}, partition {number}: no record came within {TIMEOUT_SECONDS:.0f} s")
 
 
-def _incoming(message: Message) -> Incoming:
+def incoming_from(message: Message) -> Incoming:
     if problem := message.error():
         raise KafkaException(problem)
     return Incoming(

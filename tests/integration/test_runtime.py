@@ -21,7 +21,7 @@ from streams.settings import Settings
 from streams.topology import Stage, topics_of
 from tests.integration.runtime_worker import Answered, Asked, settings_of, stage_of
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.integration("kafka")
 
 DEADLINE_SECONDS = 90.0
 

@@ -1,0 +1,109 @@
+"""The command line: `riffle --help` is its table of contents. Each command's code is in `streams.commands`.
+
+Commands are loaded when they are called, so that `riffle --help` doesn't pay for Kafka's and Cassandra's clients.
+"""
+
+import importlib
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Local stack": {
+        "up": ("streams.commands.local:up", "Start the servers, the workers and the gateway on this machine."),
+        "down": ("streams.commands.local:down", "Stop what `up` started."),
+        "status": ("streams.commands.local:status", "Show what runs, how it is, and what it uses."),
+        "demo": ("streams.commands.demo:demo", "Crawl a bundled web of real pages and open a search page."),
+        "web": ("streams.commands.local:web_app", "Serve a folder of pages as a small web over HTTPS."),
+    },
+    "Pages": {
+        "crawl": ("streams.commands.crawl:crawl", "Crawl from some pages and make what is found searchable."),
+        "import": (
+            "streams.commands.importing:import_app",
+            "Bring in pages fetched elsewhere: WARC files, HTML folders.",
+        ),
+        "search": ("streams.commands.search:search", "Ask a question."),
+        "page": ("streams.commands.search:page", "Show the whole life of a page, or its document."),
+    },
+    "Running stages": {
+        "worker": ("streams.commands.kafka:worker", "Run one or several stages."),
+        "gateway": ("streams.commands.search:gateway", "Run the gateway: search page and API."),
+        "topics": ("streams.commands.kafka:topics", "List topics, and how far behind each stage is."),
+        "dead-letters": ("streams.commands.kafka:letters_app", "Events that failed for good: list, show, replay."),
+        "replay": ("streams.commands.kafka:replay", "Have a stage handle again what passed through it."),
+    },
+    "Measuring": {
+        "bench": ("streams.commands.measure:bench_app", "Speed and memory, on this machine."),
+        "eval": ("streams.commands.measure:eval_app", "Quality, against labelled data and other programs."),
+        "schemas": ("streams.commands.measure:schemas", "Generate or check the published schemas."),
+    },
+}
+COMMANDS = {name: place for names in SECTIONS.values() for name, (place, _) in names.items()}
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported when they are asked for.
+
+    Contexts and formatters are Any: Typer carries a Click of its own and exports no names for its types.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name].split(":")
+        return as_command(cmd_name, getattr(importlib.import_module(module), name))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        # In sections, readable without colour, and without importing any command.
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, says) for name, (_, says) in names.items()])
+        with formatter.section("Options"):
+            formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
+
+
+def as_command(name: str, target: Any) -> Any:
+    """The command of a typer app or of a plain function."""
+    if isinstance(target, typer.Typer):
+        found = typer.main.get_command(target)
+    else:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name)(target)
+        found = typer.main.get_command(app)
+    found.name = name
+    return found
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name)(target)
+        found = typer.main.get_command(app)
+    found.name = name
+    return found
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def root() -> None:
+    """Riffle: a web search engine in which every page transition is an event.
+
+    Begin with `riffle demo`, or `riffle up` and `riffle crawl https://example.org/ --depth 2`.
+    Settings are environment variables: see docs/reference/settings.md.
+    """
+
+
+def main() -> None:
+    app(prog_name="riffle")

@@ -1,0 +1,182 @@
+"""`riffle crawl`: pages enter, and their way to the index is shown as it happens."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated
+from uuid import UUID, uuid4
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageRemoved
+from schemas.ids import page_id
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.crawl.progress import CrawlProgress, crawl_progress
+from streams.crawl.urls import InvalidUrl, canonicalize, host_of
+from streams.errors import UsageError
+from streams.runtime.following import Follower
+from streams.runtime.producer import EventProducer
+from streams.settings import Settings
+from streams.stores.opening import Stores, open_stores
+
+LOOK_SECONDS = 0.5
+IDLE_SECONDS = 120.0
+"""Without any event for so long, a crawl is said to be stuck rather than waited for."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What became of the pages of one crawl, by the events that passed."""
+
+    crawl_id: str
+    fetched: set[UUID] = field(default_factory=set)
+    indexed: set[UUID] = field(default_factory=set)
+    removed: dict[UUID, str] = field(default_factory=dict)
+    last_event_at: float = 0.0
+
+    def note(self, events: Iterable[Event], now: float) -> None:
+        for event in events:
+            if getattr(event, "crawl_id", None) != self.crawl_id:
+                continue
+            self.last_event_at = now
+            match event:
+                case PageFetched(purpose="page", outcome="ok"):
+                    self.fetched.add(event.page_id)
+                case PageIndexed():
+                    self.indexed.add(event.page_id)
+                case PageRemoved():
+                    self.removed[event.page_id] = event.reason
+
+    @property
+    def under_way(self) -> int:
+        """Pages that were fetched and neither became searchable nor were set aside."""
+        return len(self.fetched - self.indexed - self.removed.keys())
+
+
+PROGRESS_COLUMNS = (
+    SpinnerColumn(),
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeElapsedColumn(),
+)
+FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
+
+
+@command
+async def crawl(
+    urls: Annotated[list[str], typer.Argument(help="Where to begin: https addresses.")],
+    depth: Annotated[int, typer.Option(min=0, help="Hops from the seeds; 0 fetches the seeds alone.")] = 2,
+    max_pages: Annotated[int | None, typer.Option(min=1, help="At most so many pages of each host.")] = None,
+    any_host: Annotated[bool, typer.Option("--any-host", help="Also follow links to other hosts.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")] = True,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> int:
+    """Crawl from some pages and make what is found searchable.
+
+    Examples:
+
+        riffle crawl https://example.org/ --depth 2
+        riffle crawl https://example.org/docs/ https://example.net/ --max-pages 500 --no-wait
+    """
+    settings = load_settings()
+    seeds = [_seed(url, depth, max_pages, any_host) for url in urls]
+    crawl_id = uuid4().hex[:12]
+    return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
+
+
+async def run_crawl(
+    settings: Settings, seeds: list[PageDiscovered], crawl_id: str, *, wait: bool, as_json: bool
+) -> int:
+    """Send the seeds, and follow their crawl to its end."""
+    seeds = [seed.model_copy(update={"crawl_id": crawl_id}) for seed in seeds]
+    follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
+    try:
+        async with open_stores(settings, ["cassandra"]) as stores:
+            async with EventProducer(settings, "crawl") as producer:
+                await producer.send_all(seeds, cause=crawl_id)
+            if not wait:
+                err.print(f"Crawl {crawl_id} has begun with {len(seeds)} seeds; the workers go on with it.")
+                return 0
+            seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
+    finally:
+        follower.close()
+    return _report(crawl_id, seen, progress, stuck, as_json=as_json)
+
+
+def _seed(url: str, depth: int, max_pages: int | None, any_host: bool) -> PageDiscovered:
+    try:
+        canonical = canonicalize(url)
+    except InvalidUrl as error:
+        raise UsageError(f"{url!r} can't be crawled: {error}") from None
+    return PageDiscovered(
+        page_id=page_id(canonical),
+        url=canonical,
+        host=host_of(canonical),
+        why="seed",
+        depth=0,
+        max_depth=depth,
+        max_pages=max_pages,
+        same_host=not any_host,
+        force=True,
+    )
+
+
+async def _watch(
+    settings: Settings, stores: Stores, follower: Follower, crawl_id: str
+) -> tuple[Seen, CrawlProgress, bool]:
+    seen = Seen(crawl_id, last_event_at=time.monotonic())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err) as bars:
+        fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
+        while True:
+            events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
+            seen.note(events, time.monotonic())
+            progress = await crawl_progress(stores, crawl_id)
+            finished = progress.fetched + progress.failed + progress.refused
+            bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
+            settled = len(seen.indexed | seen.removed.keys())
+            bars.update(indexing, completed=settled, total=max(len(seen.fetched), settled, 1))
+            if progress.done and not seen.under_way and not events:
+                return seen, progress, False
+            if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
+                return seen, progress, True
+
+
+def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, as_json: bool) -> int:
+    reasons: dict[str, int] = {}
+    for reason in seen.removed.values():
+        reasons[reason] = reasons.get(reason, 0) + 1
+    if as_json:
+        print_json(
+            {
+                "crawl_id": crawl_id,
+                "finished": not stuck,
+                "discovered": progress.discovered,
+                "fetched": progress.fetched,
+                "failed": progress.failed,
+                "refused": progress.refused,
+                "searchable": len(seen.indexed - seen.removed.keys()),
+                "set_aside": reasons,
+            }
+        )
+    else:
+        said = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items())) or "none"
+        out.print(
+            f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed. "
+            f"{len(seen.indexed - seen.removed.keys())} pages are searchable; set aside: {said}."
+        )
+    if stuck:
+        err.print(
+            f"[yellow]Nothing has happened for {IDLE_SECONDS:.0f} s[/], and {seen.under_way} pages are still "
+            "under way. Look at `riffle status`, `riffle topics` and `riffle dead-letters list`."
+        )
+    return EXIT_NO if stuck or not (seen.indexed or seen.removed) else 0

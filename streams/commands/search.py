@@ -1,0 +1,188 @@
+"""`riffle search`, `riffle page` and `riffle gateway`."""
+
+import asyncio
+from typing import Annotated, Any
+from uuid import UUID
+
+import httpx
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from schemas import Event
+from schemas.envelope import utc_from_micros
+from schemas.ids import page_id
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.crawl.urls import InvalidUrl, canonicalize
+from streams.errors import StoreUnavailable, UsageError
+from streams.settings import Settings
+
+AsJson = Annotated[bool, JSON_OPTION]
+CLIENT_TIMEOUT_SECONDS = 30.0
+
+
+@command
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="What you want to know, in your own words.")],
+    limit: Annotated[int, typer.Option(min=1, max=50, help="How many pages.")] = 5,
+    host: Annotated[str | None, typer.Option(help="Only pages of this host.")] = None,
+    language: Annotated[str | None, typer.Option(help="Only pages in this language (en, de, ...).")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Ask a question, and see the statements that answer it.
+
+    Example:  riffle search "could a crash lose my data?"
+    """
+    answer = ask(load_settings(), " ".join(words), limit=limit, host=host, language=language)
+    if as_json:
+        print_json(answer)
+    else:
+        print_answer(answer)
+    return 0 if answer["results"] else EXIT_NO
+
+
+def ask(settings: Settings, question: str, *, limit: int = 5, **filters: str | None) -> dict[str, Any]:
+    """The gateway's answer. Raises StoreUnavailable, or UsageError with the gateway's reason."""
+    address = f"http://{settings.gateway.host}:{settings.gateway.port}"
+    given = {name: value for name, value in filters.items() if value}
+    try:
+        response = httpx.get(
+            f"{address}/api/v1/search",
+            params={"q": question, "per_page": limit, **given},
+            timeout=CLIENT_TIMEOUT_SECONDS,
+            trust_env=False,
+        )
+    except httpx.HTTPError as error:
+        raise StoreUnavailable(
+            f"the gateway at {address} doesn't answer ({error}). Start it with `riffle up` or `riffle gateway`"
+        ) from error
+    answer: dict[str, Any] = response.json()
+    if response.is_client_error:
+        raise UsageError(str(answer.get("detail", response.text)))
+    if response.is_error:
+        raise StoreUnavailable(str(answer.get("detail", response.text)))
+    return answer
+
+
+def print_answer(answer: dict[str, Any]) -> None:
+    """Results for people: title, address, the best statements."""
+    for number, result in enumerate(answer["results"], start=1):
+        out.print(f"[bold]{number}. {escape(result['title'] or result['url'])}[/]", highlight=False)
+        out.print(f"   [dim]{escape(result['url'])}[/]", highlight=False, soft_wrap=True)
+        for statement in result["statements"]:
+            out.print(f"   {escape(statement['text'])}", highlight=False)
+        out.print()
+    if not answer["results"]:
+        out.print("Nothing was found.")
+    if answer.get("partial"):
+        err.print("[yellow]This answer is partial:[/] " + escape("; ".join(map(str, answer.get("reasons", [])))))
+
+
+@command
+async def page(
+    address: Annotated[str, typer.Argument(metavar="URL", help="The page's address, or its id.")],
+    document: Annotated[bool, typer.Option("--document", help="Print the semantic document.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show the whole life of a page: every step, its time and outcome, and what comes next.
+
+    Examples:
+
+        riffle page https://www.sqlite.org/atomiccommit.html
+        riffle page https://www.sqlite.org/atomiccommit.html --document
+    """
+    from streams.stores.opening import open_stores
+
+    settings = load_settings()
+    identity, url = _identity(address)
+    async with open_stores(settings, ["cassandra"]) as stores:
+        if document:
+            return await _print_document(stores, identity, url)
+        history = await stores.ledger.history(identity)
+    if not history:
+        out.print(f"Riffle has never seen {url}. Crawl it: riffle crawl {url}", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    from streams.ledger import next_step, status_of
+
+    if as_json:
+        steps = [
+            {"at": utc_from_micros(step.at).isoformat(), "topic": step.topic, "outcome": step.outcome, **step.data}
+            for step in history
+        ]
+        print_json({"page_id": identity, "url": url, "status": status_of(history), "steps": steps})
+        return 0
+    out.print(f"[bold]{escape(url)}[/]  [dim]{identity}[/]", highlight=False, soft_wrap=True)
+    out.print(escape(status_of(history)), highlight=False)
+    table = Table("Time (UTC)", "Step", "By", "Outcome")
+    for step in history:
+        moment = utc_from_micros(step.at).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        table.add_row(moment, step.topic, step.source.removeprefix("/riffle/"), escape(step.outcome))
+    out.print(table)
+    out.print(escape(next_step(history)), highlight=False)
+    return 0
+
+
+async def _print_document(stores: Any, identity: UUID, url: str) -> int:
+    from streams.pages.codec import decode_document
+    from streams.pages.html import to_html
+
+    parts = await stores.pages.get(identity)
+    if "normalized" not in parts:
+        out.print(f"There is no document of {url}. See why: riffle page {url}", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    found = decode_document(await stores.blobs.get(parts["normalized"]["document_ref"]))
+    out.print(to_html(found), highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+def _identity(address: str) -> tuple[UUID, str]:
+    try:
+        return UUID(address), address
+    except ValueError:
+        pass
+    try:
+        url = canonicalize(address)
+    except InvalidUrl as error:
+        raise UsageError(f"{address!r} is neither a page's address nor an id: {error}") from None
+    return page_id(url), url
+
+
+@command
+async def gateway(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+) -> None:
+    """Run the gateway: the search page, the API, and the page that tells why a page is (not) indexed.
+
+    Example:  riffle gateway --port 8080
+    """
+    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = load_settings(gateway=given)
+    from streams.gateway.serve import serve
+
+    publisher = QueryPublisher(settings)
+    try:
+        await serve(settings, publisher)
+    finally:
+        await publisher.stop()
+
+
+class QueryPublisher:
+    """Sends query events if Kafka is there. A search never waits for it, and never fails with it."""
+
+    def __init__(self, settings: Settings) -> None:
+        from streams.runtime.producer import EventProducer
+
+        self._producer = EventProducer(settings, "gateway")
+        self._started = False
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, event: Event) -> None:
+        async with self._lock:
+            if not self._started:
+                await self._producer.start()
+                self._started = True
+        await self._producer(event)
+
+    async def stop(self) -> None:
+        await self._producer.stop()

@@ -1,0 +1,61 @@
+"""Follows topics from now on: how a program outside the journey watches events pass, without a consumer group."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from schemas import Event, InvalidEvent
+from streams.errors import StoreUnavailable
+from streams.runtime.reading import incoming_from
+from streams.runtime.records import decode
+from streams.runtime.topics import TIMEOUT_SECONDS, client_config
+from streams.settings import Settings
+
+BATCH_MESSAGES = 1_000
+
+
+class Follower:
+    """Reads events of some types that arrive after it was made."""
+
+    def __init__(self, settings: Settings, events: tuple[type[Event], ...]) -> None:
+        self._models = {event.topic: event for event in events}
+        self._settings = settings
+        self._consumer = Consumer(
+            {
+                **client_config(settings.kafka),
+                "group.id": f"riffle-follower-{uuid4().hex}",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "latest",
+            }
+        )
+        try:
+            self._consumer.assign(self._ends())
+        except KafkaException as error:
+            raise StoreUnavailable(f"Kafka at {settings.kafka.bootstrap} doesn't answer: {error.args[0]}") from error
+
+    def _ends(self) -> list[TopicPartition]:
+        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
+        # The offsets themselves, not "the end": that would be looked up only later, and events before it missed.
+        return [
+            TopicPartition(name, number, self._end(TopicPartition(name, number)))
+            for name in self._models
+            for number in topics[name].partitions
+        ]
+
+    def _end(self, place: TopicPartition) -> int:
+        _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
+        return end
+
+    def poll(self, timeout_seconds: float) -> Iterator[Event]:
+        """What has come since the last call, waiting up to the timeout for the first of it."""
+        for message in self._consumer.consume(BATCH_MESSAGES, timeout=timeout_seconds):
+            incoming = incoming_from(message)
+            try:
+                event, _ = decode(self._models[incoming.topic], incoming.value, incoming.headers)
+            except InvalidEvent:
+                continue  # Its own stage dead-letters it.
+            yield event
+
+    def close(self) -> None:
+        self._consumer.close()
