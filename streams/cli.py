@@ -80,13 +80,6 @@ def as_command(name: str, target: Any) -> Any:
     return found
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name)(target)
-        found = typer.main.get_command(app)
-    found.name = name
-    return found
-
-
 app = typer.Typer(
     cls=LazyGroup,
     add_completion=False,
