@@ -16,7 +16,7 @@ def prefers_html(accept: str) -> bool:
     """By the quality values of RFC 9110, section 12.5.1. A tie, and no header at all, go to HTML."""
     if not accept.strip():
         return True
-    html = max(_quality(accept, "text/html"), _quality(accept, "application/xhtml+xml"))
+    html = _quality(accept, "text/html")
     json = max(_quality(accept, "application/json"), _quality(accept, MEDIA_TYPE))
     return html >= json
 

@@ -153,5 +153,7 @@ def _stem(word: str) -> str:
     word = re.sub(r"['’]s$", "", word)
     for ending in ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
+            stem = word[: -len(ending)]
+            doubled = ending in ("ings", "ing", "ed") and stem[-1:] == stem[-2:-1]
+            return stem[:-1] if doubled else stem
     return word

@@ -9,12 +9,13 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Literal
 
 import structlog
 
-from streams.errors import DeadlineExceeded, RiffleError, StoreUnavailable
+from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.gateway.problems import ProblemError, search_unavailable
 from streams.gateway.query import SearchRequest
 from streams.stores.opening import Stores
@@ -197,18 +198,9 @@ class Searcher:
         trace: Trace,
     ) -> list[PageHits]:
         started = perf_counter()
-        wanted = request.first + request.per_page + 1  # one more tells whether there is a next page
         try:
             async with asyncio.timeout(left_seconds):
-                pages = await self._stores.vectors.search(
-                    dense=dense,
-                    sparse=sparse,
-                    filters=Filters(host=request.host or None, language=request.language or None),
-                    pages=wanted,
-                    per_page=STATEMENTS_PER_PAGE,
-                    candidates=max(100, 5 * wanted),
-                    deadline_seconds=left_seconds,
-                )
+                pages = await self._fused(request, dense, sparse, left_seconds, trace)
         except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
             self._on_failure("qdrant", error)
             slow = isinstance(error, TimeoutError | DeadlineExceeded)
@@ -217,6 +209,35 @@ class Searcher:
         trace.timings_ms["retrieve_ms"] = _ms_since(started)
         trace.states["index"] = "ok"
         return pages
+
+    async def _fused(
+        self,
+        request: SearchRequest,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        left_seconds: float,
+        trace: Trace,
+    ) -> list[PageHits]:
+        wanted = request.first + request.per_page + 1  # one more tells whether there is a next page
+        ask = partial(
+            self._stores.vectors.search,
+            filters=Filters(host=request.host or None, language=request.language or None),
+            pages=wanted,
+            per_page=STATEMENTS_PER_PAGE,
+            candidates=max(100, 5 * wanted),
+            deadline_seconds=left_seconds,
+        )
+        try:
+            return await ask(dense=dense, sparse=sparse)
+        except PoisonError as error:
+            if dense is None or sparse is None:
+                raise SearchUnavailable(search_unavailable("The index refused the query.")) from error
+            # Vectors of another model than the index holds: while models are being switched, words still work.
+            self._on_failure("qdrant", error)
+            log.warning("the index refused the query's vector; searching by words alone", error=str(error))
+            trace.states["dense"] = "failed"
+            trace.reasons["dense"] = "The index holds vectors of another model; meaning was not searched, words were."
+            return await ask(dense=None, sparse=sparse)
 
 
 def _nothing_left(trace: Trace) -> str:

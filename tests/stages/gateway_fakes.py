@@ -16,11 +16,11 @@ from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.settings import GatewaySettings, Settings
+from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.opening import Stores
-from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, SparseVector, Vectors
+from streams.stores.protocols import ModelInfo, Point, SparseVector, Vectors
 
 MODEL = ModelInfo("test-words", "1", 16)
-ANYTHING = Filters()
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
@@ -49,39 +49,17 @@ class WordEmbedder:
         return rows
 
 
-class WordIndex:
-    """Statements scored by shared words; with vectors alone, by their cosine."""
-
-    def __init__(self, statements: Sequence[dict[str, Any]]) -> None:
-        self.statements = list(statements)
-
-    async def search(
-        self,
-        *,
-        dense: Sequence[float] | None,
-        sparse: SparseVector | None,
-        filters: Filters = ANYTHING,
-        pages: int = 10,
-        per_page: int = 3,
-        candidates: int = 100,
-        deadline_seconds: float | None = None,
-    ) -> list[PageHits]:
-        vectors = await WordEmbedder().embed([str(each["text"]) for each in self.statements])
-        grouped: dict[UUID, list[Hit]] = {}
-        for payload, vector in zip(self.statements, vectors, strict=True):
-            words = set(terms(f"{payload['title']} {payload['text']}").indices) & set(sparse.indices if sparse else ())
-            score = len(words) + (float(np.dot(vector, np.asarray(dense, np.float32))) / 10 if dense else 0.0)
-            wanted = filters.host in (None, payload["host"]) and filters.language in (None, payload["language"])
-            if wanted and score > (0.05 if sparse is None else 0.5):
-                hit = Hit(uuid5(payload["page_id"], payload["text"]), score, payload)
-                grouped.setdefault(payload["page_id"], []).append(hit)
-        found = [
-            PageHits(page, tuple(sorted(hits, key=lambda hit: -hit.score)[:per_page])) for page, hits in grouped.items()
-        ]
-        return sorted(found, key=lambda page: -page.score)[:pages]
-
-    async def collections(self) -> list[str]:
-        return ["statements"]
+async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
+    """Memory stores that hold these statements."""
+    index, embedder = MemoryIndex(), WordEmbedder()
+    collection = await index.ensure(MODEL)
+    vectors = await embedder.embed([each["text"] for each in statements])
+    points = [
+        Point(uuid5(each["page_id"], each["text"]), vector.tolist(), terms(each["text"]), each)
+        for each, vector in zip(statements, vectors, strict=True)
+    ]
+    await index.upsert(collection, points)
+    return Stores(vectors=index, embedder=embedder)
 
 
 def statement(

@@ -1,0 +1,81 @@
+"""A small web to search in: pages of SQLite's documentation (public domain), and two of our own."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from streams.stores.opening import Stores
+from tests.stages.gateway_fakes import searchable, statement
+
+_PAGES = Path(__file__).parent / "data" / "sqlite_pages.json"
+_OTHERS: tuple[dict[str, Any], ...] = (
+    {
+        "url": "https://fluesse.example/lexikon/stromschnelle/",
+        "title": "Stromschnelle",
+        "language": "de",
+        "statements": [
+            {
+                "context": ["Begriff"],
+                "text": "Eine Stromschnelle ist eine flache Strecke, auf der ein Fluss rasch über Steine fließt.",
+            },
+            {
+                "context": ["Begriff"],
+                "text": "Im Protokoll einer Messung steht, wie tief und wie schnell das Wasser war.",
+            },
+        ],
+    },
+    {
+        "url": "https://rivers.example/guide/reading%20water/riffles?part=2",
+        "title": "Reading water: riffles, runs and pools",
+        "language": "en",
+        "statements": [
+            {"context": ["Riffles"], "text": "A riffle is a shallow stretch where a stream runs fast over stones."},
+            {
+                "context": ["Riffles", "What lives there"],
+                "text": "The broken surface mixes air into the water, so riffles hold more insects than pools.",
+            },
+            {
+                "context": ["Keeping a log"],
+                "text": "Write the depth ahead of each visit in a log, and compare it after rain.",
+            },
+        ],
+    },
+)
+
+
+def pages() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_PAGES.read_text())
+    return [*found, *_OTHERS]
+
+
+async def demo_stores() -> Stores:
+    return await searchable(
+        [
+            statement(
+                page["url"], each["text"], title=page["title"], context=each["context"], language=page["language"]
+            )
+            for page in pages()
+            for each in page["statements"]
+        ]
+    )
+
+
+@contextlib.asynccontextmanager
+async def served(app: FastAPI) -> AsyncIterator[str]:
+    """The app on a free port of loopback. Gives its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
+        # _serve: the public one also takes the process's signals, which are the test runner's.
+        running = asyncio.create_task(server._serve([listening]))
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await running

@@ -1,0 +1,248 @@
+"""Searching through the whole gateway, over memory stores: what is found, and what is told when a part is missing."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas import Event, QueryMade
+from schemas.ids import page_id
+from streams.gateway.query import query_hash
+from streams.stores.memory.vectors import MemoryIndex
+from streams.stores.opening import Stores
+from streams.stores.protocols import ModelInfo, Vectors
+from tests.stages.gateway_fakes import Dead, Hanging, WordEmbedder, client, gateway, searchable, statement
+
+WAL = "https://sqlite.org/wal.html"
+RIVER = "https://rivers.example/riffle"
+STATEMENTS = [
+    statement(WAL, "The write-ahead log holds changes.", title="Write-Ahead Logging", context=["Overview"]),
+    statement(
+        WAL, "A checkpoint moves the log into the database.", title="Write-Ahead Logging", context=["Checkpoints"]
+    ),
+    statement(RIVER, "A riffle is a shallow stretch of a river.", title="Riffle"),
+    statement("https://fluesse.example/", "Ein Fluss fließt über Steine.", title="Fluss", language="de"),
+]
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    return await searchable(STATEMENTS)
+
+
+async def ask(stores: Stores, sent: list[Event] | None = None, deadline_seconds: float = 2.0, **query: Any) -> Any:
+    app = gateway(stores, deadline_seconds=deadline_seconds, sent=sent)
+    async with client(app) as web:
+        response = await web.get("/api/v1/search", params=query)
+    await app.state.site.drain()
+    return response
+
+
+async def test_statements_are_found_grouped_by_page_with_their_context(stores: Stores) -> None:
+    answer = (await ask(stores, q="write-ahead log")).json()
+    best = answer["results"][0]
+    assert best["url"] == WAL
+    assert best["title"] == "Write-Ahead Logging"
+    assert best["breadcrumbs"] == ["sqlite.org", "wal.html"]
+    assert [each["text"] for each in best["statements"]] == [each["text"] for each in STATEMENTS[:2]]
+    assert best["statements"][0]["context"] == ["Overview"]
+    text, marked = best["statements"][0]["text"], best["statements"][0]["highlights"]
+    assert [text[start:end] for start, end in marked] == ["write", "ahead", "log"]
+    assert answer["partial"] is False
+    assert "explain" not in answer
+    assert "score" not in best
+
+
+FILTERS = [
+    ({"host": "RIVERS.example"}, {RIVER}),
+    ({"language": "de"}, {"https://fluesse.example/"}),
+    ({"host": "sqlite.org", "language": "de"}, set()),
+]
+
+
+@pytest.mark.parametrize(("filters", "urls"), FILTERS)
+async def test_filters(stores: Stores, filters: dict[str, str], urls: set[str]) -> None:
+    answer = (await ask(stores, q="river log fluss", **filters)).json()
+    assert {result["url"] for result in answer["results"]} == urls
+
+
+async def test_pages_of_results_are_disjoint_and_complete(stores: Stores) -> None:
+    seen = []
+    for page in (1, 2, 3):
+        answer = (await ask(stores, q="log riffle fluss", page=page, per_page=1)).json()
+        seen += [result["url"] for result in answer["results"]]
+        assert answer["has_next"] is (page < 3)
+    assert len(seen) == len(set(seen)) == 3
+
+
+async def test_explain_gives_scores_timings_model_and_the_state_of_each_part(stores: Stores) -> None:
+    answer = (await ask(stores, q="log", explain="true")).json()
+    explained = answer["explain"]
+    assert explained["parts"] == {"sparse": "ok", "dense": "ok", "index": "ok"}
+    assert set(explained["timings_ms"]) == {"terms_ms", "embed_ms", "retrieve_ms"}
+    assert (explained["model"], explained["fusion"]) == ("test-words/1", "rrf")
+    assert answer["results"][0]["score"] == answer["results"][0]["statements"][0]["score"] > 0
+
+
+async def test_what_was_asked_is_published_without_anything_about_the_person(stores: Stores) -> None:
+    sent: list[Event] = []
+    answer = (await ask(stores, sent=sent, q=" Write-Ahead  log")).json()
+    assert len(sent) == 1
+    told = sent[0]
+    assert isinstance(told, QueryMade)
+    assert told.query_hash == query_hash("write-ahead LOG")
+    assert told.results == tuple(UUID(result["page_id"]) for result in answer["results"])
+    assert told.results[0] == page_id(WAL)
+
+
+async def test_kafka_being_down_costs_no_answer(stores: Stores) -> None:
+    async def refuse(event: Event) -> None:
+        raise ConnectionError("no broker")
+
+    app = gateway(stores)
+    app.state.site.publish = refuse
+    async with client(app) as web:
+        assert (await web.get("/api/v1/search", params={"q": "log"})).status_code == 200
+        await app.state.site.drain()
+        assert "riffle_gateway_events_unpublished_total 1.0" in (await web.get("/metrics")).text
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_without_the_embedder_words_are_searched(stores: Stores, broken: Any) -> None:
+    stores.embedder = broken
+    response = await ask(stores, deadline_seconds=0.2, q="log", explain=1)
+    answer = response.json()
+    assert response.status_code == 200
+    assert answer["partial"] is True
+    assert [reason["part"] for reason in answer["reasons"]] == ["dense"]
+    assert answer["explain"]["parts"] == {"sparse": "ok", "dense": "failed", "index": "ok"}
+    assert [result["url"] for result in answer["results"]] == [WAL]
+
+
+async def test_a_query_without_terms_is_searched_by_meaning(stores: Stores) -> None:
+    answer = (await ask(stores, q="🌊", explain=1)).json()
+    assert answer["explain"]["parts"] == {"sparse": "empty", "dense": "ok", "index": "ok"}
+    assert answer["partial"] is False
+
+
+async def test_without_embedder_and_terms_nothing_can_be_searched(stores: Stores) -> None:
+    stores.embedder = Dead()  # type: ignore[assignment]
+    response = await ask(stores, q="🌊")
+    assert response.status_code == 503
+    assert response.json()["type"] == "urn:riffle:problem:search-unavailable"
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_without_the_index_the_problem_says_so(stores: Stores, broken: Any) -> None:
+    stores.vectors = broken
+    response = await ask(stores, deadline_seconds=0.2, q="log")
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "5"
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["type"] == "urn:riffle:problem:search-unavailable"
+
+
+async def test_vectors_of_another_model_leave_the_words(stores: Stores) -> None:
+    class Newer(WordEmbedder):
+        async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Vectors:
+            return (await super().embed(texts))[:, :8]
+
+    stores.embedder = Newer()
+    answer = (await ask(stores, q="log")).json()
+    assert answer["partial"] is True
+    assert [result["url"] for result in answer["results"]] == [WAL]
+
+
+class Counting(WordEmbedder):
+    """Counts what it is asked; `model` may be exchanged, and `down` makes it fail."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.model = ModelInfo("test-words", "1", 16)
+        self.down = False
+
+    async def info(self) -> ModelInfo:
+        if self.down:
+            self.texts.append("failed")
+            return await Dead().info()  # type: ignore[no-any-return]
+        return self.model
+
+    async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Vectors:
+        self.texts += texts
+        return await super().embed(texts)
+
+
+async def test_a_query_is_embedded_once_and_again_for_another_model(stores: Stores) -> None:
+    stores.embedder = embedder = Counting()
+    async with client(gateway(stores)) as web:
+        for query in ("log", " log ", "LOG", "log"):
+            await web.get("/api/v1/search", params={"q": query})
+        assert embedder.texts == ["log", "LOG"]
+        embedder.model = ModelInfo("test-words", "2", 16)
+        for query in ("river", "log"):
+            await web.get("/api/v1/search", params={"q": query})
+    assert embedder.texts == ["log", "LOG", "river", "log"]
+
+
+async def test_nobody_waits_for_an_embedder_that_failed_three_times(stores: Stores) -> None:
+    stores.embedder = embedder = Counting()
+    embedder.down = True
+    async with client(gateway(stores)) as web:
+        for number in range(6):
+            answer = (await web.get("/api/v1/search", params={"q": f"log {number}"})).json()
+            assert answer["partial"] is True
+    assert embedder.texts == ["failed"] * 3
+
+
+async def test_an_empty_index_finds_nothing(stores: Stores) -> None:
+    stores.vectors = MemoryIndex()
+    answer = (await ask(stores, q="log")).json()
+    assert (answer["results"], answer["has_next"], answer["partial"]) == ([], False, False)
+
+
+REFUSED = [
+    # parameters, status, kind, at fault
+    ({}, 400, "query-empty", "q"),
+    ({"q": "\x00"}, 400, "query-not-text", "q"),
+    ({"q": "x" * 2_001}, 400, "query-too-long", "q"),
+    ({"q": "a", "page": "x"}, 400, "invalid-parameter", "page"),
+    ({"q": "a", "page": "0"}, 400, "invalid-parameter", "page"),
+    ({"q": "a", "page": "100"}, 400, "invalid-parameter", "page"),
+    ({"q": "a", "per_page": "9" * 400}, 400, "invalid-parameter", "per_page"),
+    ({"q": "a", "host": "a/b"}, 400, "invalid-parameter", "host"),
+    ({"q": "a", "language": "-"}, 400, "invalid-parameter", "language"),
+    ({"q": "a", "explain": "perhaps"}, 400, "invalid-parameter", "explain"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "status", "kind", "at_fault"), REFUSED)
+async def test_a_wrong_request_is_answered_with_a_problem(
+    stores: Stores, parameters: dict[str, str], status: int, kind: str, at_fault: str
+) -> None:
+    response = await ask(stores, **parameters)
+    problem = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, problem["status"]) == (status, status)
+    assert problem["type"] == f"urn:riffle:problem:{kind}"
+    assert (problem["parameter"], problem["instance"]) == (at_fault, "/api/v1/search")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(
+    raw=st.lists(
+        st.tuples(st.sampled_from(["q", "page", "per_page", "host", "language", "explain"]), st.binary(max_size=30))
+    )
+)
+def test_no_query_string_breaks_anything(raw: list[tuple[str, bytes]]) -> None:
+    """Any bytes at all, percent-encoded: never a 5xx, on the API or on the page."""
+
+    async def statuses() -> list[int]:
+        query = "&".join(f"{name}=" + "".join(f"%{byte:02x}" for byte in value) for name, value in raw)
+        async with client(gateway(await searchable(STATEMENTS))) as web:
+            return [(await web.get(f"{path}?{query}")).status_code for path in ("/api/v1/search", "/search")]
+
+    for status in asyncio.run(statuses()):
+        assert status < 500

@@ -1,0 +1,24 @@
+"""Who is shown a page, and who problem+json."""
+
+import pytest
+
+from streams.gateway.negotiation import prefers_html
+
+ACCEPT = [
+    # the header, whether a page is sent
+    ("", True),
+    ("*/*", True),
+    ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),  # browsers
+    ("application/json", False),
+    ("application/problem+json, text/html;q=0.5", False),
+    ("application/json;q=0.5, text/html", True),
+    ("text/html;q=0, */*", False),
+    ("text/*;q=0.3, application/json;q=0.2", True),
+    ("application/json;q=nonsense, text/plain", True),
+    (";;;,,,", True),
+]
+
+
+@pytest.mark.parametrize(("accept", "html"), ACCEPT)
+def test_accept(accept: str, html: bool) -> None:
+    assert prefers_html(accept) is html

@@ -1,0 +1,104 @@
+"""How hostile and ordinary text is shown: nothing lost, nothing pretended, nothing marked that was not asked for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.gateway import presentation as show
+
+CRUMBS = [
+    ("https://sqlite.org/wal.html", ("sqlite.org", "wal.html")),
+    ("https://www.sqlite.org/", ("sqlite.org",)),
+    ("https://rivers.example/reading%20water/", ("rivers.example", "reading water")),
+    ("https://a.example/1/2/3/4/5", ("a.example", "…", "4", "5")),
+    ("https://a.example/%E2%80%AEgnp.exe", ("a.example", "gnp.exe")),  # no direction overrides
+    ("https://a.example/%ff%fe", ("a.example", "\ufffd\ufffd")),
+    ("https://[broken", ("https://[broken",)),
+]
+
+
+@pytest.mark.parametrize(("url", "crumbs"), CRUMBS)
+def test_breadcrumbs(url: str, crumbs: tuple[str, ...]) -> None:
+    assert show.breadcrumbs(url) == crumbs
+
+
+HREFS = [
+    ("https://sqlite.org/wal.html?a=1#b", True),
+    ("http://127.0.0.1:8080/", True),
+    ("javascript:alert(1)", False),
+    ("JaVaScRiPt:alert(1)", False),
+    ("java\tscript:alert(1)", False),
+    ("data:text/html,<script>1</script>", False),
+    ("//evil.example", False),
+    ("https:", False),
+    ("https://a.example/\u202egnp", False),
+    ("https://[broken", False),
+    ("", False),
+]
+
+
+@pytest.mark.parametrize(("url", "is_link"), HREFS)
+def test_only_web_addresses_become_links(url: str, is_link: bool) -> None:
+    assert show.safe_href(url) == (url if is_link else "")
+    assert bool(show.fragment_href(url, "some text")) == is_link
+
+
+HIGHLIGHTS = [
+    # query, text, the words that are marked
+    ("write-ahead log", "The Write-Ahead-Log or WAL", ["Write", "Ahead", "Log"]),
+    ("log", "logging logs logged catalog login", ["logging", "logs", "logged"]),
+    ("cafe", "Café CAFÉ", ["Café", "CAFÉ"]),
+    ("Straße", "STRASSE", ["STRASSE"]),
+    ("river", "the river's bed", ["river's"]),
+    ("queries", "a query", ["query"]),
+    ("a.b", "ab a b", ["a", "b"]),
+    ("(.*", "anything (.*", []),
+]
+
+
+@pytest.mark.parametrize(("query", "text", "marked"), HIGHLIGHTS)
+def test_highlights(query: str, text: str, marked: list[str]) -> None:
+    ranges = show.highlights(text, show.query_words(query))
+    assert [text[start:end] for start, end in ranges] == marked
+
+
+@given(st.text(max_size=200), st.text(max_size=50))
+def test_segments_are_the_text_again(text: str, query: str) -> None:
+    pieces = show.segments(text, show.highlights(text, show.query_words(query)))
+    assert "".join(piece for piece, _ in pieces) == text
+
+
+@given(st.text(max_size=300), st.integers(10, 60))
+def test_a_snippet_is_one_short_line_without_controls(text: str, max_chars: int) -> None:
+    line = show.snippet(text, ["a"], max_chars)
+    assert len(line) <= max_chars
+    assert show.clean_line(line) == line
+
+
+def test_a_long_statement_is_shown_around_the_words_asked_for() -> None:
+    text = "filler " * 200 + "the needle is here " + "filler " * 200
+    assert "needle" in show.snippet(text, ["needle"])
+
+
+FRAGMENTS = [
+    ("A short one.", "https://a.example/#:~:text=A%20short%20one."),
+    ("well-known, & so on", "https://a.example/#:~:text=well%2Dknown%2C%20%26%20so%20on"),
+    ("1 2 3 4 5 6 7 8 9 10 11 12", "https://a.example/#:~:text=1%202%203%204%205,8%209%2010%2011%2012"),
+]
+
+
+@pytest.mark.parametrize(("text", "link"), FRAGMENTS)
+def test_links_lead_to_the_statement(text: str, link: str) -> None:
+    assert show.fragment_href("https://a.example/", text) == link
+
+
+def test_a_title_is_found_for_every_page() -> None:
+    assert show.title_of({"title": " A\n title\u202e ", "url": "https://a.example/"}) == "A title"
+    assert show.title_of({"title": "", "url": "https://a.example/some/page.html"}) == "page.html"
+    assert show.title_of({}) == "Untitled"
+
+
+def test_the_context_leaves_out_the_title_and_what_is_said_twice() -> None:
+    payload = {"title": "WAL", "context": ["WAL", "Overview", "Overview", "", "Speed"]}
+    assert show.context_of(payload) == ("Overview", "Speed")
+    assert show.context_of({"title": "WAL", "context": "Overview"}) == ("Overview",)

@@ -1,0 +1,115 @@
+"""What may be asked: every input becomes a request, or a problem that says what to change."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.gateway.query import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
+
+GOOD = [
+    # what was typed, what is searched for
+    ("write-ahead log", "write-ahead log"),
+    ("  many \t spaces\r\n and lines  ", "many spaces and lines"),
+    ("cafe\u0301", "caf\u00e9"),  # NFC: the same word, however it was typed
+    ("zero\u200bwidth\ufeff", "zerowidth"),  # format characters that no one sees
+    ("\u202egnp.exe", "gnp.exe"),  # direction overrides
+    ("می\u200cخواهم", "می\u200cخواهم"),  # the joiner is part of the Persian word
+    ("检索 引擎", "检索 引擎"),
+    ("🌊", "🌊"),  # a symbol is a word too
+    ("C++", "C++"),
+    (
+        "<script>alert(1)</script>",
+        "<script>alert(1)</script>",
+    ),  # text like any other; escaping is for those who show it
+    ("' OR 1=1 --", "' OR 1=1 --"),
+    ("x" * 2_000, "x" * 2_000),
+]
+
+BAD = [
+    # what was typed, the problem's kind
+    ("", "query-empty"),
+    (" \t\n", "query-empty"),
+    ("\u200b", "query-empty"),
+    ("...!?", "query-empty"),
+    ("x" * 2_001, "query-too-long"),
+    ("a\x00b", "query-not-text"),
+    ("\x1b[31mred", "query-not-text"),
+    ("\x7f", "query-not-text"),
+    ("PNG\ufffd\ufffd", "query-not-text"),  # what a decoder makes of bytes that are not UTF-8
+    ("\ud800", "query-not-text"),
+    ("\ufffe", "query-not-text"),
+]
+
+
+@pytest.mark.parametrize(("typed", "searched"), GOOD)
+def test_text_is_normalised(typed: str, searched: str) -> None:
+    assert parse(typed).text == searched
+
+
+@pytest.mark.parametrize(("typed", "kind"), BAD)
+def test_what_is_not_a_query_is_refused_with_its_reason(typed: str, kind: str) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        parse(typed)
+    problem = refused.value.problem
+    assert (problem.kind, problem.status, problem.parameter) == (kind, 400, "q")
+    assert problem.detail
+    assert problem.hint
+
+
+PARAMETERS = [
+    # parameters, the one at fault (None: fine)
+    ({"page": 50, "per_page": 10}, None),
+    ({"page": 51, "per_page": 10}, "page"),  # beyond the first 500
+    ({"page": 0}, "page"),
+    ({"per_page": 0}, "per_page"),
+    ({"per_page": 51}, "per_page"),
+    ({"host": "sqlite.org"}, None),
+    ({"host": "bücher.example"}, None),
+    ({"host": "https://sqlite.org/"}, "host"),
+    ({"host": "a b"}, "host"),
+    ({"host": "user@host"}, "host"),
+    ({"host": "host:80"}, "host"),
+    ({"host": "x" * 300}, "host"),
+    ({"language": "en"}, None),
+    ({"language": "zh-Hant-TW"}, None),
+    ({"language": "english"}, "language"),
+    ({"language": "en; drop"}, "language"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "at_fault"), PARAMETERS)
+def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None:
+    if at_fault is None:
+        parse("water", **parameters)  # type: ignore[arg-type]
+        return
+    with pytest.raises(InvalidQuery) as refused:
+        parse("water", **parameters)  # type: ignore[arg-type]
+    assert refused.value.problem.parameter == at_fault
+
+
+def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:
+    asked = parse("water", host=" Bücher.EXAMPLE ", language="pt-BR")
+    assert (asked.host, asked.language) == ("xn--bcher-kva.example", "pt-br")
+
+
+@given(st.text(max_size=300))
+def test_normalising_again_changes_nothing(text: str) -> None:
+    try:
+        once = normalize_text(text, max_chars=2_000)
+    except InvalidQuery:
+        return
+    assert normalize_text(once, max_chars=2_000) == once
+
+
+@given(st.text(max_size=60), st.integers(), st.integers(), st.text(max_size=40), st.text(max_size=20))
+def test_any_input_is_a_request_or_a_problem(text: str, page: int, per_page: int, host: str, language: str) -> None:
+    try:
+        asked = parse(text, page=page, per_page=per_page, host=host, language=language)
+    except InvalidQuery:
+        return
+    assert asked.text == asked.text.strip() != ""
+    assert asked.page * asked.per_page <= MAX_DEPTH
+
+
+def test_a_query_has_one_hash_in_any_case() -> None:
+    assert query_hash("Straße") == query_hash("STRASSE") != query_hash("Strand")
