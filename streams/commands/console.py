@@ -36,6 +36,11 @@ R = TypeVar("R")
 JSON_OPTION = typer.Option("--json", help="Print JSON, for programs.")
 
 
+def command_group(says: str) -> typer.Typer:
+    """A group of commands, such as `riffle dead-letters`."""
+    return typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=says)
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, err, load_settings, out, print_json
 from streams.errors import UsageError
 from streams.runtime.lag import stage_lags
 from streams.runtime.processing import Incoming
@@ -25,7 +25,7 @@ from streams.runtime.replaying import (
 from streams.runtime.topics import create_topics, describe_topics
 from streams.topology import STAGES, Stage, stage
 
-letters_app = typer.Typer(no_args_is_help=True, help="Events that failed for good: list, show and replay them.")
+letters_app = command_group("Events that failed for good: list, show and replay them.")
 
 AsJson = Annotated[bool, JSON_OPTION]
 BATCH_RECORDS = 500

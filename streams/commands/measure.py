@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, out
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, out
 
 AsJson = Annotated[bool, JSON_OPTION]
 
-bench_app = typer.Typer(no_args_is_help=True, help="Speed and memory, measured on this machine.")
-eval_app = typer.Typer(no_args_is_help=True, help="Quality, against labelled data and beside other programs.")
+bench_app = command_group("Speed and memory, measured on this machine.")
+eval_app = command_group("Quality, against labelled data and beside other programs.")
 
 
 @command
