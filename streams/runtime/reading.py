@@ -12,6 +12,7 @@ from streams.runtime.topics import TIMEOUT_SECONDS, client_config
 from streams.settings import Settings
 
 BATCH_MESSAGES = 500
+POLL_SECONDS = 1.0
 
 
 def read_topic(settings: Settings, topic: str, since: datetime | None = None) -> Iterator[Incoming]:
@@ -40,24 +41,27 @@ def _read_partition(consumer: Consumer, topic: str, number: int, since: datetime
     if start >= top:
         return
     consumer.assign([TopicPartition(topic, number, start)])
-    while True:
-        for message in consumer.consume(BATCH_MESSAGES, timeout=TIMEOUT_SECONDS) or _nothing(topic, number):
+    position, waited_seconds = start, 0.0
+    while position < top:
+        # Not more than are left: `consume` waits for the number that is asked for.
+        batch = consumer.consume(min(BATCH_MESSAGES, top - position), timeout=POLL_SECONDS)
+        for message in batch:
             incoming = incoming_from(message)
-            if incoming.offset >= top:
-                return
-            yield incoming
-            if incoming.offset + 1 >= top:
-                return
+            position = incoming.offset + 1
+            if incoming.offset < top:
+                yield incoming
+        # Where compaction left gaps, the consumer stands further than its last record.
+        (place,) = consumer.position([TopicPartition(topic, number)])
+        position = max(position, place.offset)
+        waited_seconds = 0.0 if batch else waited_seconds + POLL_SECONDS
+        if waited_seconds > TIMEOUT_SECONDS:
+            raise StoreUnavailable(f"{topic}, partition {number}: no record came within {TIMEOUT_SECONDS:.0f} s")
 
 
 def _offset_at(consumer: Consumer, topic: str, number: int, since: datetime, top: int) -> int:
     asked = TopicPartition(topic, number, int(since.timestamp() * 1000))
     (found,) = consumer.offsets_for_times([asked], timeout=TIMEOUT_SECONDS)
     return found.offset if found.offset >= 0 else top
-
-
-def _nothing(topic: str, number: int) -> list[Message]:
-    raise StoreUnavailable(f"{topic}, partition {number}: no record came within {TIMEOUT_SECONDS:.0f} s")
 
 
 def incoming_from(message: Message) -> Incoming:
