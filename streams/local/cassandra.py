@@ -1,12 +1,12 @@
 """Apache Cassandra as one node."""
 
-import socket
 from pathlib import Path
 
 from streams.local.children import Launch
 from streams.local.jars import class_path
 from streams.local.java import find_java
 from streams.local.ports import free_ports
+from streams.local.probing import cassandra_answers
 from streams.local.server import Hints
 
 JVM_OPTIONS = (
@@ -72,12 +72,6 @@ LOGBACK = """\
 </configuration>
 """
 
-PROBE_SECONDS = 1.0
-# An OPTIONS request and the head of a SUPPORTED answer in version 4 of the native protocol:
-# version, flags, stream (2 bytes), opcode, length (4 bytes). native_protocol_v4.spec, sections 2 and 4.1.3.
-_OPTIONS_FRAME = bytes((0x04, 0, 0, 0, 0x05, 0, 0, 0, 0))
-_ANSWER_VERSION, _SUPPORTED = 0x84, 0x06
-
 
 def yaml(data: Path, port: int, storage_port: int) -> str:
     """The cassandra.yaml of one node that keeps everything below `data`."""
@@ -132,6 +126,7 @@ class Cassandra:
 
     name = "cassandra"
     title = "Cassandra"
+    health = ""
     ready_timeout_seconds = 120.0
     hints: Hints = (
         ("saved cluster name", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
@@ -164,10 +159,4 @@ class Cassandra:
 
     def is_ready(self) -> bool:
         """Whether it answers CQL: the port opens last of all, when the node can take requests."""
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), PROBE_SECONDS) as connection:
-                connection.sendall(_OPTIONS_FRAME)
-                head = connection.recv(9)
-        except OSError:
-            return False
-        return len(head) >= 5 and head[0] == _ANSWER_VERSION and head[4] == _SUPPORTED
+        return cassandra_answers(self.port)

@@ -6,21 +6,18 @@ import subprocess
 import uuid
 from pathlib import Path
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
 from streams.errors import StartError
 from streams.local.children import Launch
 from streams.local.jars import class_path
 from streams.local.java import find_java
 from streams.local.ports import free_ports
+from streams.local.probing import kafka_answers
 from streams.local.server import Hints
 
 # One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
 # make it start in half the time and use half the memory.
 JVM_OPTIONS = ("-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
 FORMAT_TIMEOUT_SECONDS = 60
-PROBE_SECONDS = 2.0
 
 LOG4J = """\
 log4j.rootLogger=WARN, stdout
@@ -72,6 +69,7 @@ class Kafka:
 
     name = "kafka"
     title = "Kafka"
+    health = ""
     ready_timeout_seconds = 60.0
     hints: Hints = (
         ("Invalid cluster.id", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
@@ -81,7 +79,6 @@ class Kafka:
     def __init__(self, data: Path) -> None:
         self.data = data
         self.port, self.controller_port = free_ports(2)
-        self._admin: AdminClient | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -105,12 +102,7 @@ class Kafka:
 
     def is_ready(self) -> bool:
         """Whether it lists itself as a broker: clients can connect, and topics can be created."""
-        if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.ms": 50})
-        try:
-            return bool(self._admin.list_topics(timeout=PROBE_SECONDS).brokers)
-        except KafkaException:
-            return False
+        return kafka_answers(self.bootstrap)
 
 
 def _format(java: list[str], config: Path) -> None:

@@ -1,15 +1,12 @@
 """Qdrant's own engine behind a small server that speaks the part of its REST API that we use (qdrant_server.py)."""
 
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from streams.local.children import Launch
 from streams.local.ports import free_ports
+from streams.local.probing import answers
 from streams.local.server import Hints
-
-PROBE_SECONDS = 1.0
 
 
 class Qdrant:
@@ -30,6 +27,10 @@ class Qdrant:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def health(self) -> str:
+        return f"{self.url}/collections"
+
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
         module = [sys.executable, "-m", "streams.local.qdrant_server"]
@@ -37,8 +38,4 @@ class Qdrant:
 
     def is_ready(self) -> bool:
         """Whether it lists its collections."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/collections", timeout=PROBE_SECONDS) as answer:  # noqa: S310
-                return bool(answer.status == 200)
-        except (OSError, urllib.error.URLError):
-            return False
+        return answers(self.health)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams.local import children, triton
+from streams.local import children
 from streams.local.cassandra import Cassandra
 from streams.local.kafka import Kafka
 from streams.local.qdrant import Qdrant
 from streams.local.server import Report, Server, start_all
-from streams.local.triton import Triton
+from streams.local.triton import IN_PROCESS, Triton, why_not
 from streams.settings import Settings
 
 Warn = Callable[[str], None]
@@ -55,7 +55,7 @@ class Servers:
         if self.triton:
             found["triton"] = {"url": self.triton.url}
         elif self.in_process:
-            found["triton"] = {"url": triton.IN_PROCESS}
+            found["triton"] = {"url": IN_PROCESS}
         return found
 
 
@@ -71,22 +71,20 @@ def plan(
 ) -> Servers:
     """Which servers to start, on free ports, with their data below `home`. Says loudly when Triton can't run."""
     data = home.resolve() / "data"
-    reason = _triton_reason() if triton else ""
+    asked_in_process = base.triton.url.startswith(IN_PROCESS)
+    reason = why_not() if triton and not asked_in_process else ""
     if reason:
         warn(f"Triton can't run here: {reason}.\nIts models run inside each process instead, which is slower.")
+    in_process = asked_in_process or bool(reason)
     models = base.models_path.resolve()
     required = (base.triton.model,)
     return Servers(
         kafka=Kafka(data / "kafka") if kafka else None,
         cassandra=Cassandra(data / "cassandra") if cassandra else None,
-        triton=Triton(data / "triton", models, required, home.resolve()) if triton and not reason else None,
+        triton=Triton(data / "triton", models, required, home.resolve()) if triton and not in_process else None,
         qdrant=Qdrant(data / "qdrant") if qdrant else None,
-        in_process=bool(reason),
+        in_process=triton and in_process,
     )
-
-
-def _triton_reason() -> str:
-    return triton.why_not()
 
 
 @contextmanager
@@ -140,6 +138,14 @@ def lay_out(settings: Settings, servers: Servers) -> None:
             begun.append(pool.submit(_migrate, settings))
         for future in begun:
             future.result()
+
+
+async def ensure_collection(settings: Settings) -> None:
+    """Make the collection of the embedding model that runs now, if need be."""
+    from streams.stores.opening import open_stores
+
+    async with open_stores(settings, ("triton", "qdrant")) as stores:
+        await stores.vectors.ensure(await stores.embedder.info())
 
 
 # Imported only where they are needed: each brings its client library.

@@ -34,13 +34,26 @@ COMMON_HINTS: Hints = (
 class Server(Protocol):
     """A server program: how to start it, and how to know that it answers."""
 
-    name: str
-    """Of its log and data folder."""
-    title: str
-    """For people."""
-    port: int
-    hints: Hints
-    ready_timeout_seconds: float
+    @property
+    def name(self) -> str:
+        """Of its log and data folder."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def health(self) -> str:
+        """URL that answers 200 when all is well; empty where only its own protocol tells."""
+
+    @property
+    def hints(self) -> Hints: ...
+
+    @property
+    def ready_timeout_seconds(self) -> float: ...
 
     def prepare(self) -> Launch:
         """Write its configuration and say what to run. May take long. Raises StartError."""

@@ -2,7 +2,8 @@
 
 The package starts it through its own Python API for models bound in code; we start the binary on a model repository,
 as in production. It needs x86-64 Linux and a shared libpython of the running version, which the backend's stub is
-linked with. Where these are missing, `why_not` says so, and the same model files run inside each process instead (`inprocess:`).
+linked with. Where these are missing, `why_not` says so, and the same model files run inside each process instead
+(`inprocess:`).
 """
 
 import importlib.util
@@ -95,6 +96,10 @@ class Triton:
     @property
     def url(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def health(self) -> str:
+        return f"http://127.0.0.1:{self.http_port}/v2/health/ready"
 
     @property
     def log(self) -> Path:

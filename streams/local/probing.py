@@ -1,0 +1,59 @@
+"""Whether a server answers, asked once and briefly in its own protocol."""
+
+import socket
+import urllib.error
+import urllib.request
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+HOST = "127.0.0.1"
+HTTP_SECONDS = 2.0
+CONNECT_SECONDS = 1.0
+KAFKA_SECONDS = 2.0
+
+# An OPTIONS request and the head of a SUPPORTED answer in version 4 of Cassandra's native protocol:
+# version, flags, stream (2 bytes), opcode, length (4 bytes). native_protocol_v4.spec, sections 2 and 4.1.3.
+_OPTIONS_FRAME = bytes((0x04, 0, 0, 0, 0x05, 0, 0, 0, 0))
+_ANSWER_VERSION, _SUPPORTED = 0x84, 0x06
+_HEAD_BYTES = 9
+
+
+def answers(url: str) -> bool:
+    """Whether the URL answers 200."""
+    try:
+        with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def cassandra_answers(port: int) -> bool:
+    """Whether it speaks CQL: the port opens last of all, when the node can take requests."""
+    try:
+        with socket.create_connection((HOST, port), CONNECT_SECONDS) as connection:
+            connection.sendall(_OPTIONS_FRAME)
+            head = connection.recv(_HEAD_BYTES)
+    except OSError:
+        return False
+    return len(head) == _HEAD_BYTES and head[0] == _ANSWER_VERSION and head[4] == _SUPPORTED
+
+
+def kafka_answers(bootstrap: str) -> bool:
+    """Whether it lists itself as a broker: clients can connect, and topics can be created."""
+    # librdkafka takes its time over a port that nobody listens on.
+    if not listens(int(bootstrap.rpartition(":")[2])):
+        return False
+    try:
+        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        return bool(admin.list_topics(timeout=KAFKA_SECONDS).brokers)
+    except KafkaException:
+        return False

@@ -1,0 +1,106 @@
+"""How the stack's start is told: as lines on a terminal, or from the detached supervisor through a pipe.
+
+One message is one line of JSON, {"what": ..., ...details}. The reader knows the end by "up" or "failed", or by the end
+of the pipe when the supervisor was killed.
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+
+from streams.errors import RiffleError
+from streams.local.server import Cancelled
+
+EXIT_FAILED = 1
+LAST = ("up", "failed")
+
+
+class PipeReport:
+    """Sends each report to whoever started us while they listen, and to our log."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._pipe: int | None = descriptor
+
+    def __call__(self, what: str, details: dict[str, Any]) -> None:
+        line = json.dumps({"what": what, **details})
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+        if self._pipe is None:
+            return
+        try:
+            os.write(self._pipe, (line + "\n").encode())
+            listening = what not in LAST
+        except OSError:  # they went away
+            listening = False
+        if not listening:
+            os.close(self._pipe)
+            self._pipe = None
+
+    def tell_how_it_ends(self, run: Callable[[], None]) -> int:
+        """Run it; whatever it raises becomes a "failed" report. Returns the exit status."""
+        try:
+            run()
+        except Cancelled:
+            self("failed", {"text": "the start was interrupted; nothing is left running"})
+        except RiffleError as error:
+            self("failed", {"text": str(error)})
+        except Exception as error:
+            traceback.print_exc()
+            self("failed", {"text": f"the start failed in a way that wasn't foreseen: {error!r}"})
+        else:
+            return 0
+        return EXIT_FAILED
+
+
+def read_reports(lines: Iterable[str], report: Callable[[str, dict[str, Any]], None]) -> bool:
+    """Pass a pipe's reports on until the last one. Returns whether a last one came."""
+    for line in lines:
+        details = json.loads(line)
+        what = details.pop("what")
+        report(what, details)
+        if what in LAST:
+            return True
+    return False
+
+
+class TerminalReport:
+    """Lines for a person: what is ready, after how long; on a terminal also what is waited for."""
+
+    def __init__(self, console: Console, status: Status | None = None) -> None:
+        self._console, self._status = console, status
+        self._waiting: list[str] = []
+        self.failure = ""
+        self.settings: dict[str, dict[str, Any]] = {}
+
+    def __call__(self, what: str, details: dict[str, Any]) -> None:
+        match what:
+            case "preparing":
+                self._waiting.append(details["title"])
+            case "ready":
+                self._waiting.remove(details["title"])
+                self._done(details["title"], details["seconds"])
+            case "step":
+                self._done(details["title"], details["seconds"])
+            case "warning":
+                self._console.print(f"[yellow]{details['text']}[/]", highlight=False)
+            case "ended":
+                self._console.print(
+                    f"[yellow]{details['title']} ended ({details['how']}); "
+                    f"it starts again in {details['again_in_seconds']:.1f} s[/]",
+                    highlight=False,
+                )
+            case "failed":
+                self.failure = details["text"]
+            case "up":
+                self.settings = details["settings"]
+        if self._status:
+            self._status.update(f"Waiting for {', '.join(self._waiting)}" if self._waiting else "Working")
+
+    def _done(self, title: str, seconds: float) -> None:
+        self._console.print(f"{title:<20} ready in {seconds:4.1f} s", highlight=False)

@@ -1,0 +1,120 @@
+"""What `<home>/stack.json` says of the running stack, and whether it is still true.
+
+    {"pid": 41, "create_time": 1763724000.1, "started": "2026-01-31T12:00:00+00:00", "servers_only": false,
+     "state": "starting" | "ready" | "stopping",
+     "settings": {"kafka": {"bootstrap": ...}, ...},        what streams.settings lays below the environment
+     "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...]}
+
+A process id alone proves nothing, since the kernel gives ids anew: it counts together with the time of creation.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from streams.errors import UsageError
+from streams.settings import stack_file
+
+SAME_SECONDS = 1.0
+"""Two readings of a creation time differ by less: the kernel counts it in hundredths since boot."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """One child process of the stack."""
+
+    name: str
+    title: str
+    pid: int
+    create_time: float
+    port: int
+    log: str
+    health: str = ""
+    """URL that answers 200 when all is well, or nothing where the port is asked in the server's own protocol."""
+    restarts: int = 0
+
+    @property
+    def alive(self) -> bool:
+        return is_alive(self.pid, self.create_time)
+
+
+@dataclass(frozen=True, slots=True)
+class StackState:
+    """The stack as its supervisor last wrote it."""
+
+    pid: int
+    create_time: float
+    started: str
+    servers_only: bool = False
+    state: str = "starting"
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    processes: tuple[ProcessState, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether its supervisor runs. False: it was killed, and the file is all that is left."""
+        return is_alive(self.pid, self.create_time)
+
+
+def is_alive(pid: int, create_time: float) -> bool:
+    """Whether that very process runs: not one that got its id later, and not one that ended unread."""
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - create_time) < SAME_SECONDS
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def write_state(home: Path, state: StackState) -> None:
+    """Replace the file in one step: a reader sees the old state or the new one, never a part."""
+    target = stack_file(home)
+    draft = target.with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(json.dumps(asdict(state), indent=2) + "\n")
+    draft.replace(target)
+
+
+def read_state(home: Path) -> StackState | None:
+    """The last written state, true or stale. None: there is none."""
+    try:
+        content = json.loads(stack_file(home).read_text())
+        processes = tuple(ProcessState(**process) for process in content.pop("processes"))
+        return StackState(**content, processes=processes)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{stack_file(home)} can't be read ({error}). Remove it and run `riffle up` again") from error
+
+
+def running_state(home: Path) -> StackState | None:
+    """The state of the stack that runs now. A stale file is removed, so that nobody believes its addresses."""
+    state = read_state(home)
+    if state is None or state.alive:
+        return state
+    stack_file(home).unlink(missing_ok=True)
+    return None
+
+
+@contextmanager
+def only_stack(home: Path) -> Iterator[None]:
+    """Hold the home's lock: one supervisor at a time. The kernel gives it back when the process ends, however it ends.
+
+    Raises UsageError when another one holds it.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "stack.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"a stack of {home} runs already, or is being started or stopped. "
+                "See `riffle status`; stop it with `riffle down`"
+            ) from None
+        yield
