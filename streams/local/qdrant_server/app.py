@@ -1,6 +1,7 @@
 """The HTTP service: one function per call of the API."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -25,6 +26,8 @@ API_VERSION = "1.19.0"
 """The version of Qdrant's API that is spoken; clients compare it with their own."""
 FLUSH_SECONDS = 5.0
 """Qdrant's own interval. What is not flushed yet is replayed from the log at the next start."""
+VACUUM_TURNS = 12
+"""Flushes between two looks for garbage: a minute."""
 
 Body = Mapping[str, Any]
 
@@ -50,10 +53,12 @@ def build_app(data: Path) -> Starlette:
 
 
 async def _flush_for_ever(catalog: Catalog) -> None:
-    while True:
+    for turn in itertools.count(1):
         await asyncio.sleep(FLUSH_SECONDS)
         with suppress(ApiError):  # a collection that was removed meanwhile
             await asyncio.to_thread(catalog.flush)
+            if turn % VACUUM_TURNS == 0:
+                await asyncio.to_thread(catalog.vacuum)
 
 
 def _routes(catalog: Catalog) -> list[Route]:

@@ -84,6 +84,10 @@ class Catalog:
         for collection in self.all():
             collection.flush()
 
+    def vacuum(self) -> None:
+        for collection in self.all():
+            collection.vacuum()
+
     def close(self) -> None:
         for collection in self.all():
             collection.flush()

@@ -31,6 +31,8 @@ _INDEXES = {
     "text": edge.PayloadSchemaType.Text,
 }
 _SEARCH_THREADS = 2
+_NO_GRAPH = 0
+"""No HNSW: building one takes 8 s for 20,000 points, in which the engine lets nothing else run in the process."""
 
 
 class Collection:
@@ -95,6 +97,10 @@ class Collection:
         self._dirty = False
         self.read(lambda shard: shard.flush())
 
+    def vacuum(self) -> None:
+        """Rebuild segments that are a fifth garbage, and merge small ones. Others wait: 0.3 s for 20,000 points."""
+        self.read(lambda shard: shard.optimize())
+
     def close(self) -> None:
         with self._lock:
             if self._shard is not None:
@@ -142,6 +148,7 @@ def _shard_config(description: Mapping[str, Any]) -> Any:
     return edge.EdgeConfig(
         vectors={name: _dense(one, quantization) for name, one in vectors.items()},
         sparse_vectors={name: _sparse(one) for name, one in (description.get("sparse_vectors") or {}).items()},
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH, default_segment_number=1),
         max_search_threads=_SEARCH_THREADS,
         wal_enabled=True,
     )

@@ -66,7 +66,7 @@ def _condition(json: Json) -> Any:
 def _field(json: Json) -> Any:
     _only(json, {"key", "match", "range", "values_count"}, "field condition")
     count = json.get("values_count")
-    condition = {
+    condition: dict[str, Any] = {
         "match": _match(json["match"]) if json.get("match") is not None else None,
         "range": _range(json["range"]) if json.get("range") is not None else None,
         "values_count": edge.ValuesCount(**count) if count is not None else None,

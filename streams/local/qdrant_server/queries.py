@@ -131,8 +131,19 @@ def _order_by(json: Json | str) -> Any:
 
 
 def _params(json: Json | None) -> Any:
-    """Of an exact search in one shard nothing is left to choose but whether quantized vectors are used."""
-    return edge.SearchParams(exact=bool(json.get("exact"))) if json else None
+    if not json:
+        return None
+    quantization = json.get("quantization")
+    return edge.SearchParams(
+        hnsw_ef=json.get("hnsw_ef"),
+        exact=bool(json.get("exact")),
+        indexed_only=bool(json.get("indexed_only")),
+        quantization=None
+        if quantization is None
+        else edge.QuantizationSearchParams(
+            bool(quantization.get("ignore")), quantization.get("rescore"), quantization.get("oversampling")
+        ),
+    )
 
 
 def _limit(json: Json) -> int:

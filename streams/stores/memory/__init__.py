@@ -4,12 +4,14 @@ For tests, and for trying a stage by hand. One contract suite runs over a fake a
 fake allows, the server allows too. Nothing here survives the process.
 """
 
+from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
     "MemoryBlobs",
+    "MemoryFingerprints",
     "MemoryFrontier",
     "MemoryIndex",
     "MemoryLedger",

@@ -1,0 +1,47 @@
+"""What the real vector index and the one in memory agree on: names of collections, payloads, refusals."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from streams.errors import StoreUnavailable, UsageError
+from streams.stores.protocols import Filters, Hit, ModelInfo
+
+ALIAS = "statements"
+ANY = Filters()
+
+
+class MissingCollection(StoreUnavailable):
+    """Nobody has made it, or it was dropped. Worth another try: a worker makes it when it starts."""
+
+
+def collection_name(alias: str, model: ModelInfo) -> str:
+    """`<alias>-<model>-<version>`, of characters that Qdrant takes in a name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{alias}-{model.name}-{model.version}")
+
+
+def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """With ids as strings, as JSON holds them."""
+    return {key: str(value) if isinstance(value, UUID) else value for key, value in payload.items()}
+
+
+def by_ordinal(hit: Hit) -> tuple[int, UUID]:
+    return hit.payload.get("ordinal", 0), hit.id
+
+
+def check_dimensions(name: str, held: int | None, model: ModelInfo) -> None:
+    """Raises UsageError when the collection was made for vectors of another length."""
+    if held != model.dimensions:
+        raise UsageError(
+            f"Collection {name} holds vectors of {held} dimensions, but model {model.name} {model.version} makes "
+            f"{model.dimensions}. Give the changed model a new version, so that it gets a collection of its own"
+        )
+
+
+def no_collection(name: str, known: Sequence[str]) -> UsageError:
+    return UsageError(f"There is no collection {name}; there are {', '.join(known) or 'none'}")
+
+
+def still_active(name: str) -> UsageError:
+    return UsageError(f"Searches read {name}. Activate another collection first")

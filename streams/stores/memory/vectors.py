@@ -1,0 +1,181 @@
+"""The vector index in memory: every search scores every point, in the order that Qdrant's would have."""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.errors import PoisonError
+from streams.stores.collection import (
+    ALIAS,
+    ANY,
+    MissingCollection,
+    by_ordinal,
+    check_dimensions,
+    collection_name,
+    no_collection,
+    plain_payload,
+    still_active,
+)
+from streams.stores.fusion import by_page, fuse, in_order
+from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+
+
+class MemoryIndex:
+    """See `VectorIndex`. Exact, slow, and gone with the process."""
+
+    def __init__(self, alias: str = ALIAS) -> None:
+        self._alias = alias
+        self._collections: dict[str, _Collection] = {}
+        self._active: str | None = None
+
+    async def ensure(self, model: ModelInfo) -> str:
+        name = collection_name(self._alias, model)
+        collection = self._collections.setdefault(name, _Collection(model))
+        check_dimensions(name, collection.model.dimensions, model)
+        self._active = self._active or name
+        return name
+
+    async def activate(self, collection: str) -> None:
+        if collection not in self._collections:
+            raise no_collection(collection, sorted(self._collections))
+        self._active = collection
+
+    async def upsert(self, collection: str, points: Sequence[Point]) -> None:
+        self._of(collection).put(points)
+
+    async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
+        limit = math.inf if before_generation is None else before_generation
+        self._of(collection).remove(
+            lambda payload: payload.get("page_id") == str(page_id) and payload.get("generation", 0) < limit
+        )
+
+    async def search(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = ANY,
+        pages: int = 10,
+        per_page: int = 3,
+        candidates: int = 100,
+        deadline_seconds: float | None = None,
+    ) -> list[PageHits]:
+        await asyncio.sleep(0)  # as with a server, others run meanwhile
+        if self._active is None:
+            return []
+        collection = self._collections[self._active]
+        rankings = []
+        if dense is not None:
+            rankings.append(collection.by_meaning(dense, filters, candidates))
+        if sparse is not None and sparse.indices:
+            rankings.append(collection.by_words(sparse, filters, candidates))
+        return by_page(fuse(rankings), pages, per_page)
+
+    async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
+        points = self._of(collection).points
+        hits = [Hit(id, 0.0, dict(p.payload)) for id, p in points.items() if p.payload.get("page_id") == str(page_id)]
+        return sorted(hits, key=by_ordinal)
+
+    async def count(self, collection: str) -> int:
+        return len(self._of(collection).points)
+
+    async def collections(self) -> list[str]:
+        return sorted(self._collections)
+
+    async def drop(self, collection: str) -> None:
+        """Remove a former model's collection. Raises UsageError when searches still read it."""
+        if collection == self._active:
+            raise still_active(collection)
+        self._collections.pop(collection, None)
+
+    async def close(self) -> None: ...
+
+    def _of(self, collection: str) -> "_Collection":
+        if collection not in self._collections:
+            raise MissingCollection(f"Collection {collection} doesn't exist")
+        return self._collections[collection]
+
+
+@dataclass
+class _Collection:
+    model: ModelInfo
+    points: dict[UUID, Point] = field(default_factory=dict)
+
+    def put(self, points: Sequence[Point]) -> None:
+        for point in points:
+            if len(point.dense) != self.model.dimensions:
+                raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(point.dense)}")
+        for point in points:
+            self.points[point.id] = Point(point.id, list(point.dense), point.sparse, plain_payload(point.payload))
+        self._forget()
+
+    def remove(self, doomed: Any) -> None:
+        self.points = {id: point for id, point in self.points.items() if not doomed(point.payload)}
+        self._forget()
+
+    def by_meaning(self, query: Sequence[float], filters: Filters, limit: int) -> list[Hit]:
+        if len(query) != self.model.dimensions:
+            raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(query)}")
+        if not self.points:
+            return []
+        scores = self._matrix @ self._scaled(np.asarray([query], dtype=np.float32))[0]
+        return self._best(zip(self.points, scores.tolist(), strict=True), filters, limit)
+
+    def by_words(self, query: SparseVector, filters: Filters, limit: int) -> list[Hit]:
+        """Sum over the shared terms of query weight x document weight x IDF."""
+        weights = {term: w * self._idf(term) for term, w in zip(query.indices, query.values, strict=True)}
+        scores = []
+        for id, point in self.points.items():
+            terms = zip(point.sparse.indices, point.sparse.values, strict=True)
+            products = [weights[term] * value for term, value in terms if term in weights]
+            if products:
+                scores.append((id, sum(products)))
+        return self._best(scores, filters, limit)
+
+    def _best(self, scores: Any, filters: Filters, limit: int) -> list[Hit]:
+        hits = (Hit(id, score, self.points[id].payload) for id, score in scores)
+        best = in_order(hit for hit in hits if _passes(hit.payload, filters))[:limit]
+        return [Hit(hit.id, hit.score, dict(hit.payload)) for hit in best]
+
+    def _idf(self, term: int) -> float:
+        """As Qdrant's `idf` modifier: BM25's, never negative."""
+        count = self._document_counts[term]
+        return math.log((self._documents - count + 0.5) / (count + 0.5) + 1)
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float32]:
+        return self._scaled(np.asarray([point.dense for point in self.points.values()], dtype=np.float32))
+
+    @cached_property
+    def _document_counts(self) -> Counter[int]:
+        return Counter(term for point in self.points.values() for term in set(point.sparse.indices))
+
+    @cached_property
+    def _documents(self) -> int:
+        return sum(bool(point.sparse.indices) for point in self.points.values())
+
+    def _scaled(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        if not self.model.normalized:
+            return rows
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        scaled: NDArray[np.float32] = rows / np.where(lengths == 0, 1, lengths)
+        return scaled
+
+    def _forget(self) -> None:
+        for name in ("_matrix", "_document_counts", "_documents"):
+            self.__dict__.pop(name, None)
+
+
+def _passes(payload: Mapping[str, Any], filters: Filters) -> bool:
+    wanted = {"page_id": filters.page_id, "host": filters.host, "language": filters.language}
+    return payload.get("host") not in filters.exclude_hosts and all(
+        payload.get(key) == str(value) for key, value in wanted.items() if value is not None
+    )

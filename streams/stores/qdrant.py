@@ -1,0 +1,286 @@
+"""The vector index in Qdrant: a cluster, or the local stack's server. Only the URL tells them apart.
+
+One collection per embedding model, `statements-<model>-<version>`, behind the alias `statements` that searches read:
+the next model's collection is filled beside the old one and takes over at once.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import httpx
+import numpy as np
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
+from streams.settings import QdrantSettings
+from streams.stores.collection import (
+    ALIAS,
+    ANY,
+    MissingCollection,
+    by_ordinal,
+    check_dimensions,
+    collection_name,
+    no_collection,
+    plain_payload,
+    still_active,
+)
+from streams.stores.fusion import by_page, fuse
+from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+
+PRODUCTION_SHARDS = 64
+_BATCH_POINTS = 256
+"""Per request: about 2 MB of JSON at 384 dimensions, far below Qdrant's limit of 32 MB."""
+_SCROLL_POINTS = 256
+_PAYLOAD_INDEXES = {
+    "page_id": models.PayloadSchemaType.KEYWORD,
+    "host": models.PayloadSchemaType.KEYWORD,
+    "language": models.PayloadSchemaType.KEYWORD,
+    "generation": models.PayloadSchemaType.INTEGER,
+}
+# Scalar quantization scans bytes; the best of them are then scored again with the full vectors.
+_QUANTIZED = models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0))
+
+
+class QdrantIndex:
+    """See `VectorIndex`. Opens no connection before the first call."""
+
+    def __init__(self, settings: QdrantSettings, *, production: bool, alias: str = ALIAS) -> None:
+        self._settings = settings
+        self._alias = alias
+        given = "shards" in settings.model_fields_set
+        self._shards = settings.shards if given or not production else PRODUCTION_SHARDS
+        self._client = AsyncQdrantClient(
+            url=settings.url,
+            prefer_grpc=False,
+            api_key=settings.api_key.get_secret_value() or None,
+            timeout=math.ceil(settings.timeout_seconds),
+            check_compatibility=False,  # it asks the server from a thread of its own, before anybody awaits an answer
+        )
+
+    async def ensure(self, model: ModelInfo) -> str:
+        """As the Protocol says. Raises UsageError when the collection was made for vectors of another length."""
+        name = collection_name(self._alias, model)
+        async with self._answered():
+            if not await self._client.collection_exists(name):
+                await self._create(name, model)
+            info = await self._client.get_collection(name)
+            check_dimensions(name, _dimensions(info), model)
+            for field in _PAYLOAD_INDEXES.keys() - info.payload_schema.keys():
+                await self._client.create_payload_index(name, field, _PAYLOAD_INDEXES[field], wait=True)
+            if await self._active() is None:
+                await self._point_alias(name, None)
+        return name
+
+    async def activate(self, collection: str) -> None:
+        """As the Protocol says. Raises UsageError when there is no such collection."""
+        async with self._answered():
+            if not await self._client.collection_exists(collection):
+                raise no_collection(collection, await self.collections())
+            active = await self._active()
+            if active != collection:
+                await self._point_alias(collection, active)
+
+    async def upsert(self, collection: str, points: Sequence[Point]) -> None:
+        """As the Protocol says. When it returns, the points are stored and found."""
+        async with self._answered():
+            for first in range(0, len(points), _BATCH_POINTS):
+                batch = [_point(point) for point in points[first : first + _BATCH_POINTS]]
+                await self._client.upsert(collection, batch, wait=True)
+
+    async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
+        conditions: list[models.Condition] = [_equals("page_id", str(page_id))]
+        if before_generation is not None:
+            conditions.append(models.FieldCondition(key="generation", range=models.Range(lt=before_generation)))
+        selector = models.FilterSelector(filter=models.Filter(must=conditions))
+        async with self._answered():
+            await self._client.delete(collection, selector, wait=True)
+
+    async def search(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = ANY,
+        pages: int = 10,
+        per_page: int = 3,
+        candidates: int = 100,
+        deadline_seconds: float | None = None,
+    ) -> list[PageHits]:
+        """As the Protocol says, in one round trip. Scores are sums of reciprocal ranks; nothing indexed is no pages."""
+        requests = _requests(dense, sparse, _filter(filters), candidates)
+        if not requests:
+            return []
+        try:
+            async with self._answered(deadline_seconds):
+                answers = await self._client.query_batch_points(self._alias, requests)
+        except MissingCollection:
+            return []
+        return by_page(fuse([_hit(point) for point in answer.points] for answer in answers), pages, per_page)
+
+    async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
+        condition = models.Filter(must=[_equals("page_id", str(page_id))])
+        hits: list[Hit] = []
+        offset: Any = None
+        async with self._answered():
+            while True:
+                records, offset = await self._client.scroll(
+                    collection, condition, limit=_SCROLL_POINTS, offset=offset, with_payload=True
+                )
+                hits += [Hit(UUID(str(record.id)), 0.0, record.payload or {}) for record in records]
+                if offset is None:
+                    break
+        return sorted(hits, key=by_ordinal)
+
+    async def count(self, collection: str) -> int:
+        async with self._answered():
+            return (await self._client.count(collection, exact=True)).count
+
+    async def collections(self) -> list[str]:
+        async with self._answered():
+            described = (await self._client.get_collections()).collections
+        return sorted(one.name for one in described if one.name.startswith(f"{self._alias}-"))
+
+    async def drop(self, collection: str) -> None:
+        """Remove a former model's collection. Raises UsageError when searches still read it. Twice is as once."""
+        async with self._answered():
+            if await self._active() == collection:
+                raise still_active(collection)
+            await self._client.delete_collection(collection)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _create(self, name: str, model: ModelInfo) -> None:
+        try:
+            await self._client.create_collection(
+                name,
+                vectors_config={
+                    "dense": models.VectorParams(size=model.dimensions, distance=_distance(model), on_disk=False)
+                },
+                sparse_vectors_config={"sparse": models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                quantization_config=models.ScalarQuantization(
+                    scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+                ),
+                shard_number=self._shards,
+                replication_factor=self._settings.replication,
+            )
+        except UnexpectedResponse as error:
+            if error.status_code != httpx.codes.CONFLICT:  # another worker was faster
+                raise
+
+    async def _active(self) -> str | None:
+        aliases = (await self._client.get_aliases()).aliases
+        return next((one.collection_name for one in aliases if one.alias_name == self._alias), None)
+
+    async def _point_alias(self, collection: str, former: str | None) -> None:
+        create = models.CreateAliasOperation(
+            create_alias=models.CreateAlias(collection_name=collection, alias_name=self._alias)
+        )
+        delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._alias))
+        await self._client.update_collection_aliases([create] if former is None else [delete, create])
+
+    @asynccontextmanager
+    async def _answered(self, deadline_seconds: float | None = None) -> AsyncIterator[None]:
+        """Turns what the client raises into the project's errors."""
+        try:
+            async with asyncio.timeout(deadline_seconds):
+                yield
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"Qdrant at {self._settings.url} took over {deadline_seconds} s") from error
+        except UnexpectedResponse as error:
+            raise self._refused(error) from error
+        except ResponseHandlingException as error:
+            raise self._unreachable(error.source) from error
+        except ApiException as error:
+            raise StoreUnavailable(f"Qdrant at {self._settings.url}: {error}") from error
+
+    def _refused(self, error: UnexpectedResponse) -> Exception:
+        """Which of the project's errors a status code is."""
+        said = f"Qdrant at {self._settings.url} answered {error.status_code}: {_reason(error)}"
+        if error.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            return StoreUnavailable(f"{said}. Check RIFFLE_QDRANT__API_KEY")
+        if error.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY):
+            return PoisonError(said)
+        if error.status_code == httpx.codes.NOT_FOUND:
+            return MissingCollection(said)
+        return StoreUnavailable(said)
+
+    def _unreachable(self, source: Exception) -> TransientError:
+        where = f"Qdrant at {self._settings.url}"
+        if isinstance(source, httpx.TimeoutException) and not isinstance(source, httpx.ConnectTimeout):
+            return DeadlineExceeded(f"{where} took over {math.ceil(self._settings.timeout_seconds)} s")
+        if isinstance(source, httpx.TransportError):
+            return StoreUnavailable(
+                f"{where} can't be reached ({source or type(source).__name__}). "
+                "Run `riffle up`, or set RIFFLE_QDRANT__URL to a server that runs"
+            )
+        return StoreUnavailable(f"{where} gave an answer that can't be read: {source}")
+
+
+def _dimensions(info: models.CollectionInfo) -> int | None:
+    vectors = info.config.params.vectors
+    dense = vectors.get("dense") if isinstance(vectors, dict) else None
+    return dense.size if dense else None
+
+
+def _distance(model: ModelInfo) -> models.Distance:
+    """Cosine where only the direction counts; a model that doesn't normalize means its lengths."""
+    return models.Distance.COSINE if model.normalized else models.Distance.DOT
+
+
+def _requests(
+    dense: Sequence[float] | None, sparse: SparseVector | None, filter_: models.Filter | None, candidates: int
+) -> list[models.QueryRequest]:
+    queries: list[tuple[str, Any, models.SearchParams | None]] = []
+    if dense is not None:
+        queries.append(("dense", _floats(dense), _QUANTIZED))
+    if sparse is not None and sparse.indices:
+        queries.append(("sparse", _sparse(sparse), None))
+    return [
+        models.QueryRequest(
+            query=query, using=using, filter=filter_, params=params, limit=candidates, with_payload=True
+        )
+        for using, query, params in queries
+    ]
+
+
+def _filter(filters: Filters) -> models.Filter | None:
+    wanted = {"page_id": filters.page_id, "host": filters.host, "language": filters.language}
+    must: list[models.Condition] = [_equals(key, str(value)) for key, value in wanted.items() if value is not None]
+    must_not: list[models.Condition] = []
+    if filters.exclude_hosts:
+        must_not.append(models.FieldCondition(key="host", match=models.MatchAny(any=list(filters.exclude_hosts))))
+    return models.Filter(must=must or None, must_not=must_not or None) if must or must_not else None
+
+
+def _equals(key: str, value: str) -> models.FieldCondition:
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+
+def _point(point: Point) -> models.PointStruct:
+    vector: dict[str, Any] = {"dense": _floats(point.dense)}
+    if point.sparse.indices:
+        vector["sparse"] = _sparse(point.sparse)
+    return models.PointStruct(id=str(point.id), vector=vector, payload=plain_payload(point.payload))
+
+
+def _sparse(sparse: SparseVector) -> models.SparseVector:
+    return models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
+
+
+def _floats(dense: Sequence[float]) -> list[float]:
+    floats: list[float] = np.asarray(dense, dtype=np.float32).tolist()
+    return floats
+
+
+def _hit(point: models.ScoredPoint) -> Hit:
+    return Hit(UUID(str(point.id)), point.score, point.payload or {})
+
+
+def _reason(error: UnexpectedResponse) -> str:
+    return error.content.decode(errors="replace")[:500]

@@ -1,0 +1,414 @@
+"""What every vector index does: the one in memory, the local stack's server, and a real Qdrant.
+
+The last one runs where RIFFLE_QDRANT_URL names a server; its collections get names of their own and are removed.
+"""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
+from uuid import UUID, uuid4, uuid5
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, UsageError
+from streams.settings import QdrantSettings
+from streams.stores.memory.vectors import MemoryIndex
+from streams.stores.protocols import Filters, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.qdrant import QdrantIndex
+from tests.integration.qdrant_process import QdrantProcess
+
+Index = MemoryIndex | QdrantIndex
+Make = Callable[[], Index]
+
+MODEL = ModelInfo("mini", "1", 8)
+NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
+
+
+@pytest.fixture(scope="session")
+def local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = QdrantProcess(tmp_path_factory.mktemp("qdrant") / "data")
+    server.start()
+    yield server.url
+    server.stop()
+
+
+REAL_URL = os.environ.get("RIFFLE_QDRANT_URL", "")
+SERVERS = ["memory", "local", *([pytest.param("real", marks=pytest.mark.integration)] if REAL_URL else [])]
+
+
+@pytest.fixture(params=SERVERS)
+async def make(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
+    """Makes indexes under an alias of their own."""
+    made: list[Index] = []
+    url = request.getfixturevalue("local_url") if request.param == "local" else REAL_URL
+
+    def index() -> Index:
+        alias = f"t{uuid4().hex[:12]}"
+        if request.param == "memory":
+            made.append(MemoryIndex(alias))
+        else:
+            made.append(QdrantIndex(QdrantSettings(url=url), production=False, alias=alias))
+        return made[-1]
+
+    yield index
+    for one in made:
+        for name in await one.collections():
+            with suppress(UsageError):
+                await one.drop(name)
+        await one.close()
+
+
+@pytest.fixture
+def index(make: Make) -> Index:
+    return make()
+
+
+def page(name: str) -> UUID:
+    return uuid5(NAMES, name)
+
+
+def point(
+    name: str,
+    of: str = "a",
+    dense: Sequence[float] | None = None,
+    terms: dict[int, float] | None = None,
+    host: str = "a.example",
+    language: str = "en",
+    generation: int = 1,
+    ordinal: int = 0,
+    text: str = "A statement.",
+) -> Point:
+    """A statement of page `of`, about nothing in particular unless said."""
+    payload = {
+        "page_id": str(page(of)),
+        "url": f"https://{host}/{of}",
+        "host": host,
+        "title": of,
+        "text": text,
+        "context": text,
+        "ordinal": ordinal,
+        "language": language,
+        "generation": generation,
+    }
+    vector = list(dense) if dense is not None else axis(7)
+    return Point(uuid5(NAMES, name), vector, SparseVector(tuple(terms or {}), tuple((terms or {}).values())), payload)
+
+
+def axis(number: int, tilt: float = 0.0) -> list[float]:
+    """A unit vector along one axis, tilted a little towards the last."""
+    vector = np.zeros(8)
+    vector[number] += 1
+    vector[7] += tilt
+    return [float(x) for x in vector / np.linalg.norm(vector)]
+
+
+def terms(**weights: float) -> SparseVector:
+    return SparseVector(tuple(int(name[1:]) for name in weights), tuple(weights.values()))
+
+
+def shape(found: Sequence[PageHits]) -> list[tuple[UUID, list[UUID]]]:
+    return [(one.page_id, [hit.id for hit in one.hits]) for one in found]
+
+
+async def filled(index: Index, *points: Point) -> str:
+    collection = await index.ensure(MODEL)
+    await index.upsert(collection, points)
+    return collection
+
+
+async def test_before_anything_is_indexed_a_search_finds_nothing(index: Index) -> None:
+    assert await index.search(dense=axis(0), sparse=terms(t1=1.0)) == [], "no collection at all"
+    collection = await index.ensure(MODEL)
+    assert await index.search(dense=axis(0), sparse=terms(t1=1.0)) == [], "an empty collection"
+    assert await index.count(collection) == 0
+
+
+async def test_ensure_twice_is_as_once(index: Index) -> None:
+    first = await index.ensure(MODEL)
+    assert first.endswith("-mini-1")
+    await index.upsert(first, [point("x")])
+    assert await index.ensure(MODEL) == first
+    assert await index.count(first) == 1
+    assert await index.collections() == [first]
+
+
+async def test_ensure_at_the_same_time_in_many_workers(index: Index) -> None:
+    names = await asyncio.gather(*(index.ensure(MODEL) for _ in range(8)))
+    assert set(names) == {names[0]}
+    assert await index.collections() == [names[0]]
+
+
+async def test_a_model_that_changed_its_dimensions_is_refused(index: Index) -> None:
+    await index.ensure(MODEL)
+    with pytest.raises(UsageError, match="new version"):
+        await index.ensure(ModelInfo("mini", "1", 9))
+
+
+async def test_a_models_name_may_hold_any_character(index: Index) -> None:
+    name = await index.ensure(ModelInfo("sentence transformers/mini lm", "2.0", 8))
+    assert name.endswith("-sentence-transformers-mini-lm-2.0")
+
+
+async def test_upsert_twice_is_as_once(index: Index) -> None:
+    collection = await filled(index, point("x"), point("y"))
+    before = await index.search(dense=axis(7), sparse=None)
+    await index.upsert(collection, [point("x"), point("y")])
+    assert await index.count(collection) == 2
+    assert await index.search(dense=axis(7), sparse=None) == before
+
+
+async def test_upsert_of_nothing(index: Index) -> None:
+    collection = await filled(index)
+    assert await index.count(collection) == 0
+
+
+async def test_many_points_in_one_call(index: Index) -> None:
+    collection = await filled(index, *(point(f"n{n}", of=f"p{n % 7}", ordinal=n) for n in range(1_000)))
+    assert await index.count(collection) == 1_000
+    scrolled = await index.scroll(collection, page("p3"))
+    assert [hit.payload["ordinal"] for hit in scrolled] == list(range(3, 1_000, 7)), "all of them, by ordinal"
+    assert {hit.score for hit in scrolled} == {0.0}
+
+
+async def test_payloads_come_back_as_they_went(index: Index) -> None:
+    text = "Ça va? \u202eעברית\u202c 漢字 👩‍👩‍👧 \u0000 \n \"quoted\" \\ 'single'"
+    collection = await filled(index, point("x", text=text))
+    (hit,) = (await index.search(dense=axis(7), sparse=None))[0].hits
+    assert hit.payload == point("x", text=text).payload
+    assert (await index.scroll(collection, page("a")))[0].payload == hit.payload
+
+
+async def test_page_ids_may_be_uuids(index: Index) -> None:
+    one = point("x")
+    await filled(index, Point(one.id, one.dense, one.sparse, {**one.payload, "page_id": page("a")}))
+    (found,) = await index.search(dense=axis(7), sparse=None)
+    assert found.page_id == page("a")
+    assert found.hits[0].payload["page_id"] == str(page("a"))
+
+
+async def test_a_vector_of_another_length_is_poison(index: Index) -> None:
+    collection = await filled(index, point("x"))
+    with pytest.raises(PoisonError, match="dim"):
+        await index.upsert(collection, [point("y", dense=[1.0, 0.0])])
+    with pytest.raises(PoisonError, match="dim"):
+        await index.search(dense=[1.0, 0.0], sparse=None)
+    assert await index.count(collection) == 1
+
+
+async def test_an_unknown_collection_is_worth_another_try(index: Index) -> None:
+    await index.ensure(MODEL)
+    for call in (
+        index.upsert("nowhere", [point("x")]),
+        index.count("nowhere"),
+        index.scroll("nowhere", page("a")),
+        index.remove_page("nowhere", page("a")),
+    ):
+        with pytest.raises(StoreUnavailable, match="nowhere"):
+            await call
+
+
+async def test_meaning_and_words_are_fused(index: Index) -> None:
+    await filled(
+        index,
+        point("meant", of="meant", dense=axis(0), terms={5: 1.0}),
+        point("both", of="both", dense=axis(0, 0.5), terms={1: 2.0, 2: 1.0}),
+        point("said", of="said", dense=axis(3), terms={1: 3.0}),
+        point("neither", of="neither", dense=axis(4), terms={9: 1.0}),
+    )
+    found = await index.search(dense=axis(0), sparse=terms(t1=1.0, t2=1.0))
+    assert found[0].page_id == page("both"), "second by meaning and first by words"
+    assert found[0].score == pytest.approx(1 / 3 + 1 / 2)
+    dense_only = await index.search(dense=axis(0), sparse=None)
+    assert [one.page_id for one in dense_only[:2]] == [page("meant"), page("both")]
+    sparse_only = await index.search(dense=None, sparse=terms(t1=1.0, t2=1.0))
+    assert {one.page_id for one in sparse_only} == {page("both"), page("said")}, "only what shares a word"
+    assert await index.search(dense=None, sparse=None) == []
+    assert await index.search(dense=None, sparse=SparseVector((), ())) == []
+
+
+async def test_rare_words_weigh_more(index: Index) -> None:
+    common = [point(f"c{n}", of=f"c{n}", terms={1: 1.0}) for n in range(20)]
+    await filled(index, *common, point("rare", of="rare", terms={2: 1.0}))
+    found = await index.search(dense=None, sparse=terms(t1=1.0, t2=1.0), pages=1)
+    assert [one.page_id for one in found] == [page("rare")]
+
+
+async def test_a_page_brings_its_best_statements(index: Index) -> None:
+    of_a = [point(f"a{n}", of="a", dense=axis(0, n / 10), ordinal=n) for n in range(6)]
+    of_b = [point(f"b{n}", of="b", dense=axis(0, 1 + n / 10), ordinal=n) for n in range(2)]
+    await filled(index, *of_a, *of_b, point("c", of="c", dense=axis(3)))
+    found = await index.search(dense=axis(0), sparse=None, pages=2, per_page=3)
+    assert shape(found) == [(page("a"), [p.id for p in of_a[:3]]), (page("b"), [p.id for p in of_b])]
+    assert all(one.score == one.hits[0].score for one in found)
+    alone = await index.search(dense=axis(0), sparse=None, pages=1, per_page=1)
+    assert shape(alone) == [(page("a"), [of_a[0].id])]
+
+
+FILTERS = [
+    (Filters(host="b.example"), {"b1", "b2"}, "one host"),
+    (Filters(language="fr"), {"b2", "c"}, "one language"),
+    (Filters(host="b.example", language="fr"), {"b2"}, "both must hold"),
+    (Filters(exclude_hosts=("b.example", "c.example")), {"a"}, "hosts left out"),
+    (Filters(host="b.example", exclude_hosts=("b.example",)), set(), "left out wins"),
+    (Filters(page_id=uuid5(NAMES, "b1")), {"b1"}, "within a page"),
+    (Filters(host="B.example"), set(), "as it was written"),
+]
+
+
+@pytest.mark.parametrize(("filters", "pages", "why"), FILTERS, ids=[why for _, _, why in FILTERS])
+async def test_filters(index: Index, filters: Filters, pages: set[str], why: str) -> None:
+    await filled(
+        index,
+        point("a", of="a", terms={1: 1.0}),
+        point("b1", of="b1", host="b.example", terms={1: 1.0}),
+        point("b2", of="b2", host="b.example", language="fr", terms={1: 1.0}),
+        point("c", of="c", host="c.example", language="fr", terms={1: 1.0}),
+    )
+    for dense, sparse in ((axis(7), None), (None, terms(t1=1.0)), (axis(7), terms(t1=1.0))):
+        found = await index.search(dense=dense, sparse=sparse, filters=filters)
+        assert {one.page_id for one in found} == {page(name) for name in pages}, why
+
+
+async def test_filters_come_before_candidates_are_cut(index: Index) -> None:
+    near = [point(f"n{n}", of=f"n{n}", dense=axis(0)) for n in range(30)]
+    await filled(index, *near, point("far", of="far", dense=axis(3), host="far.example"))
+    found = await index.search(dense=axis(0), sparse=None, filters=Filters(host="far.example"), candidates=5)
+    assert [one.page_id for one in found] == [page("far")]
+
+
+async def test_a_new_generation_replaces_the_old_one(index: Index) -> None:
+    old = [point(f"old{n}", generation=1) for n in range(3)]
+    new = [point(f"new{n}", generation=2) for n in range(2)]
+    collection = await filled(index, *old, *new, point("other", of="b", generation=1))
+    for _ in range(2):
+        await index.remove_page(collection, page("a"), before_generation=2)
+        assert {hit.id for hit in await index.scroll(collection, page("a"))} == {p.id for p in new}
+        assert await index.count(collection) == 3, "the other page keeps its old generation"
+    await index.remove_page(collection, page("a"))
+    assert await index.scroll(collection, page("a")) == []
+    assert [one.page_id for one in await index.search(dense=axis(7), sparse=None)] == [page("b")]
+
+
+async def test_the_alias_moves_all_searches_at_once(index: Index) -> None:
+    old = await filled(index, point("old", of="old"))
+    new = await index.ensure(ModelInfo("mini", "2", 8))
+    await index.upsert(new, [point("new", of="new")])
+    assert await index.collections() == sorted([old, new])
+    assert shape(await index.search(dense=axis(7), sparse=None))[0][0] == page("old"), "ensure() keeps the alias"
+
+    async def searches() -> list[UUID]:
+        return [(await index.search(dense=axis(7), sparse=None))[0].page_id for _ in range(40)]
+
+    async def switch() -> None:
+        await asyncio.sleep(0)
+        await index.activate(new)
+
+    seen, _ = await asyncio.gather(searches(), switch())
+    assert seen == sorted(seen, key=[page("old"), page("new")].index), "never back, never nothing"
+    assert seen[-1] == page("new")
+    await index.activate(new)
+    with pytest.raises(UsageError, match="Activate another"):
+        await index.drop(new)
+    await index.drop(old)
+    await index.drop(old)
+    assert await index.collections() == [new]
+
+
+async def test_activating_what_is_not_there_changes_nothing(index: Index) -> None:
+    await filled(index, point("x"))
+    with pytest.raises(UsageError, match="no collection nowhere"):
+        await index.activate("nowhere")
+    assert len(await index.search(dense=axis(7), sparse=None)) == 1
+
+
+async def test_equal_scores_always_come_in_the_same_order(index: Index) -> None:
+    points = [point(f"n{n}", of=f"p{n}", terms={1: 1.0}) for n in range(24)]
+    await filled(index, *points)
+    found = [shape(await index.search(dense=axis(7), sparse=terms(t1=1.0), pages=24)) for _ in range(5)]
+    assert all(one == found[0] for one in found)
+    assert [ids[0] for _, ids in found[0]] == sorted(p.id for p in points), "ties go by id"
+
+
+async def test_a_deadline_of_nothing_is_exceeded(make: Make) -> None:
+    index = make()
+    if isinstance(index, MemoryIndex):
+        pytest.skip("memory answers at once")
+    await filled(index, point("x"))
+    with pytest.raises(DeadlineExceeded, match=r"0\.0 s"):
+        await index.search(dense=axis(7), sparse=None, deadline_seconds=0.0)
+    assert await index.search(dense=axis(7), sparse=None, deadline_seconds=30.0), "the next one is not harmed"
+
+
+WHOLE = ModelInfo("whole", "1", 8, normalized=False)
+"""Vectors of small whole numbers under a dot product: their scores are exact on every engine, and often equal."""
+
+
+def random_points(seed: int, size: int) -> list[Point]:
+    """Statements as they are: some repeated word for word, words by a long-tailed law, several languages."""
+    rng, pick = np.random.default_rng(seed), random.Random(seed)
+    points: list[Point] = []
+    for n in range(size):
+        if points and pick.random() < 0.15:
+            dense, sparse = pick.choice(points).dense, pick.choice(points).sparse
+        else:
+            dense = whole_vector(rng)
+            found = sorted({int(t) % 40 for t in rng.zipf(1.4, int(rng.integers(0, 8)))})
+            sparse = SparseVector(tuple(found), tuple(float(x) for x in rng.integers(1, 5, len(found)) / 2))
+        host = f"h{pick.randrange(4)}.example"
+        one = point(f"{seed}/{n}", of=f"p{pick.randrange(size // 3 + 1)}", dense=dense, host=host, ordinal=n)
+        points.append(Point(one.id, one.dense, sparse, {**one.payload, "language": pick.choice(["en", "fr"])}))
+    return points
+
+
+def whole_vector(rng: np.random.Generator) -> list[float]:
+    return [float(x) for x in rng.integers(-9, 10, 8)]
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000), size=st.sampled_from([1, 7, 60, 150]))
+async def test_every_index_answers_as_the_one_in_memory(make: Make, seed: int, size: int) -> None:
+    """The law behind all tests that use memory: the same points give the same pages, hits, payloads and scores."""
+    index, memory = make(), MemoryIndex()
+    points, pick, rng = random_points(seed, size), random.Random(seed), np.random.default_rng(seed + 1)
+    for one in (index, memory):
+        await one.upsert(await one.ensure(WHOLE), points)
+    for filters in (Filters(), Filters(host="h1.example"), Filters(language="fr", exclude_hosts=("h0.example",))):
+        for dense in (whole_vector(rng), None):
+            sparse = SparseVector(tuple(pick.sample(range(6), 3)), (1.0, 0.5, 1.0))
+            found, expected = [
+                await one.search(dense=dense, sparse=sparse, filters=filters, candidates=500) for one in (index, memory)
+            ]
+            assert shape(found) == shape(expected), f"{size} points of seed {seed}, {filters}"
+            for ours, theirs in zip(found, expected, strict=True):
+                assert [hit.payload for hit in ours.hits] == [hit.payload for hit in theirs.hits]
+                assert [hit.score for hit in ours.hits] == pytest.approx([hit.score for hit in theirs.hits])
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_after_removals_the_same_statements_are_left(make: Make, seed: int) -> None:
+    """By meaning in the same order. By words the same set: an engine forgets the removed words' counts only later."""
+    index, memory = make(), MemoryIndex()
+    points, rng = random_points(seed, 150), np.random.default_rng(seed)
+    for one in (index, memory):
+        collection = await one.ensure(WHOLE)
+        await one.upsert(collection, points)
+        for number in (1, 2, 3):
+            await one.remove_page(collection, page(f"p{number}"))
+    vector, words = whole_vector(rng), terms(t1=1.0, t2=1.0)
+    meant = [shape(await one.search(dense=vector, sparse=None, candidates=500)) for one in (index, memory)]
+    assert meant[0] == meant[1]
+    said = [await one.search(dense=None, sparse=words, pages=100, candidates=500) for one in (index, memory)]
+    assert {one.page_id for one in said[0]} == {one.page_id for one in said[1]}
+    assert {page(f"p{number}") for number in (1, 2, 3)}.isdisjoint(one.page_id for one in said[0])
+
+
+async def test_a_server_that_is_not_there_is_named() -> None:
+    index = QdrantIndex(QdrantSettings(url="http://127.0.0.1:9"), production=False)
+    with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9 can't be reached.*riffle up"):
+        await index.search(dense=axis(0), sparse=None)
+    await index.close()

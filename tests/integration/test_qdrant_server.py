@@ -1,0 +1,192 @@
+"""The local Qdrant server as its clients see it: what it keeps when it is killed, and how it says no."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+import httpx
+import pytest
+
+from tests.integration.qdrant_process import QdrantProcess
+
+NAMES = UUID("b1a0c2d4-6b0e-4a54-9a39-0b0c6f2f7a55")
+CREATE = {
+    "vectors": {"dense": {"size": 2, "distance": "Dot"}},
+    "sparse_vectors": {"sparse": {"modifier": "idf"}},
+    "quantization_config": {"scalar": {"type": "int8", "quantile": 0.99, "always_ram": True}},
+    "shard_number": 64,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantProcess]:
+    process = QdrantProcess(tmp_path_factory.mktemp("server") / "data")
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def client(server: QdrantProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, timeout=30) as client:
+        yield client
+        for collection in ok(client.get("/collections"))["collections"]:
+            ok(client.delete(f"/collections/{collection['name']}"))
+
+
+def ok(response: httpx.Response) -> Any:
+    assert response.status_code == 200, response.text
+    assert response.json()["status"] == "ok"
+    return response.json()["result"]
+
+
+def point(number: int, group: str = "g", x: float = 1.0) -> dict[str, Any]:
+    vector = {"dense": [x, 0.0], "sparse": {"indices": [1], "values": [x]}}
+    return {"id": str(uuid5(NAMES, str(number))), "vector": vector, "payload": {"group": group, "n": number}}
+
+
+def fill(client: httpx.Client, *points: dict[str, Any], name: str = "c") -> None:
+    ok(client.put(f"/collections/{name}", json=CREATE))
+    ok(client.put(f"/collections/{name}/points?wait=true", json={"points": points}))
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    """Points, removals, payload indexes and aliases; several times, so that a replayed log is killed too."""
+    server = QdrantProcess(tmp_path / "data")
+    for round_ in range(3):
+        server.start()
+        with httpx.Client(base_url=server.url, timeout=30) as client:
+            if round_ == 0:
+                fill(client, point(-1))
+                ok(
+                    client.put(
+                        "/collections/c/index?wait=true", json={"field_name": "group", "field_schema": "keyword"}
+                    )
+                )
+                create = {"create_alias": {"collection_name": "c", "alias_name": "alias"}}
+                ok(client.post("/collections/aliases", json={"actions": [create]}))
+            points = [point(round_ * 1_000 + n, group=f"g{n % 10}") for n in range(500)]
+            ok(client.put("/collections/alias/points?wait=true", json={"points": points}))
+            doomed = {"filter": {"must": [{"key": "group", "match": {"value": "g3"}}]}}
+            ok(client.post("/collections/c/points/delete?wait=true", json=doomed))
+        server.kill()
+    server.start()
+    with httpx.Client(base_url=server.url, timeout=30) as client:
+        assert ok(client.post("/collections/alias/points/count", json={"exact": True}))["count"] == 1 + 3 * 450
+        info = ok(client.get("/collections/c"))
+        assert info["payload_schema"]["group"]["data_type"] == "keyword"
+        assert info["config"]["params"]["shard_number"] == 64
+        found = ok(client.post("/collections/alias/points/query", json={"query": [1.0, 0.0], "using": "dense"}))
+        assert len(found["points"]) == 10
+    server.stop()
+
+
+def test_half_made_and_half_removed_collections_are_cleared_away(tmp_path: Path) -> None:
+    for leftover in (".new-1", ".old-2"):
+        (tmp_path / "data" / "collections" / leftover / "shard").mkdir(parents=True)
+    server = QdrantProcess(tmp_path / "data")
+    server.start()
+    assert ok(httpx.get(f"{server.url}/collections")) == {"collections": []}
+    server.stop()
+    assert list((tmp_path / "data" / "collections").iterdir()) == []
+
+
+REFUSALS: list[tuple[str, str, Any, int, str]] = [
+    ("GET", "/collections/none", None, 404, "Collection `none` doesn't exist!"),
+    ("POST", "/collections/none/points/query", {"query": [1, 0]}, 404, "doesn't exist"),
+    ("PUT", "/collections/c", CREATE, 409, "Collection `c` already exists!"),
+    ("PUT", "/collections/a%2Fb", CREATE, 404, "has no PUT"),
+    ("PUT", "/collections/a|b", CREATE, 400, "can't be a collection's name"),
+    ("PUT", "/collections/d", {"vectors": {"dense": {"size": 2, "distance": "Far"}}}, 400, "distance"),
+    ("PUT", "/collections/d", {"vectors": {"dense": {"size": 0, "distance": "Dot"}}}, 400, "size"),
+    ("POST", "/collections/c/points/query", {"query": [1.0], "using": "dense"}, 400, "expected dim: 2, got 1"),
+    ("POST", "/collections/c/points/query", {"query": [1.0, 0.0], "using": "x"}, 400, "vector name"),
+    ("POST", "/collections/c/points/query", {"query": {"recommend": {}}}, 400, "recommend"),
+    ("POST", "/collections/c/points/query", {"query": {"fusion": "x"}}, 400, "fusion"),
+    ("POST", "/collections/c/points/query", {"limit": 0}, 400, "limit"),
+    ("POST", "/collections/c/points/count", {"filter": {"must": [{"key": "n"}]}}, 400, "field condition"),
+    ("POST", "/collections/c/points/count", {"filter": {"msut": []}}, 400, "msut"),
+    ("POST", "/collections/c/points/count", {"filter": {"must": [{"key": "n", "match": {"x": 1}}]}}, 400, "match"),
+    ("POST", "/collections/c/points/count", {"filter": {"must": ["n"]}}, 400, "condition"),
+    ("POST", "/collections/c/points/delete", {}, 400, "filter"),
+    ("PUT", "/collections/c/points", {"points": [{"id": "not-a-uuid", "vector": {}}]}, 400, "UUID"),
+    ("PUT", "/collections/c/points", {"points": [{"vector": {}}]}, 400, "id"),
+    ("PUT", "/collections/c/index", {"field_name": "n", "field_schema": "colour"}, 400, "colour"),
+    ("POST", "/collections/aliases", {"actions": [{"create_alias": {}}]}, 400, "alias action"),
+    ("POST", "/collections/c/points/nothing", {}, 404, "has no POST"),
+    ("PATCH", "/collections/c", {}, 404, "has no PATCH"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status", "says"), REFUSALS)
+def test_refusals(client: httpx.Client, method: str, path: str, body: Any, status: int, says: str) -> None:
+    fill(client, point(1))
+    response = client.request(method, path, json=body)
+    assert (response.status_code, set(response.json())) == (status, {"status", "time"}), response.text
+    assert says in response.json()["status"]["error"]
+    assert ok(client.post("/collections/c/points/count", json={}))["count"] == 1, "and nothing changed"
+
+
+def test_a_body_that_is_not_json_is_refused(client: httpx.Client) -> None:
+    response = client.put("/collections/c", content=b"{nope")
+    assert response.status_code == 400
+    assert "Format error in JSON body" in response.json()["status"]["error"]
+
+
+def test_alias_actions_are_all_or_nothing(client: httpx.Client) -> None:
+    fill(client, point(1))
+    actions = [{"create_alias": {"collection_name": name, "alias_name": "alias"}} for name in ("c", "none")]
+    assert client.post("/collections/aliases", json={"actions": actions}).status_code == 404
+    assert ok(client.get("/aliases")) == {"aliases": []}
+    ok(client.post("/collections/aliases", json={"actions": actions[:1]}))
+    assert ok(client.get("/collections/alias/exists")) == {"exists": True}
+    rename = {"rename_alias": {"old_alias_name": "alias", "new_alias_name": "other"}}
+    ok(client.post("/collections/aliases", json={"actions": [rename]}))
+    assert ok(client.get("/collections/c/aliases"))["aliases"] == [{"alias_name": "other", "collection_name": "c"}]
+    ok(client.delete("/collections/c"))
+    assert ok(client.get("/aliases")) == {"aliases": []}, "aliases go with their collection"
+    assert ok(client.delete("/collections/c")) is False
+
+
+def test_groups_are_filled_from_further_down_the_list(client: httpx.Client) -> None:
+    big = [point(n, "big", 10 - n / 100) for n in range(50)]
+    fill(client, *big, point(100, "small", 2.0), point(101, "tiny", 1.0), point(102, "small", 1.5))
+    asked = {"query": [1.0, 0.0], "using": "dense", "group_by": "group", "limit": 3, "group_size": 2}
+    groups = ok(client.post("/collections/c/points/query/groups", json={**asked, "with_payload": ["n"]}))["groups"]
+    assert [(one["id"], [hit["payload"] for hit in one["hits"]]) for one in groups] == [
+        ("big", [{"n": 0}, {"n": 1}]),
+        ("small", [{"n": 100}, {"n": 102}]),
+        ("tiny", [{"n": 101}]),
+    ]
+
+
+def test_prefetch_and_fusion(client: httpx.Client) -> None:
+    fill(client, *(point(n, x=float(n)) for n in range(1, 5)))
+    prefetch = [
+        {"query": [1.0, 0.0], "using": "dense", "limit": 3},
+        {"query": {"indices": [1], "values": [1.0]}, "using": "sparse", "limit": 3},
+    ]
+    asked = {"prefetch": prefetch, "query": {"fusion": "rrf"}, "limit": 2, "with_payload": True, "with_vector": True}
+    first, second = ok(client.post("/collections/c/points/query", json=asked))["points"]
+    assert (first["payload"]["n"], first["score"]) == (4, pytest.approx(1.0)), "first of both: 1/2 + 1/2"
+    assert (second["payload"]["n"], second["score"]) == (3, pytest.approx(2 / 3))
+    assert first["vector"] == point(4, x=4.0)["vector"]
+
+
+def test_scroll_goes_through_all_points(client: httpx.Client) -> None:
+    fill(client, *(point(n) for n in range(25)))
+    seen, offset = [], None
+    while True:
+        page = ok(client.post("/collections/c/points/scroll", json={"limit": 10, "offset": offset}))
+        seen += [one["payload"]["n"] for one in page["points"]]
+        if (offset := page["next_page_offset"]) is None:
+            break
+    assert sorted(seen) == list(range(25))
+
+
+def test_health_and_version(client: httpx.Client) -> None:
+    assert client.get("/readyz").status_code == client.get("/healthz").status_code == 200
+    assert client.get("/").json()["version"].startswith("1.")
+    fill(client, point(1))
+    assert ok(client.get("/telemetry"))["collections"]["number_of_collections"] == 1
