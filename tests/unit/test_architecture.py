@@ -1,0 +1,80 @@
+"""Dependencies point one way: schemas <- pure modules <- agents and gateway; stores behind Protocols; Faust in one place."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+JOURNEY = ("crawl", "pages", "dedup", "statements", "vectors", "links", "knowledge", "queries")
+CLIENTS = {"faust", "aiokafka", "confluent_kafka", "cassandra", "qdrant_client", "tritonclient", "aiohttp", "httpx"}
+IMPURE = {
+    "os",
+    "random",
+    "socket",
+    "subprocess",
+    "time",
+    "asyncio",
+    "threading",
+    "multiprocessing",
+    "requests",
+    "urllib.request",
+}
+
+# Modules of the journey that do IO, each with its reason. Everything else there is pure: bytes and values in, values out.
+DOORS: dict[str, str] = {}
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Absolute names of all modules that a file imports, anywhere in it, but for type checking only."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def uses(path: Path, packages: set[str]) -> set[str]:
+    return {p for p in packages for name in imports(path) if name == p or name.startswith(p + ".")}
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", modules("schemas"), ids=relative)
+def test_schemas_import_nothing_of_streams(path: Path) -> None:
+    assert not uses(path, {"streams"})
+
+
+@pytest.mark.parametrize("path", modules("streams"), ids=relative)
+def test_only_the_runtime_knows_faust(path: Path) -> None:
+    if path.parent.name != "runtime":
+        assert not uses(path, {"faust", "mode"}), "wire it in streams/runtime"
+
+
+@pytest.mark.parametrize("path", modules("streams/stores"), ids=relative)
+def test_stores_know_no_stage(path: Path) -> None:
+    allowed = {"streams/stores/triton.py": {"streams.statements"}}.get(relative(path), set())
+    assert not uses(path, {f"streams.{name}" for name in JOURNEY} | {"streams.gateway", "streams.runtime"}) - allowed
+
+
+@pytest.mark.parametrize("path", [p for f in JOURNEY for p in modules(f"streams/{f}")], ids=relative)
+def test_the_journey_reaches_its_stores_through_protocols(path: Path) -> None:
+    assert not uses(path, {"streams.gateway", "streams.commands", "streams.local"})
+    allowed = {"streams.runtime.agent"}
+    runtime = {name for name in imports(path) if name.startswith("streams.runtime.")}
+    assert all(any(name.startswith(a) for a in allowed) for name in runtime), runtime
+    if relative(path) not in DOORS and "agent" not in path.stem:
+        assert not uses(path, CLIENTS | IMPURE), "a pure module; what it needs of the world is an argument"
+
+
+def test_every_door_is_still_there() -> None:
+    gone = [name for name in DOORS if not (ROOT / name).exists()]
+    assert not gone, "remove it from DOORS"
