@@ -1,0 +1,91 @@
+"""What the frontier holds in memory: the head of a host's queue, and which hosts are due. Pure.
+
+Both are caches of the store. A head is bounded; the hosts are those for which something waits.
+"""
+
+from bisect import insort
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from streams.stores.protocols import QueueEntry
+
+HEAD_ENTRIES = 64
+
+
+class Head:
+    """The first entries of a host's queue, in order. `complete`: the queue has no others."""
+
+    def __init__(self) -> None:
+        self._entries: list[QueueEntry] = []
+        self.complete = False
+
+    def fill(self, entries: list[QueueEntry]) -> None:
+        """Take what the store holds behind the cursor, at most HEAD_ENTRIES of it."""
+        self._entries = list(entries)
+        self.complete = len(entries) < HEAD_ENTRIES
+
+    @property
+    def known(self) -> bool:
+        """False when only the store can tell what is next."""
+        return self.complete or bool(self._entries)
+
+    def first(self) -> QueueEntry | None:
+        return self._entries[0] if self._entries else None
+
+    def take(self) -> QueueEntry:
+        return self._entries.pop(0)
+
+    def push(self, entry: QueueEntry) -> None:
+        """An entry that the store holds from now on. One behind the head is read when it is its turn."""
+        if not self.complete and (not self._entries or entry > self._entries[-1]):
+            return
+        insort(self._entries, entry)
+        if len(self._entries) > HEAD_ENTRIES:
+            self._entries.pop()
+            self.complete = False
+
+
+class DueHosts:
+    """Hosts by the time at which they are due; among those that are due, one at random (multi-level stochastic queues).
+
+    `put` and `pop` are O(log n).
+    """
+
+    def __init__(self) -> None:
+        self._when: dict[str, int] = {}
+        self._heap: list[tuple[int, str]] = []
+        self._ready: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._when)
+
+    def put(self, host: str, when: int | None) -> None:
+        """From now on due at `when` alone; None: not at all."""
+        if when is None:
+            self._when.pop(host, None)
+        elif self._when.get(host) != when:
+            self._when[host] = when
+            heappush(self._heap, (when, host))
+
+    def pop(self, now: int, random: Callable[[], float]) -> str | None:
+        """A host that is due, or None. It is not due again until it is put."""
+        while self._heap and self._heap[0][0] <= now:
+            when, host = heappop(self._heap)
+            if self._when.get(host) == when:
+                self._ready.append(host)
+        while self._ready:
+            index = int(random() * len(self._ready))
+            self._ready[index], self._ready[-1] = self._ready[-1], self._ready[index]
+            host = self._ready.pop()
+            if self._when.get(host, now + 1) <= now:
+                del self._when[host]
+                return host
+        return None
+
+    def next_at(self) -> int | None:
+        """When the next host is due; a host of the past counts, too."""
+        if any(host in self._when for host in self._ready):
+            return 0
+        while self._heap and self._when.get(self._heap[0][1]) != self._heap[0][0]:
+            heappop(self._heap)
+        return self._heap[0][0] if self._heap else None

@@ -1,0 +1,35 @@
+"""Parsed robots rules by their blob, the last used ones in memory."""
+
+import asyncio
+from collections import OrderedDict
+
+from streams.crawl.robots import Rules, parse
+from streams.stores.protocols import Blobs
+
+MAX_RULES = 512
+OFF_LOOP_BYTES = 16 * 1024
+"""A longer file is parsed in a thread: 500 KiB take a good part of a second."""
+
+
+class RulesCache:
+    """Rules of many hosts; each is read from the blobs at most once while it is used."""
+
+    def __init__(self, blobs: Blobs, agent: str) -> None:
+        self._blobs = blobs
+        self._agent = agent
+        self._rules: OrderedDict[str, Rules] = OrderedDict()
+
+    async def get(self, ref: str) -> Rules:
+        """Raises MissingBlob."""
+        rules = self._rules.get(ref)
+        if rules is None:
+            content = await self._blobs.get(ref)
+            if len(content) > OFF_LOOP_BYTES:
+                rules = await asyncio.to_thread(parse, content, self._agent)
+            else:
+                rules = parse(content, self._agent)
+            self._rules[ref] = rules
+        self._rules.move_to_end(ref)
+        if len(self._rules) > MAX_RULES:
+            self._rules.popitem(last=False)
+        return rules

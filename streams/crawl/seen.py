@@ -1,0 +1,27 @@
+"""The URLs that were seen lately: most links lead to pages that are known, and need not be asked of the store. Pure."""
+
+from collections import OrderedDict
+from uuid import UUID
+
+MAX_SEEN = 200_000
+"""About 30 MB. A URL that fell out costs one read of the store."""
+
+
+class SeenCache:
+    """Bounded; it forgets what was not asked for the longest. A URL that it knows was stored before."""
+
+    def __init__(self, size: int = MAX_SEEN) -> None:
+        self._size = size
+        self._seen: OrderedDict[tuple[str, UUID], None] = OrderedDict()
+
+    def has(self, crawl_id: str, page_id: UUID) -> bool:
+        key = (crawl_id, page_id)
+        if key not in self._seen:
+            return False
+        self._seen.move_to_end(key)
+        return True
+
+    def add(self, crawl_id: str, page_id: UUID) -> None:
+        self._seen[crawl_id, page_id] = None
+        if len(self._seen) > self._size:
+            self._seen.popitem(last=False)
