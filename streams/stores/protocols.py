@@ -196,13 +196,24 @@ class Fingerprint:
     canonical_url: str | None = None
     first_seen: int = 0
     in_links: int = 0
+    document_ref: str = ""
+    words: int = 0
+    sketch: bytes = b""
+    """8-bit minwise hashes of the text's shingles: how many are equal estimates the Jaccard similarity."""
+    bands: tuple[int, ...] = ()
+    """Unsigned, 64 bits each: two similar pages have at least one in common, nearly always."""
+    canonical: UUID | None = None
+    """Which page stands for it; None while that is undecided. Written by `set_canonical` alone: `put` leaves it."""
+    decided_at: int = 0
+    """The write time of that; like `written_at`, what the store says of the fingerprint and not part of it."""
+    written_at: int = 0
 
 
 class Fingerprints(Protocol):
     """Fingerprints found by their own keys: never by a scan."""
 
     async def put(self, fingerprint: Fingerprint, at: int) -> None:
-        """Store it under its page, its content hash and the tables of its SimHash, replacing the page's former one."""
+        """Store it under its page, content hash, SimHash tables and bands, replacing the page's former one."""
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
@@ -212,10 +223,13 @@ class Fingerprints(Protocol):
     async def near(self, simhash: int, distance: int = 3) -> list[Fingerprint]:
         """All pages whose SimHash differs in at most `distance` bits (at most 3)."""
 
+    async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
+        """Pages that share a band with this one and whose sketches agree in at least this share; at most 100 a band."""
+
     async def remove(self, page_id: UUID, at: int) -> None: ...
 
     async def set_canonical(self, page_id: UUID, canonical: UUID, at: int) -> None:
-        """Remember which page stands for this one; itself takes it out of any group."""
+        """Remember which page stands for this one; itself takes it out of any group. Without a fingerprint: nothing."""
 
     async def duplicates(self, canonical: UUID) -> list[UUID]:
         """The pages that this one stands for, itself not among them."""

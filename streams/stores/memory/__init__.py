@@ -6,11 +6,14 @@ fake allows, the server allows too. Nothing here survives the process.
 
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
+from streams.stores.memory.models import MemoryChains, MemoryEmbedder
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
     "MemoryBlobs",
+    "MemoryChains",
+    "MemoryEmbedder",
     "MemoryFingerprints",
     "MemoryFrontier",
     "MemoryIndex",

@@ -1,0 +1,39 @@
+"""A text's fingerprint: SimHash, MinHash sketch and bands, in one pass over its words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from streams.dedup import minhash
+from streams.dedup.features import Hashes, jaccard, shingles, word_hashes
+from streams.dedup.frequencies import inverse_document_frequencies
+from streams.dedup.simhash import simhash
+from streams.pages.tokens import words
+
+
+@dataclass(frozen=True, slots=True)
+class Prints:
+    """What of a text is kept to find its near duplicates."""
+
+    simhash: int
+    sketch: bytes
+    bands: tuple[int, ...]
+    words: int
+
+
+def fingerprint(text: str) -> Prints:
+    """The fingerprint of a text. The same on every machine; nothing in it depends on other pages."""
+    hashes = word_hashes(words(text))
+    least = minhash.minima(shingles(hashes))
+    return Prints(_weighted_simhash(hashes), minhash.sketch(least), minhash.bands(least), len(hashes))
+
+
+def text_similarity(one: str, other: str) -> float:
+    """The Jaccard similarity of two texts' shingles, exactly."""
+    return jaccard(shingles(word_hashes(words(one))), shingles(word_hashes(words(other))))
+
+
+def _weighted_simhash(hashes: Hashes) -> int:
+    distinct, counts = np.unique(hashes, return_counts=True)
+    weights = (1.0 + np.log(counts)) * inverse_document_frequencies(distinct)
+    return simhash(distinct, weights.astype(np.float32))

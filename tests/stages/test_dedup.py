@@ -1,0 +1,339 @@
+"""The dedup stage over memory stores: groups, election, removal, redelivery and crashes."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
+from schemas.envelope import utc_from_micros
+from schemas.ids import event_id, page_id
+from streams.dedup.agent import DedupAgent, build
+from streams.pages.codec import encode_document
+from streams.pages.document import Block, Document
+from streams.pages.normalize import content_hash
+from streams.runtime.agent import Delivery
+from streams.settings import Settings
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryPages
+from streams.stores.opening import Stores
+from streams.stores.protocols import Fingerprint
+
+NOW = 1_700_000_000_000_000
+VOCABULARY = [f"word{number}" for number in range(2_000)]
+
+
+def text_of(seed: int, words: int = 300) -> str:
+    return " ".join(random.Random(seed).choices(VOCABULARY, k=words))
+
+
+def edited(text: str, count: int, seed: int = 0) -> str:
+    """The text with so many of its words replaced, in a row."""
+    words = text.split()
+    start = random.Random(seed).randrange(len(words) - count)
+    words[start : start + count] = [f"new{seed}x{number}" for number in range(count)]
+    return " ".join(words)
+
+
+@dataclass
+class Site:
+    """A stage over memory stores, and events for it."""
+
+    stores: Stores = field(
+        default_factory=lambda: Stores(blobs=MemoryBlobs(), pages=MemoryPages(), fingerprints=MemoryFingerprints())
+    )
+
+    @property
+    def agent(self) -> DedupAgent:
+        """A new one each time: a stage keeps nothing in memory that it needs."""
+        return DedupAgent(self.stores)
+
+    async def normalized(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> Delivery:
+        ref = await self.stores.blobs.put(encode_document(Document(url, blocks=(Block("p", text),))))
+        event = PageNormalized(
+            page_id=page_id(url),
+            url=url,
+            generation=NOW + at,
+            document_ref=ref,
+            content_hash=content_hash(text),
+            canonical_url=canonical,
+        )
+        return delivery(event, NOW + at)
+
+    def removed(self, url: str, reason: str, at: int) -> Delivery:
+        event = PageRemoved.model_validate(
+            {"page_id": page_id(url), "url": url, "generation": NOW + at, "reason": reason}
+        )
+        return delivery(event, NOW + at)
+
+    async def say(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> list[str]:
+        return told(await self.agent.handle(await self.normalized(url, text, at, canonical)))
+
+    async def leader(self, url: str) -> str:
+        found = await self.stores.fingerprints.get(page_id(url))
+        assert found is not None
+        assert found.canonical is not None
+        leader = await self.stores.fingerprints.get(found.canonical)
+        assert leader is not None
+        return leader.url
+
+    def state(self) -> Any:
+        fingerprints: Any = self.stores.fingerprints
+        pages: Any = self.stores.pages
+        return dict(fingerprints._rows), {page: dict(cells) for page, cells in pages._cells.items()}
+
+
+def delivery(event: Event, at: int) -> Delivery:
+    time = utc_from_micros(0) + timedelta(microseconds=at)
+    identity = event_id(event.event_type(), str(at), event.key())
+    envelope = Envelope(id=identity, type=event.event_type(), source="/riffle/test", time=time)
+    return Delivery(event, envelope, event.topic, 0, 0)
+
+
+def told(events: Sequence[Event]) -> list[str]:
+    """What the events say, in short."""
+    lines = []
+    for event in events:
+        if isinstance(event, PageDeduplicated):
+            lines.append(f"{event.url} {event.verdict}")
+        elif isinstance(event, PageRemoved):
+            lines.append(f"{event.url} removed {event.reason}")
+        elif isinstance(event, PageSettled):
+            lines.append(f"{event.url} settled {event.verdict}")
+    return lines
+
+
+A, B, C = "https://a.test/", "https://b.test/page", "https://c.test/longer/page"
+TEXT = text_of(1)
+NEAR = edited(TEXT, 6)
+
+
+async def test_a_page_alone_is_unique() -> None:
+    site = Site()
+    assert await site.say(A, TEXT) == [f"{A} unique", f"{A} settled changed"]
+    record = (await site.stores.pages.get(page_id(A)))["deduplicated"]
+    assert record["verdict"] == "unique"
+    assert record["canonical_page_id"] == str(page_id(A))
+
+
+@pytest.mark.parametrize(("text", "verdict"), [(TEXT, "exact"), (NEAR, "near")])
+async def test_a_duplicate_is_taken_out_and_points_to_the_page_that_stands_for_it(text: str, verdict: str) -> None:
+    site = Site()
+    await site.say(A, TEXT)
+    assert await site.say(B, text, 1) == [f"{B} {verdict}", f"{B} removed duplicate", f"{B} settled duplicate"]
+    assert await site.leader(B) == A
+
+
+async def test_a_better_page_takes_over() -> None:
+    site = Site()
+    await site.say(C, TEXT)
+    await site.say(B, NEAR, 1)
+    assert await site.say(A, TEXT, 2) == [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate"]
+    assert [await site.leader(url) for url in (A, B, C)] == [A, A, A]
+    assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["canonical_url"] == A
+
+
+async def test_other_pages_stay_apart() -> None:
+    site = Site()
+    await site.say(A, TEXT)
+    assert await site.say(B, text_of(2), 1) == [f"{B} unique", f"{B} settled changed"]
+    assert await site.say(C, edited(TEXT, 60), 2) == [f"{C} unique", f"{C} settled changed"]
+
+
+async def test_short_texts_are_duplicates_only_when_equal() -> None:
+    site = Site()
+    short = text_of(3, 30)
+    await site.say(A, short)
+    assert (await site.say(B, short + " more", 1))[0] == f"{B} unique"
+    assert (await site.say(C, short, 2))[0] == f"{C} exact"
+
+
+async def test_pages_without_text_are_not_each_others_duplicates() -> None:
+    site = Site()
+    await site.say(A, "")
+    assert (await site.say(B, "", 1))[0] == f"{B} unique"
+
+
+async def test_a_chain_of_small_differences_does_not_merge_its_ends() -> None:
+    site = Site()
+    middle = edited(TEXT, 22, seed=1)
+    end = edited(middle, 22, seed=2)
+    await site.say(A, TEXT)
+    assert (await site.say(B, middle, 1))[0] == f"{B} near"
+    assert (await site.say(C, end, 2))[0] == f"{C} unique"
+
+
+async def test_the_canonical_link_decides_first() -> None:
+    site = Site()
+    await site.say(A, TEXT, canonical=B)
+    assert (await site.say(B, TEXT, 1))[0] == f"{B} unique"
+    assert await site.leader(A) == B
+
+
+async def test_an_unchanged_page_says_so() -> None:
+    site = Site()
+    await site.say(A, TEXT)
+    assert await site.say(A, TEXT, 5) == [f"{A} unique", f"{A} settled unchanged"]
+    assert await site.say(A, text_of(9), 6) == [f"{A} unique", f"{A} settled changed"]
+
+
+async def test_when_the_leader_is_gone_the_best_of_the_others_is_indexed() -> None:
+    site = Site()
+    for at, url in enumerate((A, B, C)):
+        await site.say(url, TEXT, at)
+    events = await site.agent.handle(site.removed(A, "gone", 10))
+    assert told(events) == [f"{B} unique"]
+    assert isinstance(events[0], PageDeduplicated)
+    assert events[0].document_ref
+    assert events[0].generation > NOW + 1, "newer than its removal, or the index would leave it out"
+    assert await site.leader(C) == B
+    assert await site.stores.fingerprints.get(page_id(A)) is None
+
+
+async def test_when_the_leader_changes_its_text_its_duplicates_get_another() -> None:
+    site = Site()
+    for at, url in enumerate((A, B, C)):
+        await site.say(url, TEXT, at)
+    said = await site.say(A, text_of(7), 10)
+    assert said == [f"{A} unique", f"{A} settled changed", f"{B} unique"]
+    assert [await site.leader(url) for url in (A, B, C)] == [A, B, B]
+
+
+@pytest.mark.parametrize("reason", ["noindex", "blocked", "refused", "request", "unsupported"])
+async def test_any_other_removal_frees_the_group(reason: str) -> None:
+    site = Site()
+    await site.say(A, TEXT)
+    await site.say(B, TEXT, 1)
+    assert told(await site.agent.handle(site.removed(A, reason, 2))) == [f"{B} unique"]
+
+
+async def test_a_duplicates_own_removal_comes_back_and_changes_nothing() -> None:
+    site = Site()
+    await site.say(A, TEXT)
+    await site.say(B, TEXT, 1)
+    before = site.state()
+    assert await site.agent.handle(site.removed(B, "duplicate", 2)) == []
+    assert site.state() == before
+
+
+async def test_an_older_generation_never_overrides() -> None:
+    site = Site()
+    await site.say(A, TEXT, 5)
+    before = site.state()
+    assert await site.say(A, text_of(4), 3) == []
+    assert await site.agent.handle(site.removed(A, "gone", 4)) == []
+    assert site.state() == before
+
+
+async def test_redelivery_writes_and_says_the_same() -> None:
+    site = Site()
+    deliveries = [await site.normalized(url, TEXT, at) for at, url in enumerate((C, B, A))]
+    deliveries.append(site.removed(A, "gone", 10))
+    for one in deliveries:
+        first = await site.agent.handle(one)
+        state = site.state()
+        assert await site.agent.handle(one) == first
+        assert site.state() == state
+
+
+class Crash(Exception):
+    pass
+
+
+class _Breaking:
+    """A store whose n-th call never happens."""
+
+    def __init__(self, inner: Any, budget: list[int]) -> None:
+        self._inner, self._budget = inner, budget
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+
+        async def call(*args: Any) -> Any:
+            self._budget[0] -= 1
+            if self._budget[0] < 0:
+                raise Crash
+            return await method(*args)
+
+        return call
+
+
+async def test_a_crash_at_any_call_is_repaired_when_the_event_comes_again() -> None:
+    async def run(budget: int) -> tuple[bool, list[Any], list[str]]:
+        site = Site()
+        await site.say(C, TEXT)
+        await site.say(B, NEAR, 1)
+        last, left = await site.normalized(A, TEXT, 2), [budget]
+        stores = site.stores
+        breaking = Stores(
+            blobs=_Breaking(stores.blobs, left),
+            pages=_Breaking(stores.pages, left),
+            fingerprints=_Breaking(stores.fingerprints, left),
+        )
+        crashed = False
+        try:
+            await DedupAgent(breaking).handle(last)
+        except Crash:
+            crashed = True
+        said = told(await site.agent.handle(last))
+        return crashed, [await site.leader(url) for url in (A, B, C)], said
+
+    budget, crashed = 0, True
+    while crashed:
+        crashed, leaders, said = await run(budget)
+        assert leaders == [A, A, A], f"after a crash at call {budget}"
+        assert said == [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate"], f"after a crash at {budget}"
+        budget += 1
+    assert budget > 10
+
+
+class _Slow:
+    """A store where every call yields a random number of times, so that handlers interleave in all orders."""
+
+    def __init__(self, inner: Any, chance: random.Random) -> None:
+        self._inner, self._chance = inner, chance
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+
+        async def call(*args: Any) -> Any:
+            for _ in range(self._chance.randrange(8)):
+                await asyncio.sleep(0)
+            return await method(*args)
+
+        return call
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_near_duplicates_that_pass_at_once_agree(seed: int) -> None:
+    site, chance = Site(), random.Random(seed)
+    texts = [TEXT, NEAR, edited(TEXT, 5, 2), text_of(5), text_of(5)]
+    urls = [f"https://{name}.test/" + "x" * number for number, name in enumerate("abcde")]
+    pairs = list(zip(urls, texts, strict=True))
+    chance.shuffle(pairs)
+    deliveries = [await site.normalized(url, text, at) for at, (url, text) in enumerate(pairs)]
+    stores = site.stores
+    slow = Stores(
+        blobs=stores.blobs,
+        pages=_Slow(stores.pages, chance),
+        fingerprints=_Slow(stores.fingerprints, chance),
+    )
+    outputs = await asyncio.gather(*(DedupAgent(slow).handle(one) for one in deliveries))
+    leaders = [await site.leader(url) for url in urls]
+    assert leaders == [urls[0], urls[0], urls[0], urls[3], urls[3]]
+    removed = {event.url for events in outputs for event in events if isinstance(event, PageRemoved)}
+    assert removed == {urls[1], urls[2], urls[4]}
+
+
+async def test_build_gives_the_agent() -> None:
+    assert isinstance(await build(Settings(), Site().stores), DedupAgent)
+
+
+def test_fingerprints_without_a_decision_are_leaders_until_then() -> None:
+    from streams.dedup.grouping import is_leader
+
+    page = Fingerprint(page_id(A), "", 0, A, 1)
+    assert is_leader(page)
