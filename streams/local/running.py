@@ -76,7 +76,7 @@ def plan(
     if reason:
         warn(f"Triton can't run here: {reason}.\nIts models run inside each process instead, which is slower.")
     in_process = asked_in_process or bool(reason)
-    models = base.models_path.resolve()
+    models = (base.models_path / "local").resolve()
     required = (base.triton.model,)
     return Servers(
         kafka=Kafka(data / "kafka") if kafka else None,

@@ -1,0 +1,67 @@
+"""Statement chains by rule: which earlier sentence a sentence can't be understood without. English alone.
+
+Stands in for a trained model behind the same interface: a sentence that speaks of something by a pronoun or
+demonstrative before it has named anything itself needs the sentence before it. Not seen: what is left out, definite
+noun phrases ("the method"), and antecedents further back, which the chain of such sentences often reaches anyway.
+"""
+
+import re
+from collections.abc import Sequence
+
+NONE = -1
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_PERSONAL = _set(
+    "he she it they him her them his its their theirs hers himself herself itself themselves it's he's she's "
+    "they're they've they'd it'd it'll he'd he'll she'd she'll they'll"
+)
+_DEMONSTRATIVE = _set("this these those that that's")
+_REFERRING = _set(
+    "such both neither either latter former therefore thus hence consequently accordingly otherwise instead "
+    "nevertheless nonetheless however similarly likewise conversely moreover furthermore"
+)
+_LEADING = _set(
+    "and but or so yet nor then also still again in on at by for from with of to as if when while because since "
+    "although though after before during through under over within without between unlike despite like about "
+    "even only just perhaps maybe well yes no all some most many each one because than not now here where"
+)
+"""Words that may stand before the first thing that a sentence speaks of."""
+_EXPLETIVE = re.compile(
+    r"it(?:['’]s|\s+(?:is|was|seems?|appears?|turns?|may|might|would|should|has|had|can|could)\b)"
+    r"(?:\s+(?:be|been|not|also|now|very|quite|more|most|often|usually|generally|well|out|to))*\s+"
+    r"(?:important|possible|impossible|necessary|likely|unlikely|clear|true|known|easy|hard|difficult|useful|helpful|"
+    r"recommended|worth|essential|common|better|best|advisable|sufficient|noted|shown|assumed|expected|believed|said|"
+    r"that|time|raining|interesting|obvious|found|seen|estimated|reported|suggested|thought)\b",
+    re.IGNORECASE,
+)
+_WORDS_SEEN = 5
+
+
+def antecedents(sentences: Sequence[str]) -> list[int]:
+    """For each sentence the index of its antecedent, or -1. An empty sentence is a break that no chain crosses."""
+    return [
+        index - 1 if index and sentences[index - 1].strip() and needs_context(sentence) else NONE
+        for index, sentence in enumerate(sentences)
+    ]
+
+
+def needs_context(sentence: str) -> bool:
+    """Whether the sentence speaks of something by pronoun or demonstrative before it has named anything."""
+    for number, match in enumerate(_WORD.finditer(sentence)):
+        word = match.group().lower().replace("’", "'")
+        if number == _WORDS_SEEN:
+            return False
+        if word in _PERSONAL:
+            return not _EXPLETIVE.match(sentence, match.start())
+        if word in _DEMONSTRATIVE:
+            return number == 0 or word != "that"
+        if word in _REFERRING:
+            return word in {"such", "latter", "former", "both", "neither", "either"} or number == 0
+        if word not in _LEADING:
+            return False
+    return False

@@ -1,0 +1,66 @@
+"""The local model repository's models in this process: for machines that Triton doesn't run on.
+
+Slower than Triton, since every process has a copy of its own and one thread at a time runs it; otherwise the same
+files, configuration and vectors.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from streams.errors import DeadlineExceeded
+from streams.settings import Settings
+from streams.stores.inference.antecedents import antecedents
+from streams.stores.inference.encoder import SentenceEncoder
+from streams.stores.inference.repository import parameters_of, read_config
+from streams.stores.protocols import ModelInfo, Vectors
+
+LOCAL_REPOSITORY = "local"
+VERSION = "1"
+
+
+class InProcessEmbedder:
+    """A sentence encoder behind the Embedder protocol, in a thread of its own."""
+
+    def __init__(self, encoder: SentenceEncoder, info: ModelInfo, batch_size: int) -> None:
+        self._encoder = encoder
+        self._info = info
+        self._batch_size = batch_size
+        self._thread = ThreadPoolExecutor(1, "encoder")
+
+    async def info(self) -> ModelInfo:
+        return self._info
+
+    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        """Raises DeadlineExceeded; work that has begun goes on in the thread until it is done."""
+        loop = asyncio.get_running_loop()
+        try:
+            return await asyncio.wait_for(
+                loop.run_in_executor(self._thread, self._encoder.embed, list(texts)), deadline_seconds
+            )
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"the model in this process: no answer in {deadline_seconds:g} s") from error
+
+    async def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+class InProcessChains:
+    """The chain rules behind the ChainModel protocol."""
+
+    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
+        return antecedents(sentences)
+
+
+async def open_in_process(
+    settings: Settings,
+) -> tuple[InProcessEmbedder, InProcessChains, Callable[[], Awaitable[None]]]:
+    """Load the encoder of the local repository. Raises UsageError, saying which file is missing or wrong."""
+    from streams.stores.triton import model_info
+
+    folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
+    config: dict[str, Any] = read_config(folder)
+    encoder = await asyncio.to_thread(SentenceEncoder, parameters_of(config), folder / VERSION)
+    embedder = InProcessEmbedder(encoder, model_info(config, str(folder)), settings.triton.batch_size)
+    return embedder, InProcessChains(), embedder.close

@@ -1,0 +1,42 @@
+"""The models in memory: no model at all, but vectors with which search can be tried.
+
+`MemoryEmbedder` hashes words into dimensions (feature hashing: Weinberger and others, 2009), so that texts with words
+in common have similar vectors, and equal texts equal ones.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xxhash
+
+from streams.pages.tokens import words
+from streams.stores.inference.antecedents import antecedents
+from streams.stores.protocols import ModelInfo, Vectors
+
+
+class MemoryEmbedder:
+    """Deterministic vectors out of words."""
+
+    def __init__(self, dimensions: int = 64, *, name: str = "feature-hashing", version: str = "1") -> None:
+        self._info = ModelInfo(name, version, dimensions)
+
+    async def info(self) -> ModelInfo:
+        return self._info
+
+    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        vectors = np.zeros((len(texts), self._info.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in words(text):
+                bits = xxhash.xxh3_64_intdigest(word.encode("utf-8", "replace"))
+                vectors[row, bits % self._info.dimensions] += 1.0 if bits >> 63 else -1.0
+        lengths = np.linalg.norm(vectors, axis=1)
+        vectors[lengths == 0, 0] = 1.0
+        result: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        return result
+
+
+class MemoryChains:
+    """The rules that the model repository's stand-in runs."""
+
+    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
+        return antecedents(sentences)

@@ -1,0 +1,213 @@
+"""The models behind Triton, over gRPC; or the same model files in this process, where `triton.url` is `inprocess:`.
+
+Name, version and dimensions of a model come from the server's configuration, so that a change of model is a change
+of the model repository alone.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import numpy as np
+from tritonclient.grpc import InferInput, InferRequestedOutput
+from tritonclient.grpc.aio import InferenceServerClient
+from tritonclient.utils import InferenceServerException
+
+from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
+from streams.settings import Settings, TritonSettings
+from streams.stores.inference.repository import parameters_of
+from streams.stores.protocols import ChainModel, Embedder, ModelInfo, Vectors
+
+IN_PROCESS = "inprocess:"
+CHAIN_MODEL = "statement_chain"
+IN_FLIGHT = 4
+"""Batches of one call on their way at a time: enough to keep every model instance busy, and no burst for a server."""
+RETRIES = 3
+BACKOFF_SECONDS = 0.1
+QUERY_PRIORITY, BULK_PRIORITY = 1, 2
+"""Triton serves 1 first. Models without priority levels ignore it."""
+MAX_TEXT_CHARS = 20_000
+"""No model here reads more of a text; a longer one would only fill the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a process uses, and how to let go of them."""
+
+    embedder: Embedder
+    chains: ChainModel
+    close: Callable[[], Awaitable[None]]
+
+
+async def open_models(settings: Settings) -> Models:
+    """Connect, and see that the models are there. Raises StoreUnavailable (or UsageError for missing local files)."""
+    if settings.triton.url.startswith(IN_PROCESS):
+        from streams.stores.inprocess import open_in_process
+
+        embedder, chains, close = await open_in_process(settings)
+        return Models(embedder, chains, close)
+    connection = TritonConnection(settings.triton)
+    try:
+        triton = TritonEmbedder(connection, settings.triton)
+        await triton.info()
+    except RiffleError:
+        await connection.close()
+        raise
+    return Models(triton, TritonChains(connection), connection.close)
+
+
+class TritonConnection:
+    """One gRPC channel, with deadlines, retries while the server is unavailable, and errors of our own."""
+
+    def __init__(self, settings: TritonSettings) -> None:
+        self._settings = settings
+        self._client = InferenceServerClient(settings.url)
+
+    async def config(self, model: str) -> dict[str, Any]:
+        """The model's configuration as Triton gives it in JSON."""
+        answer = await self._tried(
+            model,
+            lambda seconds: self._client.get_model_config(model, as_json=True, client_timeout=seconds),
+            self._settings.timeout_seconds,
+        )
+        config: dict[str, Any] = answer["config"]
+        return config
+
+    async def infer(
+        self, model: str, tensor: InferInput, output: str, seconds: float, priority: int = 0
+    ) -> np.ndarray[Any, Any]:
+        """The output tensor. Raises DeadlineExceeded after `seconds`, retries included."""
+        answer = await self._tried(
+            model,
+            lambda left: self._client.infer(
+                model,
+                [tensor],
+                outputs=[InferRequestedOutput(output)],
+                priority=priority,
+                client_timeout=left,
+            ),
+            seconds,
+        )
+        found: np.ndarray[Any, Any] = answer.as_numpy(output)
+        return found
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _tried(self, model: str, call: Callable[[float], Awaitable[Any]], seconds: float) -> Any:
+        clock = asyncio.get_running_loop().time
+        end, backoff = clock() + seconds, BACKOFF_SECONDS
+        for attempt in range(RETRIES + 1):
+            left = max(end - clock(), 0.001)
+            try:
+                return await asyncio.wait_for(call(left), left + 0.5)
+            except TimeoutError as error:
+                raise self._too_late(model, seconds) from error
+            except InferenceServerException as error:
+                if error.status() != str(grpc.StatusCode.UNAVAILABLE) or attempt == RETRIES:
+                    raise self._translated(model, error, seconds) from error
+                if clock() + backoff >= end:
+                    raise self._translated(model, error, seconds) from error
+            await asyncio.sleep(backoff)
+            backoff *= 2
+        raise AssertionError("unreachable")
+
+    def _translated(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
+        status, said = error.status() or "", error.message() or "no reason given"
+        where = f"Triton at {self._settings.url}, model {model}: {said}"
+        if status == str(grpc.StatusCode.DEADLINE_EXCEEDED):
+            return self._too_late(model, seconds)
+        if status == str(grpc.StatusCode.INVALID_ARGUMENT):
+            return PoisonError(where)
+        return StoreUnavailable(
+            f"{where} ({status}). Is it running (`riffle status`), and does RIFFLE_TRITON__URL name its gRPC port?"
+        )
+
+    def _too_late(self, model: str, seconds: float) -> DeadlineExceeded:
+        return DeadlineExceeded(f"Triton at {self._settings.url}, model {model}: no answer in {seconds:g} s")
+
+
+class TritonEmbedder:
+    """Text in, vectors out: in batches of texts of like length, several on their way."""
+
+    def __init__(self, connection: TritonConnection, settings: TritonSettings) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._info: ModelInfo | None = None
+        self._batch_size = settings.batch_size
+        self._slots = asyncio.Semaphore(IN_FLIGHT)
+
+    async def info(self) -> ModelInfo:
+        """What the model's configuration says. Raises StoreUnavailable."""
+        if self._info is None:
+            config = await self._connection.config(self._settings.model)
+            self._info = model_info(config, where=f"Triton at {self._settings.url}")
+            self._batch_size = min(self._settings.batch_size, int(config.get("max_batch_size", 0)) or 1)
+        return self._info
+
+    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        info = await self.info()
+        order = sorted(range(len(texts)), key=lambda index: (len(texts[index]), index))
+        chunks = [order[start : start + self._batch_size] for start in range(0, len(order), self._batch_size)]
+        seconds = self._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
+        priority = BULK_PRIORITY if deadline_seconds is None else QUERY_PRIORITY
+        vectors = np.empty((len(texts), info.dimensions), dtype=np.float32)
+
+        async def embed_chunk(chunk: list[int]) -> None:
+            async with self._slots:
+                vectors[chunk] = await self._embed([texts[index] for index in chunk], seconds, priority)
+
+        # With a TaskGroup one failure cancels the other batches, and surfaces in a group: take it out again.
+        try:
+            async with asyncio.TaskGroup() as group:
+                for chunk in chunks:
+                    group.create_task(embed_chunk(chunk))
+        except* RiffleError as failures:
+            raise failures.exceptions[0] from None
+        return vectors
+
+    async def _embed(self, texts: Sequence[str], seconds: float, priority: int) -> Vectors:
+        tensor = _text_tensor("TEXT", texts, (len(texts), 1))
+        return await self._connection.infer(self._settings.model, tensor, "EMBEDDING", seconds, priority)
+
+
+class TritonChains:
+    """Antecedents of the sentences of one page, in one request."""
+
+    def __init__(self, connection: TritonConnection) -> None:
+        self._connection = connection
+
+    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
+        if not sentences:
+            return []
+        tensor = _text_tensor("SENTENCES", sentences, (len(sentences),))
+        seconds = self._connection._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
+        found = await self._connection.infer(CHAIN_MODEL, tensor, "ANTECEDENTS", seconds)
+        return [int(index) for index in found]
+
+
+def model_info(config: dict[str, Any], where: str) -> ModelInfo:
+    """A model's description out of its configuration's parameters. Raises StoreUnavailable when one is missing."""
+    parameters = parameters_of(config)
+    try:
+        return ModelInfo(
+            name=parameters["model_name"],
+            version=parameters["model_version"],
+            dimensions=int(parameters["dimensions"]),
+            max_tokens=int(parameters["max_tokens"]),
+            normalized=parameters["normalized"] == "true",
+        )
+    except (KeyError, ValueError) as error:
+        raise StoreUnavailable(
+            f"{where}: the model {config.get('name', '?')} doesn't say its parameter {error}. "
+            "Add it to `parameters` in its config.pbtxt"
+        ) from error
+
+
+def _text_tensor(name: str, texts: Sequence[str], shape: tuple[int, ...]) -> InferInput:
+    tensor = InferInput(name, list(shape), "BYTES")
+    encoded = [text[:MAX_TEXT_CHARS].encode("utf-8", "replace") for text in texts]
+    tensor.set_data_from_numpy(np.array(encoded, dtype=np.object_).reshape(shape))
+    return tensor
