@@ -55,7 +55,7 @@ class Dispatcher:
         self._now = now
         self._random = random
         self._wanted: frozenset[int] = frozenset()
-        self._woken = asyncio.Event()
+        self.woken = asyncio.Event()
 
     def assign(self, partitions: frozenset[int]) -> None:
         """Own these partitions from the next round on; stop scheduling for all others now."""
@@ -64,12 +64,12 @@ class Dispatcher:
         self.wake()
 
     def wake(self) -> None:
-        self._woken.set()
+        self.woken.set()
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            self._woken.clear()
+            self.woken.clear()
             try:
                 when = await self.round()
             except Exception:
@@ -95,7 +95,7 @@ class Dispatcher:
         seconds = MAX_WAIT_SECONDS if when is None else min((when - self._now()) / SECOND, MAX_WAIT_SECONDS)
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
-                await self._woken.wait()
+                await self.woken.wait()
         except TimeoutError:
             return
 

@@ -1,0 +1,255 @@
+"""A small web with a clock of its own, for the frontier's simulation: servers, fetchers, and topics in memory.
+
+The agent is killed at any await: each call of the store and each send may be its last, before or after it took effect.
+What it had not acknowledged is delivered again to the agent that follows.
+"""
+
+import asyncio
+import heapq
+import random
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from schemas import Envelope, Event, PageDiscovered, PageFetched, PageRemoved, PageScheduled
+from schemas.envelope import micros_from_utc, utc_from_micros
+from schemas.ids import event_id, page_id
+from streams.crawl.frontier_agent import FrontierAgent
+from streams.runtime.agent import Delivery
+from streams.settings import CrawlSettings
+from streams.stores.memory import MemoryBlobs, MemoryFrontier
+from streams.stores.opening import Stores
+
+START = 1_800_000_000_000_000
+SECOND = 1_000_000
+FRONTIER_INPUTS = ("pages.discovered", "pages.fetched", "pages.settled")
+
+
+class Killed(BaseException):
+    """The process is dead: no code of it runs any more."""
+
+
+class Process:
+    """Lets calls through until its time has come; then it raises on every call."""
+
+    def __init__(self, rng: random.Random, probability: float) -> None:
+        self._rng = rng
+        self._probability = probability
+        self.dead = False
+
+    async def call(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        await asyncio.sleep(0)
+        self._maybe_die()
+        answer = await work()
+        self._maybe_die()
+        return answer
+
+    def _maybe_die(self) -> None:
+        if self.dead or self._rng.random() < self._probability:
+            self.dead = True
+            raise Killed
+
+
+class Mortal:
+    """A store as a process sees it."""
+
+    def __init__(self, store: Any, process: Process) -> None:
+        self._store = store
+        self._process = process
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._store, name)
+        return lambda *args, **kwargs: self._process.call(lambda: method(*args, **kwargs))
+
+
+def discovered(url: str, **fields: Any) -> PageDiscovered:
+    host = url.removeprefix("https://").partition("/")[0]
+    return PageDiscovered(page_id=page_id(url), url=url, host=host, **{"why": "link", "depth": 1, **fields})
+
+
+@dataclass
+class Site:
+    """What one host serves."""
+
+    robots: str | None = None
+    """None: 404."""
+    links: dict[str, list[str]] = field(default_factory=dict)
+    """Path -> URLs on the page."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """Path -> how often it fails before it answers."""
+    redirects: dict[str, str] = field(default_factory=dict)
+    down: bool = False
+
+
+class World:
+    """Everything but the frontier."""
+
+    def __init__(self, sites: dict[str, Site], settings: CrawlSettings, seed: int, kill_probability: float) -> None:
+        self.sites = sites
+        self.settings = settings
+        self.rng = random.Random(seed)
+        self.now = START
+        self.frontier_store = MemoryFrontier()
+        self.blobs = MemoryBlobs()
+        self.inputs: list[tuple[Event, UUID]] = []
+        self.removed: dict[UUID, PageRemoved] = {}
+        self.fetches: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        """Host -> begin, end, URL of each request that really reached a server."""
+        self.kills = 0
+        self._answers: list[tuple[int, int, PageFetched, UUID]] = []
+        self._leases: dict[UUID, PageFetched] = {}
+        self._probability = kill_probability
+        self._process = Process(self.rng, 0)
+        self.agent = self._new_agent()
+
+    def _new_agent(self) -> FrontierAgent:
+        self._process = Process(self.rng, self._probability)
+        stores = Stores(
+            blobs=self.blobs,
+            frontier=Mortal(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
+        )
+        agent = FrontierAgent(self.settings, stores, now=lambda: self.now, random=self.rng.random)
+        agent.dispatcher.emit = self._emitter(self._process)
+        agent.dispatcher.assign(frozenset({0}))
+        return agent
+
+    def _emitter(self, process: Process) -> Callable[[Event, str], Awaitable[None]]:
+        async def emit(event: Event, cause: str) -> None:
+            async def send() -> None:
+                self._send(event, event_id(event.event_type(), cause, event.key()))
+
+            await process.call(send)
+
+        return emit
+
+    def _send(self, event: Event, of: UUID) -> None:
+        """To the topic, and from there to whoever consumes it."""
+        if isinstance(event, PageScheduled):
+            self._fetch(event)
+        elif isinstance(event, PageRemoved):
+            self.removed[of] = event
+        elif event.topic in FRONTIER_INPUTS:
+            self.inputs.append((event, of))
+
+    def seed(self, url: str, **fields: Any) -> None:
+        event = discovered(url, **{"why": "seed", "depth": 0, "force": True, "crawl_id": "c", **fields})
+        self._send(event, event_id(event.event_type(), f"seed {url} {self.now}", event.key()))
+
+    def _fetch(self, scheduled: PageScheduled) -> None:
+        """As the fetch stage: a known lease is answered again, a lease that ran out is not fetched."""
+        known = self._leases.get(scheduled.lease_id)
+        if known is None and micros_from_utc(scheduled.lease_until) <= self.now:
+            return
+        seconds = self.rng.uniform(0.01, 0.5)
+        begin, end = self.now, self.now + round(seconds * SECOND)
+        if known is None:
+            host = scheduled.url.removeprefix("https://").partition("/")[0]
+            self.fetches[host].append((begin, end, scheduled.url))
+            known = self._leases[scheduled.lease_id] = self._answer(scheduled, end)
+        of = event_id(known.event_type(), str(scheduled.lease_id), known.key())
+        heapq.heappush(self._answers, (max(end, known.generation), self.rng.getrandbits(30), known, of))
+
+    def _answer(self, scheduled: PageScheduled, at: int) -> PageFetched:
+        host, _, path = scheduled.url.removeprefix("https://").partition("/")
+        site, path = self.sites[host], f"/{path}"
+        fields: dict[str, Any] = {"outcome": "ok", "status": 200}
+        if site.down:
+            fields = {"outcome": "network_error", "retryable": True}
+        elif path == "/robots.txt":
+            fields = {"outcome": "gone", "status": 404} if site.robots is None else fields
+        elif site.failures.get(path, 0) > 0:
+            site.failures[path] -= 1
+            fields = {"outcome": "server_error", "status": 503, "retryable": True}
+        elif path in site.redirects:
+            fields = {"outcome": "redirect", "status": 301, "redirect_to": site.redirects[path]}
+        elif path not in site.links:
+            fields = {"outcome": "gone", "status": 404}
+        names = ("page_id", "url", "host", "purpose", "lease_id", "attempt", "depth", "max_depth", "crawl_id")
+        return PageFetched(
+            **{name: getattr(scheduled, name) for name in names},
+            max_pages=scheduled.max_pages,
+            same_host=scheduled.same_host,
+            generation=at,
+            **fields,
+        )
+
+    async def _arrive(self, fetched: PageFetched, of: UUID) -> None:
+        """An answer reaches its topic: the frontier, and the normalizer, which finds the links."""
+        host, _, path = fetched.url.removeprefix("https://").partition("/")
+        site = self.sites[host]
+        if fetched.purpose == "robots" and fetched.outcome == "ok":
+            ref = await self.blobs.put((site.robots or "").encode())
+            fetched = fetched.model_copy(update={"body_ref": ref})
+        self._send(fetched, of)
+        if fetched.purpose == "page" and fetched.outcome == "ok":
+            for n, link in enumerate(site.links[f"/{path}"]):
+                event = discovered(
+                    link,
+                    depth=fetched.depth + 1,
+                    max_depth=fetched.max_depth,
+                    max_pages=fetched.max_pages,
+                    same_host=fetched.same_host,
+                    crawl_id=fetched.crawl_id,
+                )
+                self._send(event, event_id(event.event_type(), of.hex, event.key(), n))
+
+    async def run(self, hours: float = 48) -> None:
+        """Until nothing is on its way any more, or `hours` of the world's time have passed."""
+        end = self.now + round(hours * 3_600 * SECOND)
+        while self.now < end:
+            when = await self._live_on()
+            moments = [self._answers[0][0]] if self._answers else []
+            if when is not None:
+                moments.append(when)
+            if not moments and not self.inputs:
+                return
+            self.now = max(self.now + 1, min(moments, default=self.now))
+            while self._answers and self._answers[0][0] <= self.now:
+                _, _, fetched, of = heapq.heappop(self._answers)
+                await self._arrive(fetched, of)
+
+    async def _live_on(self) -> int | None:
+        """Let the agent do what there is to do now. When it dies, another takes its place."""
+        while True:
+            try:
+                self.agent.dispatcher.woken.clear()
+                batch, self.inputs = self.inputs, []
+                work = [self._consume(batch), self.agent.dispatcher.round()]
+                results = await asyncio.gather(*work, return_exceptions=True)
+                for result in results:
+                    if isinstance(result, BaseException):
+                        raise result
+                if not self.inputs and not self.agent.dispatcher.woken.is_set():
+                    return results[1]  # type: ignore[return-value] # of the round
+            except Killed:
+                self.kills += 1
+                self.agent = self._new_agent()
+
+    async def _consume(self, batch: list[tuple[Event, UUID]]) -> None:
+        """Hosts side by side, the events of one in order. What was not finished is delivered again."""
+        by_key: defaultdict[str, list[tuple[Event, UUID]]] = defaultdict(list)
+        for event, of in batch:
+            by_key[event.key()].append((event, of))
+        results = await asyncio.gather(*map(self._consume_key, by_key.values()), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _consume_key(self, events: list[tuple[Event, UUID]]) -> None:
+        for n, (event, of) in enumerate(events):
+            try:
+                outputs = await self.agent.handle(delivery(event, of, self.now))
+                for ordinal, output in enumerate(outputs):
+                    self._process._maybe_die()
+                    self._send(output, event_id(output.event_type(), str(of), output.key(), ordinal))
+                self._process._maybe_die()
+            except Killed:
+                self.inputs.extend(events[n:])
+                raise
+
+
+def delivery(event: Event, of: UUID, now: int) -> Delivery:
+    envelope = Envelope(id=of, type=event.event_type(), source="/riffle/test", time=utc_from_micros(now))
+    return Delivery(event, envelope, event.topic, partition=0, offset=0)

@@ -1,0 +1,68 @@
+"""The frontier against a small web, while its process is killed again and again."""
+
+import itertools
+from collections import Counter
+
+import pytest
+
+from schemas.ids import page_id
+from streams.crawl.progress import crawl_progress
+from streams.settings import CrawlSettings
+from streams.stores.opening import Stores
+from tests.stages.frontier_world import SECOND, Site, World
+
+HOSTS, PAGES, DELAY_SECONDS = 20, 50, 1.0
+SETTINGS = CrawlSettings(delay_seconds=DELAY_SECONDS, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
+
+
+def web() -> dict[str, Site]:
+    """20 hosts of 50 pages, each page linked from the one before; every fourth page is private on every second host."""
+    sites = {}
+    for h in range(HOSTS):
+        site = Site(robots="User-agent: *\nDisallow: /private/\n" if h % 2 else None)
+        paths = [f"/{'private/' if n % 4 == 3 else ''}{n}" for n in range(PAGES)]
+        public = [n for n in range(PAGES) if n % 4 != 3 or not h % 2]
+        for n, path in enumerate(paths):
+            after = [f"https://h{h}.example{paths[m]}" for m in range(n + 1, min(n + 6, PAGES))]
+            elsewhere = [f"https://h{(h + 1) % HOSTS}.example{paths[0]}", f"https://h{h}.example{paths[max(n - 1, 0)]}"]
+            site.links[path] = after + elsewhere
+        site.failures = {paths[n]: 1 + n % 3 for n in public if n % 10 == 5}
+        sites[f"h{h}.example"] = site
+    return sites
+
+
+def allowed(sites: dict[str, Site]) -> set[str]:
+    return {
+        f"https://{host}{path}"
+        for host, site in sites.items()
+        for path in site.links
+        if not (site.robots and path.startswith("/private/"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("seed", "kill_probability"), [(1, 0.0), (2, 0.002), (3, 0.002), (4, 0.01)], ids=lambda value: str(value)
+)
+async def test_every_allowed_page_is_fetched_and_no_host_is_hurried(seed: int, kill_probability: float) -> None:
+    sites = web()
+    world = World(sites, SETTINGS, seed, kill_probability)
+    world.seed("https://h0.example/0")
+    await world.run()
+
+    fetched = Counter(url for requests in world.fetches.values() for _, _, url in requests)
+    pages = {url for url in fetched if not url.endswith("/robots.txt")}
+    assert pages == allowed(sites)
+    assert bool(world.kills) == bool(kill_probability), "the simulation did not kill as it should"
+    for host, requests in world.fetches.items():
+        for (_, end, url), (begin, _, following) in itertools.pairwise(sorted(requests)):
+            assert begin - end >= DELAY_SECONDS * SECOND * 0.999, f"{host}: {following} too soon after {url}"
+        assert requests[0][2].endswith("/robots.txt"), f"{host} was asked for a page before its robots.txt"
+
+    progress = await crawl_progress(Stores(frontier=world.frontier_store), "c")
+    assert (progress.pending, progress.leased) == (0, 0)
+    assert progress.digesting == len(pages)
+    private = {page_id(f"https://{host}{path}") for host, s in sites.items() if s.robots for path in s.links
+               if path.startswith("/private/")}  # fmt: skip
+    said = {event.page_id for event in world.removed.values()}
+    assert said <= private
+    assert progress.refused == len(said), "each refusal is said with an event"
