@@ -3,8 +3,10 @@
 from fastapi import FastAPI
 
 from streams.gateway import openapi, responses
+from streams.gateway.api_pages import page_routes
 from streams.gateway.api_search import search_routes
 from streams.gateway.furniture import furniture_routes
+from streams.gateway.html_pages import life_pages
 from streams.gateway.html_search import search_pages
 from streams.gateway.metrics import Metrics
 from streams.gateway.middleware import Surroundings
@@ -37,8 +39,10 @@ def create_app(
     app.state.site = site
     for router in (
         search_routes(site),
+        page_routes(site),
         operation_routes(site),
         search_pages(site, views),
+        life_pages(site, views),
         furniture_routes(views),
     ):
         app.include_router(router)

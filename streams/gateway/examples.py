@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from streams.gateway.problems import MEDIA_TYPE, Problem, invalid_parameter, search_unavailable, unknown_page
+from streams.gateway.problems import (
+    MEDIA_TYPE,
+    Problem,
+    invalid_parameter,
+    records_unavailable,
+    search_unavailable,
+    unknown_page,
+)
 
 _PAGE = "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab"
 _URL = "https://sqlite.org/wal.html"
@@ -85,6 +92,47 @@ def problem_response(description: str, example: dict[str, Any]) -> dict[str, Any
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}},
     }
 
+
+PROBLEM_RECORDS = records_unavailable("The store of page records does not answer.").to_json(f"/api/v1/pages/{_PAGE}")
+PROBLEM_URL = Problem(
+    400,
+    "invalid-url",
+    "This is not the address of a web page",
+    "Scheme: ftp is not http or https.",
+    "Give one like `https://sqlite.org/wal.html`, or a page's id.",
+    "url",
+).to_json("/api/v1/pages/ftp://example.org/")
+
+PAGE: dict[str, Any] = {
+    "page_id": _PAGE,
+    "url": _URL,
+    "title": "Write-Ahead Logging",
+    "status": "indexed",
+    "says": "Searchable: 171 statements.",
+    "next_step": "It will be fetched again when it is due.",
+    "duplicates": [],
+    "timeline": [
+        {
+            "id": "c9a3c3f2-7c43-5a4e-9c55-4a6b3a3e1d10",
+            "at": "2026-03-04T05:06:07.000008Z",
+            "topic": "pages.indexed",
+            "source": "/riffle/index",
+            "outcome": "Searchable: 171 statements",
+            "data": {"page_id": _PAGE, "url": _URL, "generation": 1772600767000000, "statements": 171},
+        }
+    ],
+    "older_transitions": 0,
+    "statements": [
+        {
+            "id": "b4a04c7e-4b8c-5f43-8f7a-0a1f3b7f5c11",
+            "text": "WAL is significantly faster in most scenarios.",
+            "context": ["Overview"],
+        }
+    ],
+    "parts": {"indexed": {"statements": 171, "model": "sbert", "model_version": "1"}},
+    "partial": False,
+    "missing": [],
+}
 
 READY: dict[str, Any] = {"status": "ready", "stores": {"cassandra": "ok", "qdrant": "ok", "triton": "ok"}}
 NOT_READY: dict[str, Any] = {

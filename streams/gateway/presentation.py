@@ -14,6 +14,8 @@ MAX_SNIPPET_CHARS = 420
 MAX_TITLE_CHARS = 140
 MAX_CRUMB_CHARS = 40
 MAX_CRUMBS = 4
+MAX_VALUE_CHARS = 4_000
+"""Of one field of a record."""
 
 _FRAGMENT_WORDS = 5
 """Of a statement's start and end: enough to find it, and a link that stays short."""
@@ -157,3 +159,41 @@ def _stem(word: str) -> str:
             doubled = ending in ("ings", "ing", "ed") and stem[-1:] == stem[-2:-1]
             return stem[:-1] if doubled else stem
     return word
+
+
+def ago(seconds: float) -> str:
+    """How long ago that was, in the largest unit that fits."""
+    for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's fields as JSON can hold them: bytes, UUIDs and times as text, long text shortened."""
+    return {str(name): _plain(value) for name, value in values.items()}
+
+
+def one_line(value: Any) -> str:
+    """A field's value for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {one_line(each)}" for name, each in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return "\n".join(one_line(each) for each in value) or "none"
+    return clean_line(str(value)) if value not in (None, "") else "none"
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Mapping):
+        return plain_values(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each) for each in value]
+    text = str(value).encode("utf-8", "replace").decode()
+    return text if len(text) <= MAX_VALUE_CHARS else shorten(text, MAX_VALUE_CHARS)

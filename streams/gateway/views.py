@@ -1,6 +1,6 @@
 """Templates, and the one stylesheet and icon: everything that makes a response look like Riffle."""
 
-from collections.abc import AsyncIterator
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -23,32 +23,34 @@ class Views:
 
     def __init__(self) -> None:
         self.static = StaticFiles(_HERE / "static")
-        self._templates = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= {
-            "segments": presentation.segments,
-            "href": presentation.safe_href,
-            "line": presentation.clean_line,
-            "fragment": presentation.fragment_href,
-            "crumbs": presentation.breadcrumbs,
-        }
-        self._templates.globals |= {"static": self.static.address, "address": address}
 
     def render(self, template: str, request: Request, **values: Any) -> str:
-        return self._templates.get_template(template).render(path=request.url.path, **_DEFAULTS | values)
-
-    async def stream(self, template: str, request: Request, **values: Any) -> AsyncIterator[str]:
-        """The same page in pieces, as the template yields them."""
-        for piece in self._templates.get_template(template).generate(path=request.url.path, **_DEFAULTS | values):
-            yield piece
+        given = {"path": request.url.path, "static": self.static.address, **_DEFAULTS, **values}
+        return _templates().get_template(template).render(given)
 
 
-_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": ""}
+@cache
+def _templates() -> Environment:
+    """Shared by all apps of the process: compiling templates is slow, rendering them is not."""
+    templates = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "segments": presentation.segments,
+        "href": presentation.safe_href,
+        "fragment": presentation.fragment_href,
+        "plain": presentation.one_line,
+        "crumbs": presentation.breadcrumbs,
+    }
+    templates.globals |= {"address": address, "ago": presentation.ago}
+    return templates
+
+
+_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "subject": ""}
 
 
 def address(path: str, **parameters: object) -> str:

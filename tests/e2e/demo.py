@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import html
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 
 from streams.stores.opening import Stores
 from tests.stages.gateway_fakes import searchable, statement
+from tests.stages.gateway_life import indexed, refused
 
 _PAGES = Path(__file__).parent / "data" / "sqlite_pages.json"
 _OTHERS: tuple[dict[str, Any], ...] = (
@@ -56,7 +58,8 @@ def pages() -> list[dict[str, Any]]:
 
 
 async def demo_stores() -> Stores:
-    return await searchable(
+    """All pages searchable; of one the whole life, and of another that it refused."""
+    stores = await searchable(
         [
             statement(
                 page["url"], each["text"], title=page["title"], context=each["context"], language=page["language"]
@@ -64,6 +67,22 @@ async def demo_stores() -> Stores:
             for page in pages()
             for each in page["statements"]
         ]
+    )
+    wal = pages()[0]
+    await indexed(stores, wal["url"], as_html(wal), statements=len(wal["statements"]))
+    await refused(stores, "https://sqlite.org/private.html")
+    return stores
+
+
+def as_html(page: dict[str, Any]) -> str:
+    """A web page around the statements, with what web pages have around them."""
+    texts = "".join(
+        f"<h2>{html.escape(each['context'][-1])}</h2><p>{html.escape(each['text'])}</p>" for each in page["statements"]
+    )
+    return (
+        f"<!doctype html><html lang=en><title>{html.escape(page['title'])}</title>"
+        "<nav><a href=/>Home</a> <a href=/about.html>About</a> <a href=/docs.html>Documentation</a></nav>"
+        f"<main><h1>{html.escape(page['title'])}</h1>{texts}</main><footer>This page was last updated today.</footer>"
     )
 
 

@@ -16,6 +16,8 @@ from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.settings import GatewaySettings, Settings
+from streams.stores.memory.fingerprints import MemoryFingerprints
+from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.opening import Stores
 from streams.stores.protocols import ModelInfo, Point, SparseVector, Vectors
@@ -59,7 +61,14 @@ async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
         for each, vector in zip(statements, vectors, strict=True)
     ]
     await index.upsert(collection, points)
-    return Stores(vectors=index, embedder=embedder)
+    return Stores(
+        vectors=index,
+        embedder=embedder,
+        blobs=MemoryBlobs(),
+        pages=MemoryPages(),
+        ledger=MemoryLedger(),
+        fingerprints=MemoryFingerprints(),
+    )
 
 
 def statement(

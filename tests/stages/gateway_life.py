@@ -1,0 +1,132 @@
+"""Pages with a life: events through the real ledger stage, and the record parts and blobs that stages leave."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from schemas import (
+    Envelope,
+    Event,
+    PageChunked,
+    PageDeduplicated,
+    PageDiscovered,
+    PageEmbedded,
+    PageFetched,
+    PageIndexed,
+    PageNormalized,
+    PageRemoved,
+    PageScheduled,
+    PageSettled,
+)
+from schemas.envelope import micros_from_utc
+from schemas.ids import event_id, page_id
+from streams.crawl.urls import host_of
+from streams.ledger_agent import LedgerAgent
+from streams.pages.codec import encode_document
+from streams.pages.normalize import normalize
+from streams.runtime.agent import Delivery
+from streams.stores.opening import Stores
+from tests.stages.gateway_fakes import NOW
+
+STARTED = NOW - timedelta(hours=3)
+GENERATION = micros_from_utc(STARTED)
+
+
+async def record(stores: Stores, *events: Event) -> None:
+    """Hand the events to the ledger stage, a second apart."""
+    agent = LedgerAgent(stores.ledger)
+    for number, event in enumerate(events):
+        envelope = Envelope(
+            id=event_id(event.event_type(), str(number), event.key()),
+            type=event.event_type(),
+            source=f"/riffle/{event.topic.partition('.')[2]}",
+            time=STARTED + timedelta(seconds=number),
+        )
+        await agent.handle(Delivery(event, envelope, event.topic, 0, number))
+
+
+def fetched(url: str, **fields: Any) -> list[Event]:
+    """The first three events of a page's life."""
+    page, host = page_id(url), host_of(url)
+    lease = UUID(int=7)
+    start = PageDiscovered(
+        page_id=page, url=url, host=host, why="link", depth=1, referrer="https://sqlite.org/docs.html"
+    )
+    lent = PageScheduled(
+        page_id=page, url=url, host=host, lease_id=lease, lease_until=STARTED + timedelta(minutes=2), attempt=1
+    )
+    answer = {"outcome": "ok", "status": 200, "body_bytes": 41_230, "elapsed_ms": 84.0} | fields
+    back = PageFetched(page_id=page, url=url, host=host, generation=GENERATION, lease_id=lease, **answer)
+    return [start, lent, back]
+
+
+async def indexed(stores: Stores, url: str, html: str, *, statements: int) -> None:
+    """A page that went all the way."""
+    page = page_id(url)
+    normalized = normalize(html, url=url)
+    body_ref = await stores.blobs.put(html.encode())
+    document_ref = await stores.blobs.put(encode_document(normalized.document))
+    title, language = normalized.document.title, "en"
+    shared: dict[str, Any] = {"page_id": page, "url": url, "generation": GENERATION}
+    collection = (await stores.vectors.collections())[0]
+    await record(
+        stores,
+        *fetched(url, body_ref=body_ref, headers={"content-type": "text/html; charset=utf-8"}),
+        PageNormalized(
+            **shared,
+            document_ref=document_ref,
+            content_hash=normalized.content_hash,
+            title=title,
+            language=language,
+            text_chars=len(normalized.document.text),
+            links=len(normalized.document.links),
+        ),
+        PageDeduplicated(**shared, document_ref=document_ref, verdict="unique", canonical_page_id=page),
+        PageChunked(**shared, statements_ref="0" * 64, statements=statements, language=language),
+        PageEmbedded(
+            **shared,
+            statements_ref="0" * 64,
+            vectors_ref="1" * 64,
+            statements=statements,
+            model="test-words",
+            model_version="1",
+            dimensions=16,
+        ),
+        PageIndexed(
+            **shared,
+            title=title,
+            language=language,
+            statements=statements,
+            model="test-words",
+            model_version="1",
+            collection=collection,
+        ),
+        PageSettled(**shared, host=host_of(url), verdict="changed"),
+    )
+    parts: dict[Any, dict[str, Any]] = {
+        "fetched": {
+            "url": url,
+            "status": 200,
+            "body_ref": body_ref,
+            "headers": {"content-type": "text/html; charset=utf-8"},
+        },
+        "normalized": {
+            "url": url,
+            "title": title,
+            "document_ref": document_ref,
+            "directives": [],
+            "language": language,
+        },
+        "indexed": {"collection": collection, "statements": statements, "model": "test-words"},
+    }
+    for part, value in parts.items():
+        await stores.pages.put(page, part, value, GENERATION)
+
+
+async def refused(stores: Stores, url: str) -> None:
+    """A page that asked not to be indexed."""
+    page = page_id(url)
+    removal = PageRemoved(
+        page_id=page, url=url, generation=GENERATION, reason="noindex", detail="the page asks not to be indexed"
+    )
+    await record(stores, *fetched(url), removal)

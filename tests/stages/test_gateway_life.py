@@ -1,0 +1,172 @@
+"""Why is a page (not) indexed: its whole life, from the ledger, as a page for people and over the API."""
+
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+
+from schemas import PageDeduplicated, PageRemoved
+from schemas.ids import page_id
+from streams.stores.opening import Stores
+from streams.stores.protocols import Fingerprint
+from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
+from tests.stages.gateway_life import GENERATION, fetched, indexed, record, refused
+from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
+
+WAL = "https://sqlite.org/wal.html"
+COPY = "https://mirror.example/wal.html"
+BODY = (
+    "<!doctype html><title>Write-Ahead Logging</title><nav>Home About</nav>"
+    "<main><h1>WAL</h1><p>The log is fast.</p></main>"
+)
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    stores = await searchable([statement(WAL, "The log is fast.", title="Write-Ahead Logging", context=["WAL"])])
+    await indexed(stores, WAL, BODY, statements=1)
+    return stores
+
+
+async def get(stores: Stores, path: str, **headers: str) -> Any:
+    async with client(gateway(stores, deadline_seconds=0.5)) as web:
+        return await web.get(path, headers=headers)
+
+
+def api(subject: object) -> str:
+    return f"/api/v1/pages/{quote(str(subject), safe='')}"
+
+
+SPELLINGS = [WAL, "http://SQLite.org:80/wal.html#top", "sqlite.org/wal.html", page_id(WAL)]
+
+
+@pytest.mark.parametrize("subject", SPELLINGS)
+async def test_a_page_is_found_by_id_and_by_any_spelling_of_its_url(stores: Stores, subject: object) -> None:
+    found = (await get(stores, api(subject))).json()
+    assert (found["page_id"], found["url"]) == (str(page_id(WAL)), WAL)
+
+
+async def test_the_whole_life_of_an_indexed_page(stores: Stores) -> None:
+    found = (await get(stores, api(WAL))).json()
+    assert found["status"] == "indexed"
+    assert found["says"] == "Indexed: 1 statement is searchable."
+    assert found["next_step"]
+    assert [event["topic"] for event in found["timeline"]] == [
+        "pages.discovered",
+        "pages.scheduled",
+        "pages.fetched",
+        "pages.normalized",
+        "pages.deduplicated",
+        "pages.chunked",
+        "pages.embedded",
+        "pages.indexed",
+        "pages.settled",
+    ]
+    assert all(event["outcome"] and event["at"].endswith("Z") for event in found["timeline"])
+    assert [each["text"] for each in found["statements"]] == ["The log is fast."]
+    assert found["statements"][0]["context"] == ["WAL"]
+    assert (found["partial"], found["missing"]) == (False, [])
+
+
+async def test_the_page_for_people_tells_the_same(stores: Stores) -> None:
+    response = await get(stores, f"/page?url={quote(WAL, safe='')}", **HTML)
+    for told in ("Indexed: 1 statement is searchable.", "pages.fetched", "Unique", "The log is fast.", "3 hours ago"):
+        assert told in response.text
+    assert f'href="/labs/page?url={quote(WAL, safe="")}"' in response.text
+    assert_harmless(response.text)
+
+
+async def test_a_page_that_refused_says_why(stores: Stores) -> None:
+    await refused(stores, "https://sqlite.org/private.html")
+    found = (await get(stores, api("sqlite.org/private.html"))).json()
+    assert found["status"] == "refused"
+    assert "noindex" in found["says"]
+    assert found["statements"] == []
+
+
+async def test_a_duplicate_and_the_page_that_stands_for_it_lead_to_each_other(stores: Stores) -> None:
+    shared: dict[str, Any] = {"page_id": page_id(COPY), "url": COPY, "generation": GENERATION}
+    for url in (WAL, COPY):
+        await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, GENERATION), GENERATION)
+    await stores.fingerprints.set_canonical(page_id(COPY), page_id(WAL), GENERATION)
+    await record(
+        stores,
+        *fetched(COPY),
+        PageDeduplicated(**shared, document_ref="0" * 64, verdict="exact", canonical_page_id=page_id(WAL)),
+        PageRemoved(**shared, reason="duplicate", canonical_page_id=page_id(WAL)),
+    )
+    copy, original = (await get(stores, api(COPY))).json(), (await get(stores, api(WAL))).json()
+    assert (copy["status"], copy["says"]) == ("duplicate", f"Duplicate of {WAL}")
+    assert copy["canonical"] == {"page_id": str(page_id(WAL)), "url": WAL}
+    assert original["duplicates"] == [{"page_id": str(page_id(COPY)), "url": COPY}]
+    html = (await get(stores, f"/page?url={WAL}", **HTML)).text
+    assert f'href="/page?url={quote(COPY, safe="")}"' in html
+
+
+UNKNOWN = [
+    # subject, status, kind
+    ("https://sqlite.org/never-seen.html", 404, "unknown-page"),
+    (uuid4(), 404, "unknown-page"),
+    ("ftp://sqlite.org/", 400, "invalid-url"),
+    ("not an address", 400, "invalid-url"),
+    ("https://user:secret@sqlite.org/", 400, "invalid-url"),
+    ("\x00", 400, "invalid-url"),
+    ("https://" + "x" * 5_000, 400, "invalid-url"),
+]
+
+
+@pytest.mark.parametrize(("subject", "status", "kind"), UNKNOWN)
+async def test_what_is_not_known_is_explained(stores: Stores, subject: object, status: int, kind: str) -> None:
+    problem = (await get(stores, api(subject))).json()
+    assert (problem["status"], problem["type"]) == (status, f"urn:riffle:problem:{kind}")
+    page = await get(stores, f"/page?url={quote(str(subject), safe='')}", **HTML)
+    assert page.status_code == status
+    assert problem["title"] in page.text
+    assert "Look it up" in page.text
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_without_the_ledger_nothing_is_told(stores: Stores, broken: Any) -> None:
+    stores.ledger = broken
+    problem = (await get(stores, api(WAL))).json()
+    assert (problem["status"], problem["type"]) == (503, "urn:riffle:problem:records-unavailable")
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_without_index_and_fingerprints_the_life_is_told_all_the_same(stores: Stores, broken: Any) -> None:
+    stores.vectors = stores.fingerprints = broken
+    found = (await get(stores, api(WAL))).json()
+    assert found["status"] == "indexed"
+    assert found["partial"] is True
+    assert set(found["missing"]) == {"the page that stands for it", "its duplicates", "its statements"}
+    assert "This view is incomplete." in (await get(stores, f"/page?url={WAL}", **HTML)).text
+
+
+async def test_labs_show_what_came_and_what_was_kept(stores: Stores) -> None:
+    html = (await get(stores, f"/labs/page?url={WAL}", **HTML)).text
+    assert "&lt;nav&gt;Home About&lt;/nav&gt;" in html  # the original, as text
+    assert '<span class="text" dir="auto">The log is fast.</span>' in html
+    assert_harmless(html)
+
+
+async def test_labs_show_no_copy_of_a_page_that_asks_for_none(stores: Stores) -> None:
+    parts = await stores.pages.get(page_id(WAL))
+    await stores.pages.put(
+        page_id(WAL), "normalized", parts["normalized"] | {"directives": ["noarchive"]}, GENERATION + 1
+    )
+    response = await get(stores, f"/labs/page?url={WAL}", **HTML)
+    assert response.status_code == 403
+    assert "The page says `noarchive`." in response.text
+    assert "The log is fast" not in response.text
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_nothing_hostile_in_a_record_becomes_markup(stores: Stores, hostile: str) -> None:
+    url = "https://evil.example/"
+    await indexed(
+        stores, url, f"<title>{hostile.replace('</title>', '')}</title><p>{hostile} and {hostile}</p>", statements=1
+    )
+    await stores.pages.put(page_id(url), "removed", {"detail": hostile, hostile: hostile}, GENERATION)
+    for path in (f"/page?url={url}", f"/labs/page?url={url}"):
+        assert_harmless((await get(stores, path, **HTML)).text)

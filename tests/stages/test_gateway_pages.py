@@ -1,0 +1,182 @@
+"""The gateway's pages for people: what is shown, what is escaped, and how failures look."""
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from streams.gateway.html_search import FIRST_PAINT_SECONDS
+from streams.stores.opening import Stores
+from tests.stages.gateway_fakes import Dead, WordEmbedder, client, gateway, searchable, statement
+
+HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+WAL = statement(
+    "https://sqlite.org/wal.html", "The write-ahead log.", title="Write-Ahead Logging", context=["Overview"]
+)
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "'-alert(1)-'",
+    "</title><script>alert(1)</script>",
+    "</textarea></pre><iframe src=javascript:alert(1)>",
+    "{{ 7 * 7 }} {% raw %}",
+    "javascript:alert(1)",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "<!--<script>-->",
+    "\u202e<b>reversed</b>",
+]
+ALLOWED_TAGS = frozenset(
+    re.findall(
+        r"\w+",
+        "html head meta title link body a header main h1 h2 form label input button section ul ol li details summary "
+        "p article div span mark footer nav svg path strong dl dt dd time pre",
+    )
+)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_nothing_that_a_page_or_a_person_wrote_becomes_markup(hostile: str) -> None:
+    url = "https://evil.example/" + hostile.replace("/", "%2F").replace("#", "")
+    page = statement(url, f"log {hostile}", title=hostile, context=[hostile, "log"], language='en" onload="alert(1)')
+    page["host"] = hostile
+    app = gateway(await searchable([page, WAL]))
+    async with client(app) as web:
+        response = await web.get("/search", params={"q": f"log {hostile}"}, headers=HTML)
+    assert response.status_code == 200
+    assert_harmless(response.text)
+    assert "49" not in re.sub(r"\d+ ms", "", response.text)
+
+
+def assert_harmless(html: str) -> None:
+    """Every tag is one of the templates', no attribute runs anything, and every link leads to the web."""
+    for tag, attributes in re.findall(
+        r"<\s*/?\s*([a-zA-Z!][\w!-]*)((?:\s+[^<>\"']*(?:\"[^\"]*\"|'[^']*')?)*)\s*/?>", html
+    ):
+        assert tag.lower() in ALLOWED_TAGS | {"!doctype"}, f"<{tag}> is no tag of the templates"
+        names = re.findall(r"([\w-]+)\s*=", re.sub(r"\"[^\"]*\"", '""', attributes))
+        assert not [name for name in names if name.lower().startswith("on")], f"<{tag}{attributes}> runs something"
+    assert "<script" not in html.lower()
+    for link in re.findall(r'(?:href|src|action)="([^"]*)"', html):
+        assert link.startswith(("/", "#", "https://")), f"{link} does not lead to the web"
+
+
+async def test_responses_forbid_scripts_frames_and_third_parties() -> None:
+    async with client(gateway(await searchable([WAL]))) as web:
+        for path in ("/", "/search?q=log", "/nowhere", "/api/v1/search?q=log", "/api/v1/search", "/static/x"):
+            headers = (await web.get(path)).headers
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert "script-src" not in headers["content-security-policy"]
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "same-origin"
+            assert "set-cookie" not in headers
+
+
+async def test_a_result_shows_title_breadcrumb_statement_in_context_and_the_way_to_its_record() -> None:
+    async with client(gateway(await searchable([WAL]))) as web:
+        html = (await web.get("/search?q=log", headers=HTML)).text
+    assert '<a href="https://sqlite.org/wal.html" rel="noopener nofollow">Write-Ahead Logging</a>' in html
+    assert "<span>sqlite.org</span>" in html
+    assert "<span>Overview</span>" in html
+    assert "<mark>log</mark>" in html
+    assert 'href="/page?url=https%3A%2F%2Fsqlite.org%2Fwal.html"' in html
+
+
+async def test_nothing_found_says_what_can_be_done() -> None:
+    async with client(gateway(await searchable([WAL]))) as web:
+        html = (await web.get("/search?q=log&host=nowhere.example", headers=HTML)).text
+    assert "Nothing was found for “log”" in html
+    assert 'href="/search?q=log">Search without the filters' in html
+
+
+async def test_a_partial_answer_says_so() -> None:
+    stores = await searchable([WAL])
+    stores.embedder = Dead()  # type: ignore[assignment]
+    async with client(gateway(stores)) as web:
+        html = (await web.get("/search?q=log", headers=HTML)).text
+    assert "These results are incomplete." in html
+    assert "meaning was not searched" in html
+
+
+ERRORS = [
+    # path, status, what people read
+    ("/search?q=%00", 400, "The query is not text"),
+    ("/search?q=" + "x" * 2_001, 400, "The query is too long"),
+    ("/search?q=log&page=x", 400, "A parameter is not valid"),
+    ("/nowhere", 404, "Not Found"),
+    ("/static/../app.py", 404, "Not Found"),
+    ("/page?url=ftp%3A%2F%2Fa.example", 400, "not the address of a web page"),
+]
+
+
+@pytest.mark.parametrize(("path", "status", "says"), ERRORS)
+async def test_errors_are_pages_for_people_and_problems_for_programs(path: str, status: int, says: str) -> None:
+    async with client(gateway(await searchable([WAL]))) as web:
+        page = await web.get(path, headers=HTML)
+        problem = await web.get(path, headers={"accept": "application/json"})
+    assert (page.status_code, problem.status_code) == (status, status)
+    assert says in page.text
+    assert page.headers["content-type"].startswith("text/html")
+    assert_harmless(page.text)
+    assert problem.headers["content-type"] == "application/problem+json"
+    assert says in problem.json()["title"]
+
+
+async def test_without_the_index_people_are_told_and_can_try_again() -> None:
+    stores = await searchable([WAL])
+    stores.vectors = Dead()  # type: ignore[assignment]
+    async with client(gateway(stores)) as web:
+        response = await web.get("/search?q=log", headers=HTML)
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "5"
+    assert "Search is not available just now" in response.text
+
+
+class Slow(WordEmbedder):
+    """Takes longer than the first paint waits."""
+
+    async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Any:
+        await asyncio.sleep(FIRST_PAINT_SECONDS * 1.5)
+        return await super().embed(texts)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "ends_with"), [(None, "Write-Ahead Logging"), (Dead(), "Search is not available just now")]
+)
+async def test_a_slow_search_is_one_whole_page_all_the_same(vectors: Any, ends_with: str) -> None:
+    stores = await searchable([WAL])
+    stores.embedder = Slow()
+    stores.vectors = vectors or stores.vectors
+    async with client(gateway(stores)) as web:
+        html = (await web.get("/search?q=log", headers=HTML)).text
+    assert html.count("<!doctype html>") == html.count("<h1") == html.count("</html>") == 1
+    assert ends_with in html
+
+
+async def test_a_fault_of_ours_says_nothing_of_the_inside() -> None:
+    class Broken:
+        async def search(self, **keywords: Any) -> Any:
+            raise RuntimeError("secret detail")
+
+    stores = await searchable([WAL])
+    stores.vectors = Broken()  # type: ignore[assignment]
+    async with client(gateway(stores)) as web:
+        page = await web.get("/search?q=log", headers=HTML)
+        problem = await web.get("/api/v1/search?q=log")
+    assert (page.status_code, problem.status_code) == (500, 500)
+    assert problem.json()["type"] == "urn:riffle:problem:internal"
+    assert "secret" not in page.text + problem.text
+
+
+async def test_furniture() -> None:
+    async with client(gateway(Stores())) as web:
+        assert "Disallow: /search" in (await web.get("/robots.txt")).text
+        assert "http://riffle.test/search?q={searchTerms}" in (await web.get("/opensearch.xml")).text
+        assert (await web.get("/favicon.ico")).headers["content-type"] == "image/svg+xml"
+        css = re.search(r'href="(/static/riffle\.[0-9a-f]+\.css)"', (await web.get("/")).text)
+        assert css
+        assert "immutable" in (await web.get(css[1])).headers["cache-control"]
+        assert (await web.head("/")).status_code == 200
