@@ -11,11 +11,11 @@ from typer.core import TyperGroup
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Local stack": {
-        "up": ("streams.commands.local:up", "Start the servers, the workers and the gateway on this machine."),
-        "down": ("streams.commands.local:down", "Stop what `up` started."),
-        "status": ("streams.commands.local:status", "Show what runs, how it is, and what it uses."),
+        "up": ("streams.local.commands:up", "Start the servers, the workers and the gateway on this machine."),
+        "down": ("streams.local.commands:down", "Stop what `up` started."),
+        "status": ("streams.local.commands:status", "Show what runs, how it is, and what it uses."),
         "demo": ("streams.commands.demo:demo", "Crawl a bundled web of real pages and open a search page."),
-        "web": ("streams.commands.local:web_app", "Serve a folder of pages as a small web over HTTPS."),
+        "web": ("streams.commands.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
     },
     "Pages": {
         "crawl": ("streams.commands.crawl:crawl", "Crawl from some pages and make what is found searchable."),
@@ -73,7 +73,7 @@ def as_command(name: str, target: Any) -> Any:
     if isinstance(target, typer.Typer):
         found = typer.main.get_command(target)
     else:
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         app.command(name)(target)
         found = typer.main.get_command(app)
     found.name = name
@@ -85,6 +85,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

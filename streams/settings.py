@@ -121,6 +121,8 @@ class Settings(BaseSettings):
     """Data, logs and state of the local stack."""
     model_repository: Path | None = None
     """None: the `triton_models` folder beside the packages."""
+    local_web: Path | None = None
+    """A folder DIR/HOST/path that the local stack serves over HTTPS, and whose hosts the crawler finds on loopback."""
     otlp_endpoint: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_json: bool = False
@@ -155,9 +157,10 @@ class Settings(BaseSettings):
     def _production_is_strict(self) -> Self:
         if self.profile != "production":
             return self
-        if self.crawl.local_hosts or self.crawl.local_ca_file:
+        if self.crawl.local_hosts or self.crawl.local_ca_file or self.local_web:
             raise ValueError(
-                "crawl.local_hosts and crawl.local_ca_file map hosts to loopback; the production profile refuses them"
+                "local_web, crawl.local_hosts and crawl.local_ca_file map hosts to loopback; "
+                "the production profile refuses them"
             )
         if not self.crawl.contact_url:
             raise ValueError(

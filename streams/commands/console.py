@@ -38,7 +38,9 @@ JSON_OPTION = typer.Option("--json", help="Print JSON, for programs.")
 
 def command_group(says: str) -> typer.Typer:
     """A group of commands, such as `riffle dead-letters`."""
-    return typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=says)
+    return typer.Typer(
+        no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=says
+    )
 
 
 def print_json(value: Any) -> None:

@@ -1,0 +1,133 @@
+"""`riffle demo`: from a bundled web of real pages to an answer, on the real stack, with one command."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
+
+import typer
+from rich.markup import escape
+
+from schemas import PageDiscovered
+from schemas.ids import page_id
+from streams.commands.console import EXIT_NO, command, err, load_settings, out
+from streams.commands.crawl import run_crawl
+from streams.commands.search import ask
+from streams.crawl.urls import canonicalize, host_of
+from streams.errors import UsageError
+from streams.local.commands import start_detached, stop_stack
+from streams.local.demo import QUESTIONS, Question, unpack
+from streams.local.state import read_state, running_state
+from streams.settings import Settings
+
+TOP_STATEMENTS = 3
+DEPTH = 30
+SHOWN_QUESTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the search said to a question, and whether the answer was among its first statements."""
+
+    question: Question
+    statements: list[tuple[str, str]]
+    """Text and page address, best first."""
+
+    @property
+    def rank(self) -> int | None:
+        """Of the right statement among all that were shown, from 1."""
+        for number, (text, url) in enumerate(self.statements, start=1):
+            if self.question.answer in text and url == self.question.url:
+                return number
+        return None
+
+    @property
+    def right(self) -> bool:
+        return self.rank is not None and self.rank <= TOP_STATEMENTS
+
+
+@command
+def demo(
+    leave: Annotated[bool, typer.Option("--exit", help="End by itself: 0 if the answers were right, else 1.")] = False,
+) -> int:
+    """Crawl a bundled web of real pages through the whole journey, and leave a search page open.
+
+    Examples:
+
+        riffle demo
+        riffle demo --exit
+    """
+    home = Path(os.environ.get("RIFFLE_HOME", ".riffle"))
+    folder = unpack(home / "web" / "demo")
+    if not running_state(home):
+        os.environ["RIFFLE_LOCAL_WEB"] = str(folder.resolve())
+        start_detached(home)
+    settings = load_settings(home=home)
+    hosts = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    if missing := set(hosts) - set(settings.crawl.local_hosts):
+        raise UsageError(
+            f"a stack runs here without the demo's web ({', '.join(sorted(missing))}). "
+            "Stop it with `riffle down`, and run the demo again"
+        )
+    try:
+        out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}", highlight=False)
+        asyncio.run(_crawl(settings, hosts))
+        verdicts = [judge(settings, question) for question in QUESTIONS]
+        _show(verdicts)
+    finally:
+        if leave and (state := read_state(home)):
+            err.print(stop_stack(home, state))
+    right = all(verdict.right for verdict in verdicts)
+    if not leave:
+        out.print(f"\n[bold]Search page:[/] http://{settings.gateway.host}:{settings.gateway.port}/", highlight=False)
+        out.print("Stop it with `riffle down`.")
+    return 0 if right else EXIT_NO
+
+
+async def _crawl(settings: Settings, hosts: list[str]) -> None:
+    urls = [canonicalize(f"https://{host}/") for host in hosts]
+    seeds = [
+        PageDiscovered(
+            page_id=page_id(url),
+            url=url,
+            host=host_of(url),
+            why="seed",
+            depth=0,
+            max_depth=DEPTH,
+            same_host=True,
+            force=True,
+        )
+        for url in urls
+    ]
+    await run_crawl(settings, seeds, uuid4().hex[:12], wait=True, as_json=False)
+
+
+def judge(settings: Settings, question: Question) -> Verdict:
+    """Ask the gateway, and take the statements in the order of their scores."""
+    answer = ask(settings, question.question, limit=10)
+    return Verdict(question, ranked_statements(answer))
+
+
+def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """All statements of an answer with their page, the best first."""
+    found = [
+        (statement["score"], statement["text"], result["url"])
+        for result in answer["results"]
+        for statement in result["statements"]
+    ]
+    return [(text, url) for _, text, url in sorted(found, key=lambda item: -item[0])]
+
+
+def _show(verdicts: list[Verdict]) -> None:
+    for verdict in verdicts[:SHOWN_QUESTIONS]:
+        out.print(f"\n[bold]{escape(verdict.question.question)}[/]", highlight=False)
+        for text, url in verdict.statements[:TOP_STATEMENTS]:
+            mark = "[green]>[/]" if verdict.question.answer in text else " "
+            out.print(f" {mark} {escape(text)}\n   [dim]{escape(url)}[/]", highlight=False)
+    right = sum(verdict.right for verdict in verdicts)
+    out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements.")
+    for verdict in verdicts:
+        if not verdict.right:
+            err.print(f"[yellow]Not among them:[/] {escape(verdict.question.question)} (rank {verdict.rank})")
