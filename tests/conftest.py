@@ -40,8 +40,6 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Settings]:
     Use names of your own for what you write (`fresh_name`), since all tests of the run share them.
     """
     needed = servers_needed(request.session.items) or SERVERS
-    if not (Settings().models_path / "local" / "sbert").is_dir():
-        needed -= {"triton"}
     home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
     try:
         with running_servers(home, **{name: name in needed for name in SERVERS}) as settings:

@@ -130,7 +130,7 @@ def _spawn_supervisor(home: Path, servers_only: bool, descriptor: int) -> subpro
     children.keep_previous(log)
     command = [sys.executable, "-m", "streams.local.supervisor", "--report", str(descriptor)]
     with log.open("wb") as output:
-        return subprocess.Popen(
+        return subprocess.Popen(  # noqa: S603
             [*command, "--servers-only"] if servers_only else command,
             stdin=subprocess.DEVNULL,
             stdout=output,

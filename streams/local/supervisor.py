@@ -88,6 +88,7 @@ class Supervisor:
     servers_only: bool = False
     stop_asked: threading.Event = field(default_factory=threading.Event)
     watched: list[Watched] = field(default_factory=list)
+    servers: running.Servers = field(default_factory=running.Servers)
     state: StackState = field(init=False)
     home: Path = field(init=False)
 
@@ -114,7 +115,7 @@ class Supervisor:
             self.watch()
 
     def start(self) -> None:
-        servers = running.plan(self.settings, self._warn, home=self.home)
+        servers = self.servers = running.plan(self.settings, self._warn, home=self.home)
         self._start(servers.all)
         # The workers read the addresses from this file, so they come after it.
         self._note(settings=servers.addresses)
@@ -198,9 +199,8 @@ class Supervisor:
         for part, grace_seconds in ((ours, MEMBER_GRACE_SECONDS), (servers, SERVER_GRACE_SECONDS)):
             for name in children.stop(part, grace_seconds):
                 self._warn(f"{name} did not end within {grace_seconds:.0f} s and was killed")
-        for watched in self.watched:
-            if clean := getattr(watched.server, "clean_shared_memory", None):
-                clean()
+        if self.servers.triton:
+            self.servers.triton.clean_shared_memory()
 
 
 def check_space(home: Path) -> None:

@@ -28,6 +28,8 @@ from streams.local.server import Hints, failure_message
 
 IN_PROCESS = "inprocess:"
 PROBE_SECONDS = 2.0
+BASH_FOLDERS = ("/usr/bin", "/bin")
+"""The server starts its stubs through bash, and waits for them for ever where there is none."""
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - Linux keeps POSIX shared memory there
 SHM_START_BYTES = 4 * 1024 * 1024
 """Of each model instance's shared memory with the server, at first and each time it grows."""
@@ -85,6 +87,7 @@ class Triton:
         ("libpython", "This Python's shared library can't be loaded: see `why_not` in streams/local/triton.py."),
         ("ModuleNotFoundError", "A model needs a package that isn't installed: install requirements/lock.txt."),
         ("Failed to initialize Python stub", "A model's initialize() failed; the traceback is in the log."),
+        ("Failed to run python backend stub", "The server found no bash on the PATH: install it."),
         ("No space left", "Shared memory (/dev/shm) is full. In a container, give it more: --shm-size=1g."),
     )
 
@@ -151,7 +154,7 @@ class Triton:
         libraries = [_package().parent / "nvidia_pytriton.libs", library_folder(), os.environ.get("LD_LIBRARY_PATH")]
         # The stub's interpreter ignores PYTHONPATH (it's an isolated one) and finds its packages beside the first
         # python3 on the PATH: that has to be the one that we run on.
-        programs = [Path(sys.executable).parent, os.environ.get("PATH")]
+        programs = [Path(sys.executable).parent, os.environ.get("PATH"), *BASH_FOLDERS]
         environment = {
             "LD_LIBRARY_PATH": os.pathsep.join(str(part) for part in libraries if part),
             "PATH": os.pathsep.join(str(part) for part in programs if part),
