@@ -1,0 +1,151 @@
+"""A certificate authority of one machine's own, and certificates for the hosts of the local web.
+
+The authority's key never leaves its folder, and only those who are pointed to `ca.pem` trust it. Made once and kept, so
+that a crawler that was pointed to it goes on trusting the next run.
+"""
+
+import datetime as dt
+import ipaddress
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_AUTHORITY_DAYS = 3_650
+_HOST_DAYS = 397
+"""The longest that browsers accept (CA/Browser Forum, baseline requirements 6.3.2, until March 2026)."""
+_RENEW_DAYS = 30
+_BACKDATED = dt.timedelta(days=1)
+"""For clocks that are a little behind."""
+
+
+@dataclass(frozen=True)
+class Authority:
+    """The folder that holds `ca.pem`, `ca-key.pem` and `hosts/HOST.pem`."""
+
+    folder: Path
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "ca.pem"
+
+    def context(self, host: str, now: dt.datetime) -> ssl.SSLContext:
+        """What a server needs to speak as `host`. The certificate is made when there is none that holds."""
+        path = self.folder / "hosts" / f"{host}.pem"
+        if not self._holds(path, now):
+            path.parent.mkdir(exist_ok=True)
+            _write_secret(path, self._issue(host, now))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(path)
+        return context
+
+    def _holds(self, path: Path, now: dt.datetime) -> bool:
+        try:
+            certificate = x509.load_pem_x509_certificate(path.read_bytes())
+            certificate.verify_directly_issued_by(self.certificate)
+        except (OSError, ValueError, InvalidSignature):  # none, damaged, or issued by a former authority
+            return False
+        return certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS)
+
+    def _issue(self, host: str, now: dt.datetime) -> bytes:
+        """Key and certificate, as PEM."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            _builder(_name(host), self.certificate.subject, key, now, _HOST_DAYS)
+            .add_extension(x509.SubjectAlternativeName([_alternative(host)]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        return _pem(key) + certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def open_authority(folder: Path, now: dt.datetime) -> Authority:
+    """The authority of this folder, made when there is none or it ends within a month."""
+    folder.mkdir(parents=True, exist_ok=True)
+    authority = _load(folder)
+    if authority and authority.certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS):
+        return authority
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name("Riffle local web")
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    certificate = (
+        _builder(name, name, key, now, _AUTHORITY_DAYS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    _write_secret(folder / "ca-key.pem", _pem(key))
+    (folder / "ca.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return Authority(folder, certificate, key)
+
+
+def _load(folder: Path) -> Authority | None:
+    try:
+        certificate = x509.load_pem_x509_certificate((folder / "ca.pem").read_bytes())
+        key = serialization.load_pem_private_key((folder / "ca-key.pem").read_bytes(), password=None)
+    except (FileNotFoundError, ValueError):
+        return None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+        return None
+    return Authority(folder, certificate, key)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: dt.datetime, days: int
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(now - _BACKDATED + dt.timedelta(days=days))
+    )
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64])])
+
+
+def _alternative(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _write_secret(path: Path, content: bytes) -> None:
+    """Readable by its owner alone from the first byte on, and never half written."""
+    beside = path.with_suffix(".new")
+    beside.unlink(missing_ok=True)
+    beside.touch(mode=0o600, exist_ok=False)
+    beside.write_bytes(content)
+    beside.replace(path)
