@@ -85,6 +85,7 @@ class StageApp:
         self._tasks = KeyedTasks(stage.concurrency)
         self._retry_tasks = KeyedTasks(stage.concurrency)
         self._order = InOrder()
+        self._started = asyncio.Event()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connect(self, processor: Processor, observer: StageObserver) -> None:
@@ -129,7 +130,8 @@ class StageApp:
         return work
 
     async def send(self, records: Sequence[Record]) -> None:
-        """Send, and wait until all are delivered to all in-sync replicas."""
+        """Send, and wait until all are delivered to all in-sync replicas. Before the start it waits for it."""
+        await self._started.wait()
         producer = self.app.producer
         deliveries = [
             await producer.send(record.topic, record.key, record.value, None, None, record.headers)
@@ -141,6 +143,7 @@ class StageApp:
     async def start(self) -> None:
         self.app.finalize()
         await self.app.start()
+        self._started.set()
 
     async def stop(self, grace_seconds: float) -> None:
         """Take no more events, finish those in progress, commit, leave."""

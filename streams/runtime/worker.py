@@ -91,8 +91,9 @@ async def _start(
     app = StageApp(stage, settings, agent.assigned)
     processor = Processor(stage, agent, app.send, observer, settings.runtime)
     app.connect(processor, observer)
-    await app.start()
+    # The agent first: it must be ready for the event that comes with the first partition.
     await agent.start(_emitter(stage, app))
+    await app.start()
     return _Running(stage, agent, app, Progress(settings.runtime.stall_seconds))
 
 
