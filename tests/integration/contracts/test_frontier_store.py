@@ -1,0 +1,130 @@
+"""What the frontier's store promises, in memory and in Cassandra."""
+
+import asyncio
+import random
+from dataclasses import replace
+from itertools import permutations
+from uuid import UUID, uuid4
+
+import pytest
+
+from streams.stores.cassandra import CassandraFrontier
+from streams.stores.memory import MemoryFrontier
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierStore, FrontierUrl, QueueEntry
+from tests.conftest import fresh_name
+from tests.integration.contracts.conftest import BOTH
+
+
+@pytest.fixture(params=BOTH)
+def frontier(request: pytest.FixtureRequest) -> FrontierStore:
+    if request.param == "memory":
+        return MemoryFrontier()
+    return CassandraFrontier(request.getfixturevalue("cassandra_session"))
+
+
+def host_name() -> str:
+    return f"{fresh_name()}.example"
+
+
+def a_url(**fields: object) -> FrontierUrl:
+    url = FrontierUrl(uuid4(), "https://a.example/", "a.example", "queued", at=1)
+    return replace(url, **fields)  # type: ignore[arg-type] # each test knows the fields
+
+
+async def test_an_unknown_host_and_url_are_none(frontier: FrontierStore) -> None:
+    assert await frontier.host(0, host_name()) is None
+    assert await frontier.url(uuid4()) is None
+    assert await frontier.queued(host_name(), None, 10) == []
+    assert await frontier.crawl_counts(fresh_name()) == {}
+
+
+async def test_a_host_comes_back_as_it_was_written(frontier: FrontierStore) -> None:
+    row = FrontierHost(3, host_name(), 17, {"leases": [{"lease_id": uuid4(), "until": 5}], "cursor": None}, at=9)
+    await frontier.put_host(row)
+    assert await frontier.host(3, row.host) == row
+    assert await frontier.host(4, row.host) is None
+
+
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
+async def test_the_latest_write_of_a_host_stands_whole(frontier: FrontierStore, order: tuple[int, ...]) -> None:
+    name = host_name()
+    for at in order:
+        await frontier.put_host(FrontierHost(0, name, None if at == 3 else at, {"version": at}, at))
+    assert await frontier.host(0, name) == FrontierHost(0, name, None, {"version": 3}, 3)
+
+
+async def test_active_hosts_are_those_for_which_something_waits(frontier: FrontierStore) -> None:
+    partition = random.randrange(1_000, 1_000_000_000)
+    waiting, idle, was_idle, elsewhere = (host_name() for _ in range(4))
+    await frontier.put_host(FrontierHost(partition, waiting, 5, {}, 1))
+    await frontier.put_host(FrontierHost(partition, idle, 5, {}, 1))
+    await frontier.put_host(FrontierHost(partition, idle, None, {}, 2))
+    await frontier.put_host(FrontierHost(partition, was_idle, None, {}, 1))
+    await frontier.put_host(FrontierHost(partition, was_idle, 0, {}, 2))
+    await frontier.put_host(FrontierHost(partition + 1, elsewhere, 5, {}, 1))
+    assert sorted(await frontier.active_hosts(partition)) == sorted([(waiting, 5), (was_idle, 0)])
+
+
+async def test_a_queue_is_in_the_order_of_time_and_then_of_pages(frontier: FrontierStore) -> None:
+    name, now = host_name(), 1_800_000_000_000_000
+    entries = [QueueEntry(now + n // 3, uuid4()) for n in range(30)]
+    shuffled = random.Random(1).sample(entries, len(entries))
+    await asyncio.gather(*(frontier.push(name, entry, 1) for entry in shuffled))
+    assert await frontier.queued(name, None, 100) == sorted(entries)
+
+
+async def test_a_queue_is_read_behind_the_cursor(frontier: FrontierStore) -> None:
+    name = host_name()
+    entries = sorted(QueueEntry(n // 2, uuid4()) for n in range(10))
+    for entry in entries:
+        await frontier.push(name, entry, 1)
+    read, cursor = [], None
+    while page := await frontier.queued(name, cursor, 3):
+        read += page
+        cursor = page[-1]
+    assert read == entries
+
+
+async def test_pushed_twice_is_there_once(frontier: FrontierStore) -> None:
+    name, entry = host_name(), QueueEntry(1, uuid4())
+    await frontier.push(name, entry, 1)
+    await frontier.push(name, entry, 2)
+    assert await frontier.queued(name, None, 10) == [entry]
+
+
+async def test_what_the_cursor_passed_can_be_trimmed_and_nothing_else(frontier: FrontierStore) -> None:
+    name = host_name()
+    entries = sorted(QueueEntry(n // 2, uuid4()) for n in range(10))
+    for entry in entries:
+        await frontier.push(name, entry, 1)
+    await frontier.trim(name, entries[4], 2)
+    assert await frontier.queued(name, None, 10) == entries[5:]
+
+
+async def test_a_url_comes_back_as_it_was_written(frontier: FrontierStore) -> None:
+    url = a_url(position=7, attempt=2, max_depth=0, crawl_id="c", forced=True, etag='"x"', generation=2**60)
+    await frontier.put_url(url)
+    assert await frontier.url(url.page_id) == url
+
+
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
+async def test_the_latest_write_of_a_url_stands_whole(frontier: FrontierStore, order: tuple[int, ...]) -> None:
+    page_id = uuid4()
+    versions = {at: a_url(page_id=page_id, at=at, outcome=f"of {at}", etag=None if at == 3 else "old") for at in order}
+    for at in order:
+        await frontier.put_url(versions[at])
+    assert await frontier.url(page_id) == versions[3]
+
+
+async def test_a_crawl_counts_each_url_once_where_it_stands(frontier: FrontierStore) -> None:
+    crawl, other = fresh_name(), fresh_name()
+    pages = [UUID(int=n << 64 | n) for n in range(40)]
+    states: tuple[CrawlState, ...] = ("queued", "leased", "fetched")
+    for at, state in enumerate(states):
+        for page in pages[at * 10 :]:
+            await frontier.mark(crawl, page, state, at)
+            await frontier.mark(crawl, page, state, at)
+    await frontier.mark(crawl, pages[39], "queued", 0)  # too late to count
+    await frontier.mark(other, pages[0], "failed", 0)
+    assert await frontier.crawl_counts(crawl) == {"queued": 10, "leased": 10, "fetched": 20}
+    assert await frontier.crawl_counts(other) == {"failed": 1}
