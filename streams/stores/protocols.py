@@ -209,6 +209,19 @@ class Fingerprint:
     written_at: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class VariantEvidence:
+    """Two URLs that a rule makes one: whether their pages were duplicates."""
+
+    host: str
+    rule: str
+    slot: int
+    """0..63: of the pair, so that the same pair counts once and a rule has at most so many."""
+    url: str
+    other: str
+    agrees: bool
+
+
 class Fingerprints(Protocol):
     """Fingerprints found by their own keys: never by a scan."""
 
@@ -218,7 +231,7 @@ class Fingerprints(Protocol):
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        """All pages with this content."""
+        """Pages with this content: all of them, up to 1,000."""
 
     async def near(self, simhash: int, distance: int = 3) -> list[Fingerprint]:
         """All pages whose SimHash differs in at most `distance` bits (at most 3)."""
@@ -233,6 +246,12 @@ class Fingerprints(Protocol):
 
     async def duplicates(self, canonical: UUID) -> list[UUID]:
         """The pages that this one stands for, itself not among them."""
+
+    async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
+        """Keep it in its host's rule's slot, in place of what is there."""
+
+    async def variants(self, host: str) -> list[VariantEvidence]:
+        """What is known of a host's URLs, by rule and slot."""
 
 
 CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from streams.errors import Refused
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import FrontierUrl, Transition
+from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
@@ -59,3 +59,17 @@ def pack_frontier_url(url: FrontierUrl) -> bytes:
 
 def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
     return FrontierUrl(page_id=page_id, at=at, **unpack(packed))
+
+
+_FINGERPRINT_KEY = ("page_id", "canonical", "decided_at", "written_at")
+
+
+def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
+    """The row of a fingerprint, without its key, its write time, and what was decided of it."""
+    names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _FINGERPRINT_KEY]
+    return pack({name: getattr(fingerprint, name) for name in names})
+
+
+def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
+    row = unpack(packed)
+    return Fingerprint(**{**row, "page_id": page_id, "bands": tuple(row["bands"])})

@@ -5,6 +5,7 @@ Every write of a record carries the time of the event that it comes from.
 """
 
 from streams.stores.cassandra.blobs import CassandraBlobs
+from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
@@ -13,6 +14,7 @@ from streams.stores.cassandra.session import CassandraSession, connect
 
 __all__ = [
     "CassandraBlobs",
+    "CassandraFingerprints",
     "CassandraFrontier",
     "CassandraLedger",
     "CassandraPages",

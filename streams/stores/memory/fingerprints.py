@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from uuid import UUID
 
-from streams.stores.protocols import Fingerprint
+from streams.stores.protocols import Fingerprint, VariantEvidence
 from streams.stores.sketches import sketch_similarity
 from streams.stores.tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
@@ -18,8 +18,10 @@ class MemoryFingerprints:
     def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
         self._tables = tables(table_count)
         self._rows: dict[UUID, Fingerprint] = {}
+        self._decisions: dict[UUID, tuple[int, bytes]] = {}
         self._removed_at: dict[UUID, int] = {}
         self._keys: dict[Hashable, set[UUID]] = defaultdict(set)
+        self._variants: dict[tuple[str, str, int], tuple[int, VariantEvidence]] = {}
 
     async def put(self, fingerprint: Fingerprint, at: int) -> None:
         page_id = fingerprint.page_id
@@ -28,15 +30,12 @@ class MemoryFingerprints:
             return
         if former is not None:
             self._unlink(former)
-            fingerprint = replace(fingerprint, canonical=former.canonical, decided_at=former.decided_at)
-        else:
-            fingerprint = replace(fingerprint, canonical=None, decided_at=0)
         self._rows[page_id] = replace(fingerprint, written_at=at)
         for key in self._keys_of(fingerprint):
             self._keys[key].add(page_id)
 
     async def get(self, page_id: UUID) -> Fingerprint | None:
-        return self._rows.get(page_id)
+        return self._with_decision(self._rows[page_id]) if page_id in self._rows else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
         return self._found([("content", content_hash)])
@@ -58,28 +57,38 @@ class MemoryFingerprints:
     async def remove(self, page_id: UUID, at: int) -> None:
         former = self._rows.get(page_id)
         self._removed_at[page_id] = max(at, self._removed_at.get(page_id, at))
+        if page_id in self._decisions and self._decisions[page_id][0] <= at:
+            self._keys["member", self._decisions.pop(page_id)[1]].discard(page_id)
         if former is not None and former.written_at <= at:
             self._unlink(former)
-            self._keys["member", former.canonical].discard(page_id)
             del self._rows[page_id]
 
     async def set_canonical(self, page_id: UUID, canonical: UUID, at: int) -> None:
-        former = self._rows.get(page_id)
-        if former is None:
-            return
-        decided = (former.decided_at, former.canonical.bytes if former.canonical else b"")
-        if (at, canonical.bytes) > decided:
-            if former.canonical is not None:
-                self._keys["member", former.canonical].discard(page_id)
-            self._keys["member", canonical].add(page_id)
-            self._rows[page_id] = replace(former, canonical=canonical, decided_at=at)
+        if page_id in self._rows:
+            former = self._decisions.get(page_id, (0, b""))
+            latest = self._decisions[page_id] = max(former, (at, canonical.bytes))
+            self._keys["member", former[1]].discard(page_id)
+            self._keys["member", latest[1]].add(page_id)
 
     async def duplicates(self, canonical: UUID) -> list[UUID]:
-        return sorted(self._keys["member", canonical] - {canonical})
+        members = self._keys["member", canonical.bytes]
+        return sorted(page_id for page_id in members if page_id in self._rows and page_id != canonical)
+
+    async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
+        slot = (evidence.host, evidence.rule, evidence.slot)
+        if at >= self._variants.get(slot, (at, evidence))[0]:
+            self._variants[slot] = (at, evidence)
+
+    async def variants(self, host: str) -> list[VariantEvidence]:
+        return [evidence for slot, (_, evidence) in sorted(self._variants.items()) if slot[0] == host]
 
     def _found(self, keys: Iterable[Hashable]) -> list[Fingerprint]:
         ids = set().union(*(self._keys.get(key, set()) for key in keys))
-        return [self._rows[page_id] for page_id in sorted(ids)]
+        return [self._with_decision(self._rows[page_id]) for page_id in sorted(ids)]
+
+    def _with_decision(self, fingerprint: Fingerprint) -> Fingerprint:
+        decided_at, canonical = self._decisions.get(fingerprint.page_id, (0, b""))
+        return replace(fingerprint, canonical=UUID(bytes=canonical) if canonical else None, decided_at=decided_at)
 
     def _unlink(self, fingerprint: Fingerprint) -> None:
         for key in self._keys_of(fingerprint):

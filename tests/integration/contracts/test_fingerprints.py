@@ -1,0 +1,227 @@
+"""What fingerprints promise, in memory and in Cassandra."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+
+from streams.stores.cassandra import CassandraFingerprints
+from streams.stores.memory import MemoryFingerprints
+from streams.stores.protocols import Fingerprint, Fingerprints, VariantEvidence
+from tests.integration.contracts.conftest import BOTH
+
+
+@pytest.fixture(params=BOTH)
+def store(request: pytest.FixtureRequest) -> Fingerprints:
+    if request.param == "memory":
+        return MemoryFingerprints()
+    return CassandraFingerprints(request.getfixturevalue("cassandra_session"))
+
+
+@pytest.fixture(params=[4, 10, 20])
+def store_of_any_size(store: Fingerprints, request: pytest.FixtureRequest) -> Fingerprints:
+    if isinstance(store, MemoryFingerprints):
+        return MemoryFingerprints(request.param)
+    return CassandraFingerprints(request.getfixturevalue("cassandra_session"), request.param)
+
+
+def a_page(**fields: object) -> Fingerprint:
+    """A page unlike any other."""
+    chance = random.SystemRandom()
+    page = Fingerprint(
+        page_id=uuid4(),
+        content_hash=uuid4().hex,
+        simhash=chance.getrandbits(64),
+        url="https://example.com/",
+        generation=1,
+        canonical_url="https://example.com/canonical",
+        first_seen=1,
+        document_ref="ab" * 32,
+        words=400,
+        sketch=chance.randbytes(128),
+        bands=tuple(chance.getrandbits(64) for _ in range(10)),
+    )
+    return replace(page, **fields)  # type: ignore[arg-type]
+
+
+def flipped(simhash: int, bits: Iterable[int]) -> int:
+    for bit in bits:
+        simhash ^= 1 << bit
+    return simhash
+
+
+async def test_what_was_put_is_there(store: Fingerprints) -> None:
+    page = a_page()
+    await store.put(page, 5)
+    assert await store.get(page.page_id) == replace(page, written_at=5)
+    assert await store.get(uuid4()) is None
+
+
+async def test_pages_are_found_by_content(store: Fingerprints) -> None:
+    one = a_page()
+    other = a_page(content_hash=one.content_hash)
+    for page in (one, other):
+        await store.put(page, 1)
+    assert {page.page_id for page in await store.exact(one.content_hash)} == {one.page_id, other.page_id}
+    assert await store.exact(uuid4().hex) == []
+
+
+@pytest.mark.parametrize("distance", [0, 1, 2, 3])
+async def test_pages_are_found_by_every_near_simhash(store_of_any_size: Fingerprints, distance: int) -> None:
+    page, chance = a_page(), random.Random(distance)
+    await store_of_any_size.put(page, 1)
+    for _ in range(8):
+        simhash = flipped(page.simhash, chance.sample(range(64), distance))
+        assert page.page_id in [found.page_id for found in await store_of_any_size.near(simhash, distance)]
+        if distance:
+            assert await store_of_any_size.near(simhash, distance - 1) == []
+
+
+async def test_pages_farther_than_three_bits_are_not_near(store: Fingerprints) -> None:
+    page = a_page()
+    await store.put(page, 1)
+    assert await store.near(flipped(page.simhash, (0, 20, 40, 60))) == []
+    with pytest.raises(ValueError, match="0 to 3"):
+        await store.near(page.simhash, 4)
+
+
+@pytest.mark.parametrize("simhash", [0, 1, (1 << 63), (1 << 64) - 1])
+async def test_all_64_bits_come_back_unsigned(store: Fingerprints, simhash: int) -> None:
+    page = a_page(simhash=simhash, bands=(0, 1 << 63, (1 << 64) - 1))
+    await store.put(page, 1)
+    assert page.page_id in [found.page_id for found in await store.near(simhash, 0)]
+    assert page.page_id in [found.page_id for found in await store.similar(page, 0.9)]
+    assert await store.get(page.page_id) == replace(page, written_at=1)
+
+
+async def test_pages_are_similar_that_share_a_band_and_most_of_the_sketch(store: Fingerprints) -> None:
+    page = a_page()
+    alike = a_page(bands=(*a_page().bands[:9], page.bands[3]), sketch=page.sketch[:120] + bytes(8))
+    other_sketch = a_page(bands=page.bands)
+    other_bands = a_page(sketch=page.sketch)
+    for one in (alike, other_sketch, other_bands):
+        await store.put(one, 1)
+    assert [found.page_id for found in await store.similar(page, 0.7)] == [alike.page_id]
+
+
+async def test_a_new_fingerprint_replaces_the_old_one_under_every_key(store: Fingerprints) -> None:
+    old = a_page()
+    new = replace(a_page(), page_id=old.page_id, generation=2)
+    await store.put(old, 1)
+    await store.put(new, 2)
+    assert await store.get(old.page_id) == replace(new, written_at=2)
+    assert await store.exact(old.content_hash) == []
+    assert await store.near(old.simhash) == []
+    assert await store.similar(old, 0.5) == []
+    assert [page.page_id for page in await store.near(new.simhash)] == [old.page_id]
+
+
+async def test_keys_that_old_and_new_share_stay(store: Fingerprints) -> None:
+    old = a_page()
+    new = replace(old, generation=2, sketch=old.sketch[:100] + bytes(28))
+    await store.put(old, 1)
+    await store.put(new, 2)
+    for found in (await store.exact(old.content_hash), await store.near(old.simhash), await store.similar(new, 0.9)):
+        assert [page.page_id for page in found] == [old.page_id]
+
+
+async def test_an_older_write_never_replaces_a_newer_one(store: Fingerprints) -> None:
+    new = a_page(generation=2)
+    old = replace(a_page(), page_id=new.page_id)
+    await store.put(new, 2)
+    await store.put(old, 1)
+    await store.remove(new.page_id, 1)
+    assert await store.get(new.page_id) == replace(new, written_at=2)
+    assert await store.exact(old.content_hash) == []
+    assert [page.page_id for page in await store.exact(new.content_hash)] == [new.page_id]
+
+
+async def test_what_was_removed_is_found_no_more_and_stays_away(store: Fingerprints) -> None:
+    page = a_page()
+    await store.put(page, 1)
+    await store.remove(page.page_id, 2)
+    await store.remove(page.page_id, 2)
+    await store.put(page, 1)
+    assert await store.get(page.page_id) is None
+    for found in (await store.exact(page.content_hash), await store.near(page.simhash), await store.similar(page, 0.5)):
+        assert found == []
+    await store.put(page, 3)
+    assert await store.get(page.page_id) == replace(page, written_at=3)
+
+
+async def test_the_same_writes_twice_are_one(store: Fingerprints) -> None:
+    page, leader = a_page(), uuid4()
+    for _ in range(2):
+        await store.put(page, 1)
+        await store.set_canonical(page.page_id, leader, 2)
+    assert await store.get(page.page_id) == replace(page, written_at=1, canonical=leader, decided_at=2)
+    assert await store.duplicates(leader) == [page.page_id]
+
+
+async def group(store: Fingerprints, count: int) -> tuple[UUID, list[UUID]]:
+    leader, members = uuid4(), [a_page() for _ in range(count)]
+    for page in members:
+        await store.put(page, 1)
+        await store.set_canonical(page.page_id, leader, 1)
+    return leader, [page.page_id for page in members]
+
+
+async def test_a_page_stands_for_its_duplicates(store: Fingerprints) -> None:
+    leader, members = await group(store, 3)
+    assert sorted(await store.duplicates(leader)) == sorted(members)
+    assert await store.duplicates(members[0]) == []
+
+
+async def test_a_page_that_stands_for_itself_is_nobodys_duplicate(store: Fingerprints) -> None:
+    leader, (page,) = await group(store, 1)
+    await store.set_canonical(page, page, 2)
+    assert await store.duplicates(leader) == []
+    assert await store.duplicates(page) == []
+    found = await store.get(page)
+    assert found is not None
+    assert found.canonical == page
+
+
+async def test_the_latest_decision_stands(store: Fingerprints) -> None:
+    leader, (page,) = await group(store, 1)
+    other = uuid4()
+    await store.set_canonical(page, other, 3)
+    await store.set_canonical(page, leader, 2)
+    assert await store.duplicates(other) == [page]
+    assert await store.duplicates(leader) == []
+
+
+async def test_a_new_fingerprint_keeps_the_decision(store: Fingerprints) -> None:
+    leader, (page,) = await group(store, 1)
+    await store.put(replace(a_page(), page_id=page), 4)
+    assert await store.duplicates(leader) == [page]
+
+
+async def test_nothing_is_decided_of_a_page_without_a_fingerprint(store: Fingerprints) -> None:
+    leader, page = uuid4(), uuid4()
+    await store.set_canonical(page, leader, 1)
+    assert await store.duplicates(leader) == []
+    assert await store.get(page) is None
+
+
+async def test_a_removed_page_is_nobodys_duplicate(store: Fingerprints) -> None:
+    leader, (page,) = await group(store, 1)
+    await store.remove(page, 2)
+    assert await store.duplicates(leader) == []
+    await store.put(replace(a_page(), page_id=page), 3)
+    found = await store.get(page)
+    assert found is not None
+    assert found.canonical is None
+
+
+async def test_evidence_about_urls_is_kept_by_host_and_slot(store: Fingerprints) -> None:
+    host = f"{uuid4().hex}.test"
+    first = VariantEvidence(host, "slash", 3, f"https://{host}/a", f"https://{host}/a/", True)
+    later = replace(first, agrees=False)
+    other = replace(first, rule="parameter:ref", slot=0)
+    for at, evidence in ((1, first), (3, later), (2, first), (1, other)):
+        await store.note_variant(evidence, at)
+    assert sorted(await store.variants(host), key=lambda found: found.rule) == [other, later]
+    assert await store.variants("elsewhere.test") == []
