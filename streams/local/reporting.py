@@ -88,19 +88,20 @@ class TerminalReport:
             case "step":
                 self._done(details["title"], details["seconds"])
             case "warning":
-                self._console.print(f"[yellow]{details['text']}[/]", highlight=False)
+                self._warn(details["text"])
             case "ended":
-                self._console.print(
-                    f"[yellow]{details['title']} ended ({details['how']}); "
-                    f"it starts again in {details['again_in_seconds']:.1f} s[/]",
-                    highlight=False,
-                )
+                again = f"it starts again in {details['again_in_seconds']:.1f} s"
+                self._warn(f"{details['title']} ended ({details['how']}); {again}")
             case "failed":
                 self.failure = details["text"]
             case "up":
                 self.settings = details["settings"]
         if self._status:
             self._status.update(f"Waiting for {', '.join(self._waiting)}" if self._waiting else "Working")
+
+    def _warn(self, text: str) -> None:
+        # Not as markup: a message may quote a log, and logs are full of brackets.
+        self._console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
     def _done(self, title: str, seconds: float) -> None:
         self._console.print(f"{title:<20} ready in {seconds:4.1f} s", highlight=False)

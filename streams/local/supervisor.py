@@ -203,12 +203,12 @@ class Supervisor:
             self.servers.triton.clean_shared_memory()
 
 
-def check_space(home: Path) -> None:
+def check_space(home: Path, needed_bytes: int = NEEDED_BYTES) -> None:
     """Raises StartError when the disk is too full for the servers to start."""
     free = shutil.disk_usage(home).free
-    if free < NEEDED_BYTES:
+    if free < needed_bytes:
         raise StartError(
-            f"only {free / 1e6:,.0f} MB are free on the disk of {home}; the servers need {NEEDED_BYTES / 1e6:,.0f} MB. "
+            f"only {free / 1e6:,.0f} MB are free on the disk of {home}; the servers need {needed_bytes / 1e6:,.0f} MB. "
             "Free some space, or set RIFFLE_HOME to a folder on another disk"
         )
 

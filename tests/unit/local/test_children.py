@@ -1,0 +1,132 @@
+"""Child processes: logged, stopped by process id, and none is left when their parent is killed."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streams.local.children import Child, Launch, keep_previous, stop, tail
+
+DEADLINE_SECONDS = 20.0
+READY = "print('ready', flush=True)"
+
+
+def python(code: str) -> Launch:
+    return Launch([sys.executable, "-c", code])
+
+
+def started(code: str, folder: Path, name: str = "child") -> Child:
+    """A child that has printed something: its signal handlers are set by then."""
+    child = Child(name, python(code), folder / f"{name}.log")
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not tail(child.log) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return child
+
+
+def gone(pid: int) -> bool:
+    """Whether the process ends; one that its new parent didn't read yet has ended, too."""
+    try:
+        process = psutil.Process(pid)
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_output_goes_to_the_log(tmp_path: Path) -> None:
+    child = started("import sys; print('out'); print('err', file=sys.stderr)", tmp_path)
+    child.process.wait()
+
+    assert sorted(tail(child.log)) == ["err", "out"]
+    assert child.exit_code == 0
+
+
+def test_the_environment_is_laid_over_ours(tmp_path: Path) -> None:
+    code = "import os; print(os.environ['COLOUR'], 'PATH' in os.environ)"
+    child = Child("child", Launch([sys.executable, "-c", code], {"COLOUR": "blue"}), tmp_path / "child.log")
+    child.process.wait()
+
+    assert tail(child.log) == ["blue True"]
+
+
+def test_a_program_that_does_not_exist_says_so_in_the_log(tmp_path: Path) -> None:
+    child = Child("child", Launch([str(tmp_path / "nothing")]), tmp_path / "child.log")
+
+    assert child.process.wait() == 1
+    assert tail(child.log) == [f"{tmp_path / 'nothing'} can't be run: No such file or directory"]
+
+
+def test_stop_asks_first(tmp_path: Path) -> None:
+    code = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7));" + READY + "; signal.pause()"
+    child = started(code, tmp_path)
+
+    assert stop([child], DEADLINE_SECONDS) == []
+    assert child.exit_code == 7
+
+
+def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + READY + "; time.sleep(600)"
+    child = started(code, tmp_path)
+
+    assert stop([child], 0.2) == ["child"]
+    assert child.exit_code == -signal.SIGKILL
+
+
+def test_stop_takes_the_children_of_children(tmp_path: Path) -> None:
+    code = "import subprocess, time; print(subprocess.Popen(['sleep', '600']).pid, flush=True); time.sleep(600)"
+    child = started(code, tmp_path)
+    [grandchild] = tail(child.log)
+
+    stop([child], grace_seconds=0)
+
+    assert gone(int(grandchild))
+
+
+def test_stopping_what_has_ended_does_nothing(tmp_path: Path) -> None:
+    child = Child("child", python(""), tmp_path / "child.log")
+    child.process.wait()
+
+    assert stop([child], DEADLINE_SECONDS) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent")
+def test_no_child_outlives_a_killed_parent(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys; from pathlib import Path; from streams.local.children import Child, Launch;"
+        f"child = Child('child', Launch(['sleep', '600']), Path({str(tmp_path)!r}) / 'log');"
+        "print(child.pid, flush=True); signal.pause()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert psutil.pid_exists(pid)
+        parent.kill()
+
+    assert gone(pid)
+
+
+def test_the_tail_is_the_last_lines_with_something_in_them(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(b"x" * 100_000 + b"\none\n\n  \ntw\xff\n")
+
+    assert tail(log, 2) == ["one", "tw\N{REPLACEMENT CHARACTER}"]
+
+
+def test_a_log_that_is_not_there_has_no_tail(tmp_path: Path) -> None:
+    assert tail(tmp_path / "a.log") == []
+
+
+def test_the_previous_log_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    for text in ("first", "second"):
+        keep_previous(log)
+        log.write_text(text)
+
+    assert (tmp_path / "a.log.previous").read_text() == "first"

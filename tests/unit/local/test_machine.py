@@ -1,0 +1,93 @@
+"""What is found on the machine: free ports, a Java that fits, room on the disk."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from streams.errors import StartError
+from streams.local.java import find_java, major_version
+from streams.local.ports import FIRST_PORT, LAST_PORT, free_ports, is_free, preferred_port
+from streams.local.supervisor import check_space
+
+
+def test_free_ports_are_different_and_free() -> None:
+    ports = free_ports(20)
+
+    assert len(set(ports)) == 20
+    assert all(FIRST_PORT <= port <= LAST_PORT and is_free(port) for port in ports)
+
+
+def test_a_port_that_a_server_listens_on_is_not_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert not is_free(server.getsockname()[1])
+
+
+def test_the_wanted_port_if_it_is_free() -> None:
+    [port] = free_ports(1)
+
+    assert preferred_port(port) == port
+
+
+def test_another_port_if_the_wanted_one_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = server.getsockname()[1]
+
+        assert preferred_port(taken) != taken
+
+
+def test_too_many_ports_say_so() -> None:
+    with pytest.raises(StartError, match=r"no 100000 free ports .*riffle down"):
+        free_ports(100_000)
+
+
+@pytest.mark.parametrize(
+    ("said", "major"),
+    [
+        ('openjdk version "17.0.9" 2023-10-17', 17),
+        ('java version "21" 2023-09-19', 21),
+        ('openjdk version "1.8.0_392"', 1),
+        ("no such thing", None),
+    ],
+)
+def test_the_version_that_a_java_says(tmp_path: Path, said: str, major: int | None) -> None:
+    assert major_version(fake_java(tmp_path, said)) == major
+
+
+def test_a_java_that_can_not_be_run_has_no_version(tmp_path: Path) -> None:
+    assert major_version(tmp_path / "java") is None
+
+
+def test_java_17_of_the_path_is_taken(tmp_path: Path) -> None:
+    java = fake_java(tmp_path, 'openjdk version "17.0.1"')
+
+    assert find_java({"PATH": str(tmp_path)}) == java
+
+
+def test_java_home_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    java = fake_java(tmp_path / "bin", 'openjdk version "17.0.1"')
+
+    assert find_java({"JAVA_HOME": str(tmp_path), "PATH": ""}) == java
+
+
+@pytest.mark.parametrize("version", ["11.0.2", "21.0.1"])
+def test_another_java_is_passed_over_for_the_packaged_one(tmp_path: Path, version: str) -> None:
+    fake_java(tmp_path, f'openjdk version "{version}"')
+
+    found = find_java({"PATH": str(tmp_path)})
+
+    assert not found.is_relative_to(tmp_path)
+    assert major_version(found) == 17
+
+
+def test_a_full_disk_is_noticed_before_the_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"only .* MB are free on the disk of .*RIFFLE_HOME"):
+        check_space(tmp_path, needed_bytes=10**18)
+
+
+def fake_java(folder: Path, said: str) -> Path:
+    java = folder / "java"
+    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.chmod(0o755)
+    return java

@@ -1,0 +1,84 @@
+"""What is written for the servers: their configuration keeps to the home and to the ports that it was given."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.local import cassandra, kafka, members
+from streams.topology import STAGES, Stage
+
+DATA = Path("/home/somebody/.riffle/data/server")
+
+
+def read_properties(text: str) -> dict[str, str]:
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_kafka_listens_on_loopback_alone() -> None:
+    found = read_properties(kafka.properties(DATA, 21001, 21002))
+
+    assert found["listeners"] == "PLAINTEXT://127.0.0.1:21001,CONTROLLER://127.0.0.1:21002"
+    assert found["advertised.listeners"] == "PLAINTEXT://127.0.0.1:21001"
+    assert found["controller.quorum.voters"] == "1@127.0.0.1:21002"
+
+
+def test_kafka_keeps_everything_below_its_data_folder() -> None:
+    assert Path(read_properties(kafka.properties(DATA, 1, 2))["log.dirs"]).is_relative_to(DATA)
+
+
+def test_kafka_makes_no_topic_that_nobody_asked_for() -> None:
+    assert read_properties(kafka.properties(DATA, 1, 2))["auto.create.topics.enable"] == "false"
+
+
+@pytest.mark.parametrize("name", ["offsets.topic.replication.factor", "transaction.state.log.replication.factor"])
+def test_kafka_copies_its_own_topics_to_nobody(name: str) -> None:
+    assert read_properties(kafka.properties(DATA, 1, 2))[name] == "1"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "native_transport_port: 21003",
+        "storage_port: 21004",
+        '      - seeds: "127.0.0.1:21004"',  # itself: the one node that there is
+        "listen_address: 127.0.0.1",
+        "rpc_address: 127.0.0.1",
+    ],
+)
+def test_cassandra_listens_on_loopback_alone(line: str) -> None:
+    assert line in cassandra.yaml(DATA, 21003, 21004).splitlines()
+
+
+def test_cassandra_keeps_everything_below_its_data_folder() -> None:
+    lines = cassandra.yaml(DATA, 1, 2).splitlines()
+    folders = [line.split(":", 1)[1].strip(' ["]') for line in lines if "directory:" in line or "directories:" in line]
+
+    assert len(folders) == 5
+    assert all(Path(folder).is_relative_to(DATA) for folder in folders)
+
+
+def test_there_is_a_worker_for_each_that_a_stage_wants() -> None:
+    stages = (_stage("one", 1), _stage("three", 3))
+
+    found = members.workers(DATA, stages)
+
+    assert [member.name for member in found] == ["worker-one", "worker-three", "worker-three-2", "worker-three-3"]
+    assert len({member.port for member in found}) == len(found)
+
+
+def test_workers_of_a_stage_are_told_apart() -> None:
+    """Two with one instance name would throw each other out of their consumer group."""
+    found = [member.prepare().command for member in members.workers(DATA, (_stage("three", 3),))]
+
+    assert [command[command.index("--instance") + 1] for command in found] == ["0", "1", "2"]
+
+
+def test_every_stage_of_the_topology_runs() -> None:
+    commands = [member.arguments[1] for member in members.workers(DATA)]
+
+    assert set(commands) == {stage.name for stage in STAGES}
+
+
+def _stage(name: str, workers: int) -> Stage:
+    return Stage(name=name, says="", inputs=(), outputs=(), agent="", workers=workers)

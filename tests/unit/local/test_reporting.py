@@ -1,0 +1,131 @@
+"""What is told of a start: through a pipe, and to a person."""
+
+import io
+import os
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from streams.errors import StartError
+from streams.local.reporting import EXIT_FAILED, PipeReport, TerminalReport, read_reports
+from streams.local.server import Cancelled
+from streams.local.supervisor import BACKOFF_SECONDS, STEADY_SECONDS, Watched
+from tests.conftest import SERVERS, servers_needed
+
+READY = ("ready", {"title": "Kafka", "seconds": 2.13})
+
+
+def told(*reports: tuple[str, dict[str, Any]]) -> tuple[TerminalReport, str]:
+    """What a person reads who is told this."""
+    console = Console(file=io.StringIO(), width=100)
+    report = TerminalReport(console)
+    for what, details in reports:
+        report(what, details)
+    assert isinstance(console.file, io.StringIO)
+    return report, console.file.getvalue()
+
+
+def test_a_person_reads_what_is_ready_after_how_long() -> None:
+    _, text = told(("preparing", {"title": "Kafka"}), READY)
+
+    assert text.split() == ["Kafka", "ready", "in", "2.1", "s"]
+
+
+def test_a_warning_is_shown_as_it_is() -> None:
+    assert "Triton can't run here: [why]" in told(("warning", {"text": "Triton can't run here: [why]"}))[1]
+
+
+def test_what_ended_is_told_with_when_it_comes_back() -> None:
+    _, text = told(("ended", {"title": "Worker fetch", "how": "signal 9", "again_in_seconds": 0.5}))
+
+    assert text == "Worker fetch ended (signal 9); it starts again in 0.5 s\n"
+
+
+def test_reports_pass_through_the_pipe_until_the_last() -> None:
+    reading, writing = os.pipe()
+    pipe = PipeReport(writing)
+    pipe(*READY)
+    pipe("up", {"settings": {}})
+    pipe("ended", {"title": "after the last nobody listens"})
+
+    seen: list[tuple[str, dict[str, Any]]] = []
+    with os.fdopen(reading) as lines:
+        assert read_reports(lines, lambda what, details: seen.append((what, details)))
+    assert seen == [READY, ("up", {"settings": {}})]
+
+
+def test_a_supervisor_that_was_killed_is_noticed() -> None:
+    assert not read_reports([], lambda *_: None)
+
+
+def test_a_listener_that_went_away_stops_nothing() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    pipe = PipeReport(writing)
+
+    pipe(*READY)
+    pipe(*READY)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (StartError("Kafka ended."), "Kafka ended."),
+        (Cancelled(), "the start was interrupted; nothing is left running"),
+        (RuntimeError("what?"), "the start failed in a way that wasn't foreseen: RuntimeError('what?')"),
+    ],
+)
+def test_a_failed_start_is_told(error: Exception, says: str) -> None:
+    def run() -> None:
+        raise error
+
+    reading, writing = os.pipe()
+    assert PipeReport(writing).tell_how_it_ends(run) == EXIT_FAILED
+
+    report = TerminalReport(Console(file=io.StringIO()))
+    with os.fdopen(reading) as lines:
+        assert read_reports(lines, report)
+    assert report.failure == says
+
+
+def test_each_restart_waits_longer_up_to_a_limit() -> None:
+    watched = Watched(server=None, child=None, started_at=0.0)  # type: ignore[arg-type]  # only its counting is asked
+
+    waits = [watched.ended(now=1.0) for _ in range(len(BACKOFF_SECONDS) + 1)]
+
+    assert waits == [*BACKOFF_SECONDS, BACKOFF_SECONDS[-1]]
+
+
+def test_after_a_steady_run_it_starts_again_at_once() -> None:
+    watched = Watched(server=None, child=None, started_at=0.0, failures=5)  # type: ignore[arg-type]
+
+    assert watched.ended(now=STEADY_SECONDS + 1) == BACKOFF_SECONDS[0]
+
+
+class Item:
+    """A collected test with these integration marks."""
+
+    def __init__(self, *marks: tuple[str, ...]) -> None:
+        self.marks = [pytest.mark.integration(*mark).mark for mark in marks]
+
+    def iter_markers(self, _: str) -> list[pytest.Mark]:
+        return self.marks
+
+
+@pytest.mark.parametrize(
+    ("items", "needed"),
+    [
+        ([], set()),
+        ([Item()], set()),  # a unit test
+        ([Item(("kafka",)), Item(("qdrant",))], {"kafka", "qdrant"}),
+        ([Item(("kafka",)), Item(())], SERVERS),  # a mark without names needs all
+    ],
+)
+def test_the_fixture_starts_what_the_selected_tests_name(items: list[Any], needed: set[str]) -> None:
+    assert servers_needed(items) == needed
+
+
+def test_an_unknown_server_in_a_mark_is_a_mistake() -> None:
+    with pytest.raises(pytest.UsageError, match=r"kafak.*the servers are"):
+        servers_needed([Item(("kafak",))])  # type: ignore[list-item]

@@ -1,0 +1,135 @@
+"""Starting servers side by side: all of them, or none and a message that helps."""
+
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from streams.errors import StartError
+from streams.local import children
+from streams.local.children import Launch
+from streams.local.ports import free_ports
+from streams.local.probing import listens
+from streams.local.server import Cancelled, Hints, start_all
+
+LISTEN = "import socket, sys, signal; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); signal.pause()"
+SILENT = "import signal; signal.pause()"
+FULL = "print('starting'); raise OSError(28, 'No space left on device')"
+
+
+@dataclass
+class Program:
+    """A server that is a line of Python."""
+
+    code: str
+    name: str = "thing"
+    hints: Hints = ()
+    ready_timeout_seconds: float = 30.0
+    health: str = ""
+    port: int = field(default_factory=lambda: free_ports(1)[0])
+
+    @property
+    def title(self) -> str:
+        return self.name.title()
+
+    def prepare(self) -> Launch:
+        return Launch([sys.executable, "-c", self.code, str(self.port)])
+
+    def is_ready(self) -> bool:
+        return listens(self.port)
+
+
+class Reports(list[tuple[str, dict[str, Any]]]):
+    def __call__(self, what: str, details: dict[str, Any]) -> None:
+        self.append((what, details))
+
+    def pids(self) -> list[int]:
+        return [details["pid"] for what, details in self if what == "starting"]
+
+
+def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
+    servers, reports = [Program(LISTEN, "one"), Program(LISTEN, "two")], Reports()
+
+    running = start_all(servers, tmp_path, reports)
+
+    assert all(listens(server.port) for server in servers)
+    assert sorted(details["name"] for what, details in reports if what == "ready") == ["one", "two"]
+    children.stop(running, grace_seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        pytest.param(Program(FULL), "Thing ended (exit code 1).\nThe disk is full: free some space", id="no space"),
+        pytest.param(
+            Program("raise SystemExit('my own trouble')", hints=[("own trouble", "Do this.")]),
+            "Thing ended (exit code 1).\nDo this.\nThe last lines of its log",
+            id="a hint of its own",
+        ),
+        pytest.param(
+            Program("import os; os.kill(os.getpid(), 9)"),
+            "Thing ended (signal 9).\nThe last lines of its log",
+            id="killed, and no hint",
+        ),
+        pytest.param(Program(SILENT, ready_timeout_seconds=0.5), "did not answer on port", id="silent"),
+    ],
+)
+def test_one_that_does_not_start_says_what_and_what_to_do(tmp_path: Path, server: Program, says: str) -> None:
+    with pytest.raises(StartError) as raised:
+        start_all([server], tmp_path, Reports())
+
+    assert says in str(raised.value)
+    assert str(tmp_path / "thing.log") in str(raised.value)
+
+
+def test_the_message_quotes_the_log(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"\n    OSError: \[Errno 28\] No space left on device"):
+        start_all([Program(FULL)], tmp_path, Reports())
+
+
+def test_a_taken_port_says_so(tmp_path: Path) -> None:
+    first, second = Program(LISTEN, "first"), Program(LISTEN, "second")
+    second.port = first.port
+    running = start_all([first], tmp_path, Reports())
+
+    with pytest.raises(StartError, match="Another process took the port"):
+        start_all([Never(second)], tmp_path, Reports())
+    children.stop(running, grace_seconds=0)
+
+
+class Never(Program):
+    """Looks for no answer, since another one would answer."""
+
+    def __init__(self, server: Program) -> None:
+        super().__init__(server.code, server.name, port=server.port)
+
+    def is_ready(self) -> bool:
+        return False
+
+
+def test_when_one_does_not_start_none_stays(tmp_path: Path) -> None:
+    reports = Reports()
+
+    with pytest.raises(StartError):
+        start_all([Program(LISTEN, "good"), Program(FULL, "bad")], tmp_path, reports)
+
+    assert not any(psutil.pid_exists(pid) for pid in reports.pids())
+
+
+def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+    reports, cancelled = Reports(), threading.Event()
+
+    def report(what: str, details: dict[str, Any]) -> None:
+        reports(what, details)
+        if what == "starting":
+            cancelled.set()
+
+    with pytest.raises(Cancelled):
+        start_all([Program(SILENT)], tmp_path, report, cancelled)
+
+    assert reports.pids()
+    assert not any(psutil.pid_exists(pid) for pid in reports.pids())

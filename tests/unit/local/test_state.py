@@ -1,0 +1,98 @@
+"""The state file: written whole, believed only while its supervisor runs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streams.errors import UsageError
+from streams.local.state import (
+    ProcessState,
+    StackState,
+    is_alive,
+    only_stack,
+    read_state,
+    running_state,
+    write_state,
+)
+from streams.settings import Settings, read_stack_file, stack_file
+
+ME = psutil.Process()
+KAFKA = ProcessState("kafka", "Kafka", 4, 5.0, 21001, "/logs/kafka.log")
+
+
+def state_of(pid: int, create_time: float) -> StackState:
+    settings = {"kafka": {"bootstrap": "127.0.0.1:21001"}}
+    return StackState(pid, create_time, "2026-01-31T12:00:00+00:00", settings=settings, processes=(KAFKA,))
+
+
+def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+    state = state_of(ME.pid, ME.create_time())
+    write_state(tmp_path, state)
+
+    assert read_state(tmp_path) == state
+    assert [file.name for file in tmp_path.iterdir()] == ["stack.json"], "a draft was left behind"
+
+
+def test_the_settings_are_where_settings_look_for_them(tmp_path: Path) -> None:
+    write_state(tmp_path, state_of(ME.pid, ME.create_time()))
+
+    assert Settings(**read_stack_file(tmp_path)).kafka.bootstrap == "127.0.0.1:21001"
+
+
+def test_the_state_of_a_running_supervisor_is_true(tmp_path: Path) -> None:
+    write_state(tmp_path, state_of(ME.pid, ME.create_time()))
+
+    assert running_state(tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    ("pid", "create_time"),
+    [
+        pytest.param(ME.pid, ME.create_time() - 3600, id="the id went to another process"),
+        pytest.param(2**22 + 1, 1.0, id="no such process"),
+    ],
+)
+def test_a_stale_state_is_removed(tmp_path: Path, pid: int, create_time: float) -> None:
+    write_state(tmp_path, state_of(pid, create_time))
+
+    assert running_state(tmp_path) is None
+    assert not stack_file(tmp_path).exists(), "its addresses would still be believed"
+
+
+def test_a_process_that_ended_and_was_not_read_is_not_alive() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        create_time = psutil.Process(child.pid).create_time()
+        assert is_alive(child.pid, create_time)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+        assert not is_alive(child.pid, create_time)
+
+
+def test_without_a_file_nothing_runs(tmp_path: Path) -> None:
+    assert running_state(tmp_path) is None
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"pid": 1}', '{"pid": 1, "processes": [{}]}'])
+def test_a_damaged_file_says_what_to_do(tmp_path: Path, content: str) -> None:
+    stack_file(tmp_path).write_text(content)
+
+    with pytest.raises(UsageError, match=r"stack\.json can't be read .* Remove it and run `riffle up` again"):
+        read_state(tmp_path)
+
+
+def test_one_supervisor_at_a_time(tmp_path: Path) -> None:
+    with only_stack(tmp_path), pytest.raises(UsageError, match=r"runs already.*riffle down"), only_stack(tmp_path):
+        pass
+
+    with only_stack(tmp_path):
+        pass
+
+
+def test_two_homes_do_not_meet(tmp_path: Path) -> None:
+    with only_stack(tmp_path / "one"), only_stack(tmp_path / "two"):
+        pass
