@@ -16,7 +16,7 @@ from yarl import URL
 from schemas.crawl import Purpose
 from streams.crawl.bodies import ACCEPT_ENCODING, InvalidBody, decode, decoders
 from streams.crawl.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
-from streams.crawl.outcomes import Verdict, judge, kept
+from streams.crawl.outcomes import Verdict, joined, judge, kept
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
@@ -138,8 +138,9 @@ async def _read(
     size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
     if size > limits.header_bytes:
         raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {limits.header_bytes} are allowed"))
-    answer.headers = kept({name.lower(): response.headers.getall(name) for name in response.headers})
-    answer.verdict = judge(url, response.status, answer.headers, purpose, conditional)
+    headers = joined(response.headers.items())
+    answer.headers = kept(headers)
+    answer.verdict = judge(url, response.status, headers, purpose, conditional)
     if answer.verdict.outcome == "ok":
         answer.body = await _read_body(response, purpose, limits, monotonic)
 
@@ -176,7 +177,7 @@ def _keep_up(received: int, seconds: float, limits: Limits) -> None:
 
 def _failure(error: Exception, limits: Limits) -> Verdict:
     """Which outcome an exception of aiohttp's is. The order goes from the particular to the general."""
-    text = str(error)[:MAX_ERROR_CHARS]
+    text = " ".join(str(error).split())[:MAX_ERROR_CHARS]
     match error:
         case TimeoutError():
             return Verdict("timeout", True, f"no whole answer in {limits.total_seconds:g} s")

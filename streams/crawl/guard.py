@@ -9,6 +9,7 @@ It does not protect against a public address whose owner forwards to a private n
 """
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -77,7 +78,7 @@ class GuardedAddress(OSError):
     """A connection that must not be made. The message says to where, and which rule forbids it."""
 
     def __init__(self, address: str, port: int, reason: str) -> None:
-        super().__init__(f"{GUARD_MARK}{address} port {port}: {reason}")
+        super().__init__(errno.EACCES, f"{GUARD_MARK}{address} port {port}: {reason}")
 
 
 def denied(address: str) -> str | None:

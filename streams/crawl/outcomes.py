@@ -1,6 +1,6 @@
 """What an HTTP answer means for a crawl: a status and headers in, an outcome out. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -69,9 +69,17 @@ def judge(url: str, status: int, headers: Mapping[str, str], purpose: Purpose, c
     return Verdict("invalid", error=f"status {status} is no answer to a plain GET")
 
 
-def kept(headers: Mapping[str, list[str]]) -> dict[str, str]:
-    """The headers worth keeping, lower-case names, repeated ones joined as RFC 9110, section 5.3, says."""
-    return {name: ", ".join(headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
+def joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by lower-case name, repeated ones joined as RFC 9110, section 5.3, says."""
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        values.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(several) for name, several in values.items()}
+
+
+def kept(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers worth keeping, no longer than they need to be."""
+    return {name: headers[name][:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:

@@ -1,0 +1,140 @@
+"""Bad servers for tests: real TLS sockets on loopback, with a certificate authority of their own.
+
+A server is a table of scripts: path -> coroutine that is given the connection after the request was read, and writes
+what it likes.
+"""
+
+import asyncio
+import datetime
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from streams.settings import CrawlSettings
+
+Script = Callable[[asyncio.StreamWriter], Awaitable[None]]
+_Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
+
+
+def raw(content: bytes) -> Script:
+    """Write exactly this, and close."""
+
+    async def script(writer: asyncio.StreamWriter) -> None:
+        writer.write(content)
+
+    return script
+
+
+def response(body: bytes = b"", status: str = "200 OK", **headers: str) -> Script:
+    """A well-formed response."""
+    fields = {"content-type": "text/html", "content-length": str(len(body)), "connection": "close"}
+    fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return raw(f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + body)
+
+
+@dataclass
+class BadServer:
+    """A running server, and what it was asked."""
+
+    port: int
+    ca_file: Path
+    requests: list[bytes] = field(default_factory=list)
+
+    def settings(self, *hosts: str, **fields: object) -> CrawlSettings:
+        """Settings of a crawler that reaches this server under these names."""
+        names = hosts or ("bad.example",)
+        local = dict.fromkeys(names, f"127.0.0.1:{self.port}")
+        return CrawlSettings(local_hosts=local, local_ca_file=self.ca_file, **fields)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def bad_server(
+    folder: Path, scripts: dict[str, Script], *, host: str = "bad.example", tls: bool = True
+) -> AsyncIterator[BadServer]:
+    """Serve until the block ends. `host` is the name that the certificate is for."""
+    certificate, key, ca_file = make_certificate(folder, host)
+    tasks: set[asyncio.Task[None]] = set()
+    server = BadServer(0, ca_file)
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            server.requests.append(head)
+            await scripts[head.split(b" ")[1].decode()](writer)
+            await writer.drain()
+        writer.close()
+        with suppress(ConnectionError, ssl.SSLError, asyncio.CancelledError):
+            await writer.wait_closed()
+
+    context = None
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+    listening = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
+    server.port = listening.sockets[0].getsockname()[1]
+    try:
+        yield server
+    finally:
+        listening.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await listening.wait_closed()
+
+
+def make_certificate(folder: Path, host: str) -> tuple[Path, Path, Path]:
+    """A certificate for `host`, its key, and the authority that signed it, as PEM files."""
+    ca = _authority()
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        _builder("test server", ca[0].subject, key)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .sign(ca[1], hashes.SHA256())
+    )
+    files = folder / "certificate.pem", folder / "key.pem", folder / "ca.pem"
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    files[2].write_bytes(ca[0].public_bytes(serialization.Encoding.PEM))
+    return files
+
+
+def _authority() -> _Pair:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name("test authority")
+    certificate = (
+        _builder("test authority", name, key)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return certificate, key
+
+
+def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_name(name))
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+    )
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])

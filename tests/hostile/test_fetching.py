@@ -1,0 +1,287 @@
+"""One GET against servers that do what servers should not: each ends in an outcome, none in an exception."""
+
+import asyncio
+import gzip
+import itertools
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import brotli
+import pytest
+from backports import zstd
+
+from streams.crawl.fetching import Answer, Limits, close_session, get, limits_of, open_session, user_agent
+from streams.settings import CrawlSettings
+from tests.hostile.servers import Script, bad_server, raw, response
+
+CAP = 100_000
+URL = "https://bad.example/x"
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
+
+
+async def fetch(
+    settings: CrawlSettings,
+    url: str = URL,
+    *,
+    limits: Limits | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
+    **arguments: str,
+) -> Answer:
+    session = open_session(settings)
+    try:
+        purpose = arguments.pop("purpose", "page")
+        return await get(
+            session,
+            url,
+            purpose=purpose,  # type: ignore[arg-type] # of the tests' tables
+            limits=limits or limits_of(settings),
+            monotonic=monotonic,
+            **arguments,
+        )
+    finally:
+        await close_session(session)
+
+
+async def ask(folder: Path, script: Script, **arguments: str) -> Answer:
+    async with bad_server(folder, {"/x": script}) as server:
+        return await fetch(server.settings(max_body_bytes=CAP, timeout_seconds=10), **arguments)
+
+
+def outcome(answer: Answer) -> tuple[str, bool]:
+    return answer.verdict.outcome, answer.verdict.retryable
+
+
+async def endless(writer: asyncio.StreamWriter) -> None:
+    writer.write(HEAD + b"transfer-encoding: chunked\r\n\r\n")
+    while True:
+        writer.write(b"1000\r\n" + b"x" * 0x1000 + b"\r\n")
+        await writer.drain()
+
+
+async def drip(writer: asyncio.StreamWriter) -> None:
+    writer.write(HEAD + b"content-length: 1000000\r\n\r\n")
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.01)
+
+
+async def silent(writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(3_600)
+
+
+async def endless_informational(writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n")
+        await writer.drain()
+
+
+async def test_a_good_answer(tmp_path: Path) -> None:
+    async with bad_server(tmp_path, {"/x": response(b"<p>Hi", etag='"1"', set_cookie="a=1")}) as server:
+        settings = server.settings(contact_url="https://we.example/crawler")
+        answer = await fetch(settings)
+        again = await fetch(settings, etag='"1"', last_modified="yesterday")
+    assert (outcome(answer), answer.body, answer.status) == (("ok", False), b"<p>Hi", 200)
+    assert answer.headers == {"content-type": "text/html", "etag": '"1"'}
+    assert again.verdict.outcome == "ok"
+    first, second = (request.decode().lower() for request in server.requests)
+    assert "user-agent: rifflebot/0.1 (+https://we.example/crawler)" in first
+    assert 'if-none-match: "1"' in second
+    assert "if-modified-since: yesterday" in second
+    assert "cookie" not in second
+
+
+def test_the_user_agent_says_who_and_where() -> None:
+    settings = CrawlSettings()
+    assert user_agent(settings) == settings.user_agent
+
+
+BOMB = b"\0" * 20_000_000
+CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
+    ("an endless body", endless, ("too_large", False), "longer than 100000 bytes"),
+    ("a gzip bomb", response(gzip.compress(BOMB), content_encoding="gzip"), ("too_large", False), "longer than"),
+    ("a deflate bomb", response(zlib.compress(BOMB), content_encoding="deflate"), ("too_large", False), "longer than"),
+    ("a brotli bomb", response(brotli.compress(BOMB), content_encoding="br"), ("too_large", False), "longer than"),
+    ("a zstd bomb", response(zstd.compress(BOMB), content_encoding="zstd"), ("too_large", False), "longer than"),
+    (
+        "a bomb in a bomb",
+        response(gzip.compress(gzip.compress(BOMB)), content_encoding="gzip, gzip"),
+        ("too_large", False),
+        "longer than",
+    ),
+    ("three codings", response(b"x", content_encoding="gzip, gzip, br"), ("invalid", False), "3 content codings"),
+    ("an unknown coding", response(b"x", content_encoding="lzma"), ("invalid", False), "'lzma'"),
+    ("no gzip at all", response(b"<html>", content_encoding="gzip"), ("invalid", False), "can't be decompressed"),
+    ("no brotli at all", response(b"<html>", content_encoding="br"), ("invalid", False), "can't be decompressed"),
+    ("a huge header field", response(x=100_000 * "x"), ("invalid", False), "not HTTP"),
+    ("ten thousand fields", raw(HEAD + b"x: y\r\n" * 10_000 + b"\r\n"), ("invalid", False), "not HTTP"),
+    ("many long fields", response(**{f"x{n}": 8_000 * "x" for n in range(20)}), ("too_large", False), "of headers"),
+    ("a body shorter than promised", raw(HEAD + b"content-length: 99\r\n\r\nx"), ("network_error", True), "Payload"),
+    ("a cut chunk", raw(HEAD + b"transfer-encoding: chunked\r\n\r\nff\r\nx"), ("network_error", True), "Payload"),
+    (
+        "a chunk size that is none",
+        raw(HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n"),
+        ("invalid", False),
+        "not HTTP",
+    ),
+    ("a cut head", raw(b"HTTP/1.1 200 OK\r\ncontent-ty"), ("network_error", True), "Disconnected"),
+    ("nothing", raw(b""), ("network_error", True), "Disconnected"),
+    ("no HTTP", raw(b"SSH-2.0-OpenSSH_9.2\r\n"), ("invalid", False), "not HTTP"),
+    ("two lengths", raw(HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxy"), ("invalid", False), "not HTTP"),
+    ("304 to an unconditional request", response(status="304 Not Modified"), ("invalid", False), "304"),
+    ("204", response(status="204 No Content"), ("invalid", False), "204"),
+    ("a status of its own", response(status="299 Odd"), ("invalid", False), "299"),
+    ("an image", response(b"GIF89a", content_type="image/gif"), ("unsupported_type", False), "image/gif"),
+    ("404", response(status="404 Not Found"), ("gone", False), "404"),
+    ("403", response(status="403 Forbidden"), ("refused", False), "403"),
+    ("418", response(status="418 Teapot"), ("client_error", False), "418"),
+    ("429", response(status="429 Slow Down", retry_after="7"), ("rate_limited", True), "429"),
+    ("503", response(status="503 Later"), ("server_error", True), "503"),
+    ("501", response(status="501 Never"), ("server_error", False), "501"),
+]
+
+
+@pytest.mark.parametrize(("script", "expected", "says"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+async def test_a_bad_answer(tmp_path: Path, script: Script, expected: tuple[str, bool], says: str) -> None:
+    answer = await ask(tmp_path, script)
+    assert outcome(answer) == expected, answer.verdict
+    assert says in (answer.verdict.error or "")
+    assert answer.body is None
+
+
+REDIRECTS = [
+    ("https://good.example/a?utm_source=x#top", ("redirect", "https://good.example/a")),
+    ("/y", ("redirect", "https://bad.example/y")),
+    ("http://good.example/", ("redirect", "https://good.example/")),
+    ("http://169.254.169.254/latest/meta-data", ("guarded", None)),
+    ("https://①②⑦.⓪.⓪.①/".encode().decode("latin-1"), ("guarded", None)),
+    ("https://0x7f000001/", ("guarded", None)),
+    ("https://[::ffff:127.0.0.1]/", ("guarded", None)),
+    ("https://user:password@good.example/", ("guarded", None)),
+    ("file:///etc/passwd", ("invalid", None)),
+    ("javascript:alert(1)", ("invalid", None)),
+    ("https://good.example/" + "x" * 5_000, ("invalid", None)),
+    ("", ("invalid", None)),
+]
+
+
+@pytest.mark.parametrize(("location", "expected"), REDIRECTS, ids=[location[:40] for location, _ in REDIRECTS])
+async def test_a_redirect_is_reported_and_not_followed(
+    tmp_path: Path, location: str, expected: tuple[str, str | None]
+) -> None:
+    async with bad_server(tmp_path, {"/x": response(status="302 Found", location=location)}) as server:
+        answer = await fetch(server.settings())
+    assert (answer.verdict.outcome, answer.verdict.redirect_to) == expected
+    assert len(server.requests) == 1
+
+
+GOOD = b"<p>" + b"words " * 5_000
+CODINGS = {
+    "gzip": gzip.compress(GOOD),
+    "x-gzip": gzip.compress(GOOD[:100]) + gzip.compress(GOOD[100:]),
+    "deflate": zlib.compress(GOOD),
+    "Deflate": zlib.compress(GOOD)[2:-4],  # the bare form of RFC 1951, which some servers send
+    "br": brotli.compress(GOOD),
+    "zstd": zstd.compress(GOOD[:100]) + zstd.compress(GOOD[100:]),
+    "identity": GOOD,
+    "gzip, br": brotli.compress(gzip.compress(GOOD)),
+}
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+async def test_every_coding_is_read(tmp_path: Path, coding: str) -> None:
+    answer = await ask(tmp_path, response(CODINGS[coding], content_encoding=coding))
+    assert (answer.verdict.outcome, answer.body) == ("ok", GOOD)
+
+
+async def test_a_charset_that_lies_is_the_normalizers_business(tmp_path: Path) -> None:
+    answer = await ask(tmp_path, response(b"\xff\xfe\x00", content_type="text/html; charset=utf-8"))
+    assert answer.body == b"\xff\xfe\x00"
+
+
+async def test_a_long_robots_file_is_cut(tmp_path: Path) -> None:
+    answer = await ask(tmp_path, response(b"#" * 600_000, content_type="image/gif"), purpose="robots")
+    assert (answer.verdict.outcome, len(answer.body or b"")) == ("ok", 500 * 1024)
+
+
+async def test_304_to_a_conditional_request(tmp_path: Path) -> None:
+    answer = await ask(tmp_path, response(status="304 Not Modified"), etag='"1"')
+    assert outcome(answer) == ("not_modified", False)
+
+
+async def test_a_slow_sender_is_left(tmp_path: Path) -> None:
+    clock = itertools.count(step=10.0)  # each look at it is ten seconds later
+    async with bad_server(tmp_path, {"/x": drip}) as server:
+        answer = await fetch(server.settings(), monotonic=lambda: next(clock))
+    assert outcome(answer) == ("timeout", True)
+    assert "below the minimum" in (answer.verdict.error or "")
+
+
+@pytest.mark.parametrize("script", [silent, endless_informational])
+async def test_a_server_that_never_answers_is_left(tmp_path: Path, script: Script) -> None:
+    async with bad_server(tmp_path, {"/x": script}) as server:
+        answer = await fetch(server.settings(timeout_seconds=0.3))
+    assert outcome(answer) == ("timeout", True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://localhost/",  # a name that leads to loopback
+        "https://127.0.0.1:1/",
+        "https://[::1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://169.254.169.254/latest/meta-data",
+        "https://0x7f000001/",  # what the C library takes for an address
+        "https://192.0.2.1:8443/",
+    ],
+)
+async def test_no_guarded_address_is_connected_to(url: str) -> None:
+    answer = await fetch(CrawlSettings(timeout_seconds=5), url)
+    assert outcome(answer) == ("guarded", False), answer.verdict
+
+
+async def test_an_address_as_a_number_goes_nowhere() -> None:
+    assert (await fetch(CrawlSettings(timeout_seconds=5), "https://2130706433/")).verdict.outcome == "invalid"
+
+
+async def test_only_the_mapped_port_of_loopback_is_open(tmp_path: Path) -> None:
+    async with bad_server(tmp_path, {"/x": response(b"secret")}) as server:
+        settings = CrawlSettings(local_hosts={"other.example": "127.0.0.1:1"}, local_ca_file=server.ca_file)
+        answer = await fetch(settings, f"https://localhost:{server.port}/x")
+        assert answer.verdict.outcome == "guarded"
+        assert server.requests == []
+
+
+async def test_a_certificate_of_another_host_is_refused(tmp_path: Path) -> None:
+    async with bad_server(tmp_path, {"/x": response(b"x")}, host="other.example") as server:
+        answer = await fetch(server.settings())
+    assert outcome(answer) == ("network_error", False)
+    assert (answer.verdict.error or "").startswith("TLS: ")
+    assert server.requests == []
+
+
+async def test_an_unknown_authority_is_refused(tmp_path: Path) -> None:
+    async with bad_server(tmp_path, {"/x": response(b"x")}) as server:
+        answer = await fetch(server.settings().model_copy(update={"local_ca_file": None}))
+    assert outcome(answer) == ("network_error", False)
+    assert server.requests == []
+
+
+async def test_a_server_without_tls_is_refused(tmp_path: Path) -> None:
+    async with bad_server(tmp_path, {"/x": response(b"x")}, tls=False) as server:
+        answer = await fetch(server.settings(timeout_seconds=5))
+    assert outcome(answer) in {("network_error", False), ("timeout", True)}, answer.verdict
+
+
+async def test_a_name_without_address() -> None:
+    answer = await fetch(CrawlSettings(timeout_seconds=5), "https://no-such-host.invalid/")
+    assert outcome(answer) == ("network_error", True)
+    assert (answer.verdict.error or "").startswith("DNS: ")
+
+
+def test_a_local_host_must_be_on_loopback() -> None:
+    with pytest.raises(ValueError, match="only loopback addresses"):
+        open_session(CrawlSettings(local_hosts={"a.example": "10.0.0.1:443"}))
