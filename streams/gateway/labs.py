@@ -50,7 +50,6 @@ class LabsView:
     blocks: tuple[ShownBlock, ...] | None = None
     document_missing: str = "No document was made of it."
     removed: tuple[Removed, ...] | None = None
-    removed_missing: str = "Nothing to compare."
 
 
 async def labs_view(site: Site, known: Known) -> LabsView:

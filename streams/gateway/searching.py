@@ -23,7 +23,7 @@ from streams.stores.protocols import Filters, ModelInfo, PageHits, SparseVector
 
 EMBED_SHARE = 0.4
 """Of the deadline, at most, goes to the query's vector: the rest is the index's, which nothing can replace."""
-STATEMENTS_PER_PAGE = 4
+STATEMENTS_PER_PAGE = 3
 CACHED_VECTORS = 4_096
 """Query vectors kept: 384 dimensions as Python floats make about 12 KB each, 50 MB in all."""
 FAILURES_BEFORE_REST = 3

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import httpx
-import numpy as np
 from fastapi import FastAPI
 
 from schemas import Event
@@ -16,13 +15,9 @@ from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.settings import GatewaySettings, Settings
-from streams.stores.memory.fingerprints import MemoryFingerprints
-from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
-from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.opening import Stores
-from streams.stores.protocols import ModelInfo, Point, SparseVector, Vectors
+from streams.stores.opening import Stores, memory_stores
+from streams.stores.protocols import Point, SparseVector
 
-MODEL = ModelInfo("test-words", "1", 16)
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
@@ -36,39 +31,17 @@ def term_id(word: str) -> int:
     return uuid5(UUID(int=0), word).int % (1 << 31)
 
 
-class WordEmbedder:
-    """A vector from the words: near for texts that share words."""
-
-    async def info(self) -> ModelInfo:
-        return MODEL
-
-    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
-        rows = np.zeros((len(texts), MODEL.dimensions), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in re.findall(r"\w+", text.lower()):
-                row[term_id(word) % MODEL.dimensions] += 1
-            row /= max(float(np.linalg.norm(row)), 1e-9)
-        return rows
-
-
 async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
     """Memory stores that hold these statements."""
-    index, embedder = MemoryIndex(), WordEmbedder()
-    collection = await index.ensure(MODEL)
-    vectors = await embedder.embed([each["text"] for each in statements])
+    stores = memory_stores()
+    collection = await stores.vectors.ensure(await stores.embedder.info())
+    vectors = await stores.embedder.embed([each["text"] for each in statements])
     points = [
-        Point(uuid5(each["page_id"], each["text"]), vector.tolist(), terms(each["text"]), each)
-        for each, vector in zip(statements, vectors, strict=True)
+        Point(uuid5(each["page_id"], each["text"]), vector.tolist(), terms(each["text"]), each | {"ordinal": number})
+        for number, (each, vector) in enumerate(zip(statements, vectors, strict=True))
     ]
-    await index.upsert(collection, points)
-    return Stores(
-        vectors=index,
-        embedder=embedder,
-        blobs=MemoryBlobs(),
-        pages=MemoryPages(),
-        ledger=MemoryLedger(),
-        fingerprints=MemoryFingerprints(),
-    )
+    await stores.vectors.upsert(collection, points)
+    return stores
 
 
 def statement(

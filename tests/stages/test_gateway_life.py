@@ -157,7 +157,7 @@ async def test_labs_show_no_copy_of_a_page_that_asks_for_none(stores: Stores) ->
     )
     response = await get(stores, f"/labs/page?url={WAL}", **HTML)
     assert response.status_code == 403
-    assert "The page says `noarchive`." in response.text
+    assert "The page says <code>noarchive</code>." in response.text
     assert "The log is fast" not in response.text
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from streams.gateway.html_search import FIRST_PAINT_SECONDS
+from streams.stores.memory import MemoryEmbedder
 from streams.stores.opening import Stores
-from tests.stages.gateway_fakes import Dead, WordEmbedder, client, gateway, searchable, statement
+from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement
 
 HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 WAL = statement(
@@ -32,7 +33,7 @@ ALLOWED_TAGS = frozenset(
     re.findall(
         r"\w+",
         "html head meta title link body a header main h1 h2 form label input button section ul ol li details summary "
-        "p article div span mark footer nav svg path strong dl dt dd time pre",
+        "p article div span mark footer nav svg path strong dl dt dd time pre code",
     )
 )
 
@@ -135,7 +136,7 @@ async def test_without_the_index_people_are_told_and_can_try_again() -> None:
     assert "Search is not available just now" in response.text
 
 
-class Slow(WordEmbedder):
+class Slow(MemoryEmbedder):
     """Takes longer than the first paint waits."""
 
     async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Any:

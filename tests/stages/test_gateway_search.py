@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from schemas import Event, QueryMade
 from schemas.ids import page_id
 from streams.gateway.query import query_hash
-from streams.stores.memory.vectors import MemoryIndex
+from streams.stores.memory import MemoryEmbedder, MemoryIndex
 from streams.stores.opening import Stores
 from streams.stores.protocols import ModelInfo, Vectors
-from tests.stages.gateway_fakes import Dead, Hanging, WordEmbedder, client, gateway, searchable, statement
+from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 
 WAL = "https://sqlite.org/wal.html"
 RIVER = "https://rivers.example/riffle"
@@ -83,7 +83,7 @@ async def test_explain_gives_scores_timings_model_and_the_state_of_each_part(sto
     explained = answer["explain"]
     assert explained["parts"] == {"sparse": "ok", "dense": "ok", "index": "ok"}
     assert set(explained["timings_ms"]) == {"terms_ms", "embed_ms", "retrieve_ms"}
-    assert (explained["model"], explained["fusion"]) == ("test-words/1", "rrf")
+    assert (explained["model"], explained["fusion"]) == ("feature-hashing/1", "rrf")
     assert answer["results"][0]["score"] == answer["results"][0]["statements"][0]["score"] > 0
 
 
@@ -146,7 +146,7 @@ async def test_without_the_index_the_problem_says_so(stores: Stores, broken: Any
 
 
 async def test_vectors_of_another_model_leave_the_words(stores: Stores) -> None:
-    class Newer(WordEmbedder):
+    class Newer(MemoryEmbedder):
         async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Vectors:
             return (await super().embed(texts))[:, :8]
 
@@ -156,12 +156,13 @@ async def test_vectors_of_another_model_leave_the_words(stores: Stores) -> None:
     assert [result["url"] for result in answer["results"]] == [WAL]
 
 
-class Counting(WordEmbedder):
+class Counting(MemoryEmbedder):
     """Counts what it is asked; `model` may be exchanged, and `down` makes it fail."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.texts: list[str] = []
-        self.model = ModelInfo("test-words", "1", 16)
+        self.model = ModelInfo("feature-hashing", "1", 64)
         self.down = False
 
     async def info(self) -> ModelInfo:
@@ -181,7 +182,7 @@ async def test_a_query_is_embedded_once_and_again_for_another_model(stores: Stor
         for query in ("log", " log ", "LOG", "log"):
             await web.get("/api/v1/search", params={"q": query})
         assert embedder.texts == ["log", "LOG"]
-        embedder.model = ModelInfo("test-words", "2", 16)
+        embedder.model = ModelInfo("feature-hashing", "2", 64)
         for query in ("river", "log"):
             await web.get("/api/v1/search", params={"q": query})
     assert embedder.texts == ["log", "LOG", "river", "log"]
