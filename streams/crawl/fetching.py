@@ -16,7 +16,7 @@ from yarl import URL
 from schemas.crawl import Purpose
 from streams.crawl.bodies import ACCEPT_ENCODING, InvalidBody, decode, decoders
 from streams.crawl.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
-from streams.crawl.outcomes import Verdict, joined, judge, kept
+from streams.crawl.outcomes import Verdict, judge, kept
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
@@ -138,7 +138,7 @@ async def _read(
     size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
     if size > limits.header_bytes:
         raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {limits.header_bytes} are allowed"))
-    headers = joined(response.headers.items())
+    headers = {name.lower(): response.headers.getall(name) for name in response.headers}
     answer.headers = kept(headers)
     answer.verdict = judge(url, response.status, headers, purpose, conditional)
     if answer.verdict.outcome == "ok":

@@ -1,6 +1,6 @@
 """What an HTTP answer means for a crawl: a status and headers in, an outcome out. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -43,13 +43,13 @@ class Verdict:
     redirect_to: str | None = None
 
 
-def judge(url: str, status: int, headers: Mapping[str, str], purpose: Purpose, conditional: bool) -> Verdict:
-    """What the status line and headers say; the body is worth reading only when the outcome is ok."""
+def judge(url: str, status: int, headers: Mapping[str, Sequence[str]], purpose: Purpose, conditional: bool) -> Verdict:
+    """What the status line and headers (by lower-case name) say; the body is worth reading only when the outcome is ok."""
     if status in _REDIRECTS:
-        return _redirect(url, headers.get("location", ""))
+        return _redirect(url, _first(headers, "location"))
     match status:
         case 200 | 203:
-            return _by_type(headers.get("content-type", ""), purpose)
+            return _by_type(_first(headers, "content-type"), purpose)
         case 304 if conditional:
             return Verdict("not_modified")
         case 304:
@@ -69,17 +69,9 @@ def judge(url: str, status: int, headers: Mapping[str, str], purpose: Purpose, c
     return Verdict("invalid", error=f"status {status} is no answer to a plain GET")
 
 
-def joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by lower-case name, repeated ones joined as RFC 9110, section 5.3, says."""
-    values: dict[str, list[str]] = {}
-    for name, value in headers:
-        values.setdefault(name.lower(), []).append(value)
-    return {name: ", ".join(several) for name, several in values.items()}
-
-
-def kept(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers worth keeping, no longer than they need to be."""
-    return {name: headers[name][:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
+def kept(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The headers worth keeping, of lower-case names and their values, no longer than they need to be."""
+    return {name: ", ".join(headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:
@@ -95,6 +87,10 @@ def retry_after_seconds(value: str | None, now: datetime) -> float:
             return 0.0
         seconds = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
     return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
+
+
+def _first(headers: Mapping[str, Sequence[str]], name: str) -> str:
+    return next(iter(headers.get(name, ())), "")
 
 
 def _redirect(url: str, location: str) -> Verdict:
