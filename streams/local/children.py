@@ -14,7 +14,7 @@ from streams.local import launch
 
 KEPT_LOG_SUFFIX = ".previous"
 TAIL_LINES = 15
-TAIL_BYTES = 16_384
+TAIL_BYTES = 32_768
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ def keep_previous(log: Path) -> None:
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """The last lines of a log that are not empty."""
+    """The last lines of a log that say something: not the empty ones, nor the frames of Java's stack traces."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))
             text = file.read().decode(errors="replace")
     except OSError:
         return []
-    return [line for line in text.splitlines() if line.strip()][-lines:]
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("\tat ")][-lines:]

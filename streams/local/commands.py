@@ -27,6 +27,9 @@ STOP_SECONDS = 75.0
 """Until a supervisor that doesn't stop is killed; its own graces add up to less."""
 POLL_SECONDS = 0.1
 
+_detached: list[subprocess.Popen[bytes]] = []
+"""Supervisors that this process started: kept, since a Popen that is dropped while its process runs is a warning."""
+
 
 @command
 def up(
@@ -105,6 +108,7 @@ def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
         report = TerminalReport(out, status)
         reading, writing = os.pipe()
         supervisor = _spawn_supervisor(home, servers_only, writing)
+        _detached.append(supervisor)
         os.close(writing)
         try:
             with os.fdopen(reading) as lines:
@@ -114,6 +118,7 @@ def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
             supervisor.wait(STOP_SECONDS)
             raise
     if report.failure:
+        supervisor.wait(STOP_SECONDS)
         raise StartError(report.failure)
     if not told:
         raise StartError(f"the supervisor ended before all was ready. Its log is {supervisor_log(home)}")

@@ -64,6 +64,9 @@ message.max.bytes=1048576
 """
 
 
+_FOREIGN_DATA = ("Invalid cluster.id", "InconsistentClusterId", "doesn't match previous node id")
+
+
 class Kafka:
     """`kafka.Kafka server.properties`, formatted at the first start."""
 
@@ -72,8 +75,10 @@ class Kafka:
     health = ""
     ready_timeout_seconds = 60.0
     hints: Hints = (
-        ("Invalid cluster.id", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
-        ("InconsistentClusterId", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
+        *(
+            (sign, "Its data is of another node. `riffle down --clean` starts with empty data.")
+            for sign in _FOREIGN_DATA
+        ),
     )
 
     def __init__(self, data: Path) -> None:

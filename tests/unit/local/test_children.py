@@ -114,7 +114,7 @@ def test_no_child_outlives_a_killed_parent(tmp_path: Path) -> None:
 
 def test_the_tail_is_the_last_lines_with_something_in_them(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
-    log.write_bytes(b"x" * 100_000 + b"\none\n\n  \ntw\xff\n")
+    log.write_bytes(b"x" * 100_000 + b"\none\n\n  \n\tat java.lang.Thread.run(Thread.java)\ntw\xff\n")
 
     assert tail(log, 2) == ["one", "tw\N{REPLACEMENT CHARACTER}"]
 

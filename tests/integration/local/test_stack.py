@@ -1,0 +1,151 @@
+"""The supervisor over the real servers: up, crash, restart, kill -9, up again, down."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streams.errors import StartError
+from streams.local.commands import health_of, start_detached, stop_stack, supervisor_log
+from streams.local.running import running_servers
+from streams.local.state import ProcessState, StackState, read_state, running_state
+from streams.runtime.topics import describe_topics
+from streams.settings import Settings, stack_file
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+SERVERS = {"kafka", "cassandra", "triton", "qdrant"}
+DEADLINE_SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of its own, whose stack the tests of this module start and stop, one after the other."""
+    home = tmp_path_factory.mktemp("home")
+    yield home
+    if state := read_state(home):
+        stop_stack(home, state)
+
+
+def running(home: Path) -> StackState:
+    state = running_state(home)
+    assert state is not None, "\n".join(supervisor_log(home).read_text().splitlines()[-20:])
+    return state
+
+
+def process(home: Path, name: str) -> ProcessState:
+    return next(process for process in running(home).processes if process.name == name)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {DEADLINE_SECONDS:.0f} s: {what}"
+        time.sleep(0.1)
+
+
+def family(state: StackState) -> list[psutil.Process]:
+    """The supervisor and all that it started, Triton's stubs too."""
+    supervisor = psutil.Process(state.pid)
+    return [supervisor, *supervisor.children(recursive=True)]
+
+
+def left(started: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run. `is_running` knows a process id that was given anew."""
+    return [found for found in started if found.is_running() and found.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_up_starts_the_servers_and_tells_each(home: Path) -> None:
+    start_detached(home, servers_only=True)
+
+    state = running(home)
+    assert state.state == "ready"
+    assert {process.name: health_of(process) for process in state.processes} == dict.fromkeys(SERVERS, "ok")
+
+
+def test_the_settings_of_the_home_point_to_them(home: Path) -> None:
+    settings = Settings.load(home=home)
+
+    assert settings.kafka.bootstrap == f"127.0.0.1:{process(home, 'kafka').port}"
+    assert all(state.partitions for state in describe_topics(settings)), "a topic is missing"
+
+
+def test_a_second_one_in_the_same_home_is_refused(home: Path) -> None:
+    before = running(home)
+
+    with pytest.raises(StartError, match="runs already"):
+        start_detached(home, servers_only=True)
+    assert running(home) == before
+
+
+def test_a_server_that_crashes_is_started_again(home: Path) -> None:
+    before = process(home, "qdrant")
+    os.kill(before.pid, signal.SIGKILL)
+
+    until(lambda: process(home, "qdrant").restarts == 1, "qdrant was not started again")
+    after = process(home, "qdrant")
+    assert (after.port, after.restarts) == (before.port, 1)
+    until(lambda: health_of(after) == "ok", "the new qdrant does not answer")
+
+
+def test_kill_9_of_the_supervisor_leaves_no_process(home: Path) -> None:
+    state = running(home)
+    started = family(state)
+    assert len(started) > len(SERVERS)
+
+    os.kill(state.pid, signal.SIGKILL)
+
+    until(lambda: not left(started), "a process of the stack still runs")
+
+
+def test_its_state_is_stale_then(home: Path) -> None:
+    assert stack_file(home).exists()
+    assert running_state(home) is None
+    assert not stack_file(home).exists()
+
+
+def test_the_next_start_finds_the_data(home: Path) -> None:
+    start_detached(home, servers_only=True)
+
+    assert all(state.partitions for state in describe_topics(Settings.load(home=home)))
+
+
+def test_down_stops_everything(home: Path) -> None:
+    state = running(home)
+    started = family(state)
+
+    assert stop_stack(home, state).startswith("Stopped in")
+
+    assert not left(started)
+    assert not stack_file(home).exists()
+
+
+def test_a_server_that_can_not_start_says_why(tmp_path: Path) -> None:
+    data = tmp_path / "data" / "kafka"
+    (data / "log").mkdir(parents=True)
+    (data / "log" / "meta.properties").write_text("version=1\nnode.id=77\ncluster.id=of-another-node\n")
+
+    with pytest.raises(StartError) as raised, running_servers(tmp_path, cassandra=False, triton=False, qdrant=False):
+        pass
+
+    assert "Kafka ended (exit code 1)." in str(raised.value)
+    assert "riffle down --clean" in str(raised.value)
+    assert str(tmp_path / "logs" / "kafka.log") in str(raised.value)
+
+
+def test_a_model_that_can_not_be_loaded_says_why(tmp_path: Path) -> None:
+    model = tmp_path / "models" / "local" / "broken"
+    (model / "1").mkdir(parents=True)
+    (model / "config.pbtxt").write_text('name: "broken"\nbackend: "python"\nmax_batch_size: 0\n')
+    (model / "1" / "model.py").write_text("import a_package_that_is_not_there\n")
+    base = Settings(model_repository=tmp_path / "models", triton={"model": "broken"})
+
+    with (
+        pytest.raises(StartError, match=r"can't load the model broken: (?s:.*)No module named 'a_package"),
+        running_servers(tmp_path, kafka=False, cassandra=False, qdrant=False, base=base),
+    ):
+        pass
