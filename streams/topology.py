@@ -113,7 +113,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageDeduplicated,),
         outputs=(PageChunked,),
         agent="streams.statements.agent:build",
-        stores=("cassandra",),
+        stores=("cassandra", "triton"),
         concurrency=4,
     ),
     Stage(
@@ -158,7 +158,6 @@ STAGES: tuple[Stage, ...] = (
 
 _COMPACTED = (OriginChanged, EntityChanged)
 _BY_NAME = {stage.name: stage for stage in STAGES}
-
 
 
 def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:

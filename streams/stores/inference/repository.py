@@ -20,7 +20,7 @@ def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
 def read_config(folder: Path) -> dict[str, Any]:
     """A model's `config.pbtxt` as JSON, as Triton would hand it over. Raises UsageError."""
     # Only needed where there is no Triton: the protobuf classes come with its client.
-    from google.protobuf import json_format, text_format
+    from google.protobuf import json_format, text_format  # type: ignore[import-untyped]  # ships no types
     from tritonclient.grpc.model_config_pb2 import ModelConfig
 
     path = folder / "config.pbtxt"

@@ -1,0 +1,93 @@
+"""Sentences -> spans of bounded length: fragments join their neighbour, overlong sentences are cut at a clause.
+
+A model reads about 256 tokens, context included, and one vector for too much text is near to nothing in particular.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from streams.statements.boundaries import Span
+
+MIN_WORDS = 4
+"""Fewer are a fragment ("Yes.", "See below."), which says nothing alone."""
+MAX_WORDS = 80
+SPACELESS_CHARS_PER_WORD = 2.0
+"""Of Chinese, Japanese, Thai and the like, which have no spaces between words."""
+LONG_WORD_CHARS = 40
+"""What is longer counts as several words: base64, long URLs, and whatever else a tokenizer cuts to pieces."""
+
+_WORD = re.compile(r"\S+")
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7ff]")
+_CLAUSE_ENDS = (
+    re.compile(r"(?:[;:]|\s[–—]|\))\s+|[；：]"),
+    re.compile(r",\s+(?=(?:and|but|or|so|which|who|where|while|because|although|und|et|y|e|aber|mais)\b)"),
+    re.compile(r",\s+|[、，]"),
+    re.compile(r"\s+"),
+)
+"""Where an overlong sentence is cut, the best kind of place first."""
+
+
+def word_count(text: str) -> int:
+    """About how many words: enough to bound a length with, in any script."""
+    if text.isascii():
+        return sum(1 + len(word) // LONG_WORD_CHARS for word in text.split())
+    spaceless = len(_SPACELESS.findall(text))
+    others = sum(1 + len(word) // LONG_WORD_CHARS for word in _SPACELESS.sub(" ", text).split())
+    return others + round(spaceless / SPACELESS_CHARS_PER_WORD)
+
+
+def bounded(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The same text in spans that are no fragments (where there is a neighbour to join) and not too long."""
+    return [part for span in _joined(text, spans) for part in _cut(text, span)]
+
+
+def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and (_is_fragment(text, (start, end)) or (len(joined) == 1 and _is_fragment(text, joined[0]))):
+            whole = (joined[-1][0], end)
+            if word_count(text[whole[0] : whole[1]]) <= MAX_WORDS:
+                joined[-1] = whole
+                continue
+        joined.append((start, end))
+    return joined
+
+
+def _is_fragment(text: str, span: Span) -> bool:
+    return word_count(text[span[0] : span[1]]) < MIN_WORDS
+
+
+def _cut(text: str, span: Span) -> Iterator[Span]:
+    """The span in parts of at most MAX_WORDS, each as long as the clauses allow."""
+    start, end = span
+    while (limit := _limit(text, start, end)) < end:
+        at = _best_cut(text, start, limit)
+        stop = start + len(text[start:at].rstrip())
+        yield start, stop
+        start = at + len(text[at:end]) - len(text[at:end].lstrip())
+    if start < end:
+        yield start, end
+
+
+def _limit(text: str, start: int, end: int) -> int:
+    """The furthest offset at which a part that begins at `start` has to end."""
+    if word_count(text[start:end]) <= MAX_WORDS:
+        return end
+    low, high = start + 1, end
+    while low < high:
+        middle = (low + high + 1) // 2
+        if word_count(text[start:middle]) <= MAX_WORDS:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _best_cut(text: str, start: int, limit: int) -> int:
+    """The last good place before the limit, in the second half of the room; the limit itself where there is none."""
+    middle = start + (limit - start) // 2
+    for pattern in _CLAUSE_ENDS:
+        places = [match.end() for match in pattern.finditer(text, middle, limit)]
+        if places:
+            return places[-1]
+    return limit

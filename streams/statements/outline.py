@@ -1,0 +1,169 @@
+"""Document -> pieces: each block (or table row, or part of a listing) with what must be known before it.
+
+The context of a piece comes from structure alone: the title, the headings above it, the sentence that leads into its
+list or listing, the term that it defines, the heading of its column. Containers are read, never text.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from streams.pages.document import Block, Document
+from streams.statements.lengths import word_count
+from streams.statements.tables import tables_of
+
+Kind = Literal["sentence", "item", "row", "code", "heading"]
+_LISTS = frozenset({"ul", "ol", "dl", "table"})
+MAX_LABEL_WORDS = 24
+"""A longer heading, term or caption is cut where it is context, and is a statement of its own as well."""
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block with its kind, its place in the outline, and the blocks whose text is its context."""
+
+    block: int
+    kind: Kind
+    headings: tuple[int, ...] = ()
+    """Blocks of the headings above it, the widest first."""
+    leads: tuple[int, ...] = ()
+    """Blocks whose last sentence leads into it, the widest first."""
+    labels: tuple[int, ...] = ()
+    """Blocks whose whole text names it: a term, a caption, the heading of its column."""
+    cells: tuple[tuple[int | None, int], ...] = ()
+    """Of a row: the block of the column's heading, and the cell's."""
+
+
+@dataclass(slots=True)
+class _State:
+    headings: list[int] = field(default_factory=list)
+    leads: dict[int, int] = field(default_factory=dict)
+    """By list container: the block that leads into it."""
+    terms: dict[int, list[int]] = field(default_factory=dict)
+    """By dl: the blocks of the terms that the next dd defines."""
+    term_done: set[int] = field(default_factory=set)
+
+
+def outline(document: Document) -> list[Piece]:
+    """The pieces of a document in reading order. Headings without anything below them are pieces of their own."""
+    tables = tables_of(document)
+    state, pieces = _State(), []
+    for index, block in enumerate(document.blocks):
+        if block.tag in _HEADINGS and not _inside(document, block, _LISTS):
+            _enter_heading(document, state, index)
+            continue
+        row = tables.rows.get(index)
+        if row is None and index in tables.taken:
+            continue
+        context = _context(document, state, index)
+        if row is not None:
+            pieces.append(
+                replace(context, kind="row", cells=row, labels=(*context.labels, *tables.captions.get(index, ())))
+            )
+        else:
+            labels = (*context.labels, *tables.captions.get(index, ()), *tables.columns.get(index, ()))
+            pieces.append(replace(context, labels=labels))
+    pieces = [*_unnamed(document, pieces), *_headings_alone(document, pieces)]
+    return sorted(pieces, key=lambda piece: piece.block)
+
+
+def _unnamed(document: Document, pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces without those that only name others: they are said in their context."""
+    heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
+    names = heads.union(*(piece.labels for piece in pieces))
+    for piece in pieces:
+        if piece.kind == "row" or piece.block not in names or _too_long_for_a_name(document, piece.block):
+            yield piece
+
+
+def _too_long_for_a_name(document: Document, index: int) -> bool:
+    return word_count(document.blocks[index].text) > MAX_LABEL_WORDS
+
+
+def _enter_heading(document: Document, state: _State, index: int) -> None:
+    level = document.blocks[index].tag
+    while state.headings and document.blocks[state.headings[-1]].tag >= level:
+        state.headings.pop()
+    state.headings.append(index)
+
+
+def _context(document: Document, state: _State, index: int) -> Piece:
+    """The piece with headings, leads and terms; its kind by the innermost structure."""
+    block = document.blocks[index]
+    chain = document.ancestors(block)
+    leads: list[int] = []
+    labels: list[int] = []
+    for inside, container in zip([-1, *chain], chain, strict=False):
+        tag = document.containers[container].tag
+        if tag in _LISTS and (lead := _lead(document, state, index, container)) is not None:
+            leads.append(lead)
+        if tag == "dl":
+            labels.extend(reversed(_terms(document, state, index, container, inside)))
+    if (
+        block.tag == "pre"
+        and index
+        and document.blocks[index - 1].parent == block.parent
+        and _prose(document, index - 1)
+    ):
+        leads.insert(0, index - 1)
+    return Piece(
+        index, _kind(document, block, chain), tuple(state.headings), tuple(reversed(leads)), tuple(reversed(labels))
+    )
+
+
+def _lead(document: Document, state: _State, index: int, container: int) -> int | None:
+    """The block that leads into a list: the one just before it, if it stands beside the list and says so by a colon,
+    or if it is the item that the list is nested in."""
+    if container not in state.leads:
+        before = index - 1
+        beside = before >= 0 and document.blocks[before].parent == document.containers[container].parent
+        nested = (
+            beside
+            and document.containers[container].parent >= 0
+            and document.containers[document.containers[container].parent].tag in {"li", "dd"}
+        )
+        leads = beside and _prose(document, before) and (nested or document.blocks[before].text.endswith((":", "：")))
+        state.leads[container] = before if leads else -1
+    found = state.leads[container]
+    return found if found >= 0 else None
+
+
+def _terms(document: Document, state: _State, index: int, dl: int, inside: int) -> list[int]:
+    """The terms that a description belongs to. A term after a description begins a new group."""
+    tag = document.containers[inside].tag if inside >= 0 else ""
+    if tag == "dt":
+        if dl in state.term_done:
+            state.terms[dl] = []
+            state.term_done.discard(dl)
+        state.terms.setdefault(dl, []).append(index)
+        return []
+    state.term_done.add(dl)
+    return list(state.terms.get(dl, ()))
+
+
+def _kind(document: Document, block: Block, chain: Sequence[int]) -> Kind:
+    if block.tag == "pre":
+        return "code"
+    tags = {document.containers[container].tag for container in chain}
+    return "item" if tags & {"li", "dt", "dd"} else "sentence"
+
+
+def _prose(document: Document, index: int) -> bool:
+    return document.blocks[index].tag == "p"
+
+
+def _inside(document: Document, block: Block, tags: frozenset[str]) -> bool:
+    return any(document.containers[container].tag in tags for container in document.ancestors(block))
+
+
+def _headings_alone(document: Document, pieces: Sequence[Piece]) -> Iterator[Piece]:
+    used = {heading for piece in pieces for heading in piece.headings}
+    above: list[int] = []
+    for index, block in enumerate(document.blocks):
+        if block.tag in _HEADINGS and not _inside(document, block, _LISTS):
+            while above and document.blocks[above[-1]].tag >= block.tag:
+                above.pop()
+            if index not in used or _too_long_for_a_name(document, index):
+                yield Piece(index, "heading", tuple(above))
+            above.append(index)

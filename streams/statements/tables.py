@@ -1,0 +1,122 @@
+"""Tables: which rows are data (one statement each), and which cells are text that happens to stand in a table."""
+
+from dataclasses import dataclass, field
+from itertools import chain as chained
+
+from streams.pages.document import Document
+from streams.statements.lengths import word_count
+
+Cells = tuple[tuple[int | None, int], ...]
+"""Block of the column's heading (or None), block of the cell."""
+
+MAX_CELL_WORDS = 40
+"""A row with a longer cell is prose in columns."""
+_CELLS = frozenset({"td", "th"})
+
+
+@dataclass(slots=True)
+class Tables:
+    """What the outline needs to know, all by block."""
+
+    rows: dict[int, Cells] = field(default_factory=dict)
+    """By its first block: a data row's cells."""
+    taken: set[int] = field(default_factory=set)
+    """Blocks that are said by others: the further cells of a row, headings of columns."""
+    columns: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Of a cell that is prose: the heading of its column."""
+    captions: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Of a row or cell: its table's caption."""
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: dict[int, dict[int, list[int]]] = field(default_factory=dict)
+    """Row container -> cell container -> blocks."""
+    caption: list[int] = field(default_factory=list)
+
+
+def tables_of(document: Document) -> Tables:
+    """All tables of a document. A block belongs to the innermost table around it."""
+    tables, found = Tables(), _collect(document)
+    for table in found.values():
+        _describe(document, table, tables)
+    return tables
+
+
+def _collect(document: Document) -> dict[int, _Table]:
+    cells_of_row = _cells_of_rows(document)
+    found: dict[int, _Table] = {}
+    for index, block in enumerate(document.blocks):
+        around: dict[str, int] = {}
+        for container in document.ancestors(block):
+            around.setdefault(
+                "cell" if document.containers[container].tag in _CELLS else document.containers[container].tag,
+                container,
+            )
+            if document.containers[container].tag == "table":
+                break
+        if "table" not in around:
+            continue
+        table = found.setdefault(around["table"], _Table())
+        if "tr" in around and "cell" in around:
+            row = table.rows.setdefault(around["tr"], {cell: [] for cell in cells_of_row[around["tr"]]})
+            row.setdefault(around["cell"], []).append(index)
+        elif "caption" in around:
+            table.caption.append(index)
+    return found
+
+
+def _cells_of_rows(document: Document) -> dict[int, list[int]]:
+    """Row container -> its cell containers, the empty ones too, so that columns stay in line."""
+    cells: dict[int, list[int]] = {}
+    for index, container in enumerate(document.containers):
+        if container.tag == "tr":
+            cells[index] = []
+        elif container.tag in _CELLS and container.parent in cells:
+            cells[container.parent].append(index)
+    return cells
+
+
+def _describe(document: Document, table: _Table, tables: Tables) -> None:
+    header = _header_row(document, table)
+    heads = (
+        [] if header is None else [blocks[0] if len(blocks) == 1 else None for blocks in table.rows[header].values()]
+    )
+    for row, cells in table.rows.items():
+        if row == header:
+            continue
+        headed = heads if len(heads) == len(cells) else [None] * len(cells)
+        blocks = list(chained.from_iterable(cells.values()))
+        if _is_data(document, cells):
+            tables.rows[blocks[0]] = tuple(
+                (head, cell[0]) for head, cell in zip(headed, cells.values(), strict=True) if cell
+            )
+            tables.taken.update(blocks[1:])
+        else:
+            for head, cell in zip(headed, cells.values(), strict=True):
+                tables.columns.update({block: (head,) for block in cell if head is not None and head != block})
+        tables.captions.update({block: tuple(table.caption) for block in blocks if table.caption})
+
+
+def _header_row(document: Document, table: _Table) -> int | None:
+    """The row of column headings: the last one in thead, or a first row of nothing but th; None without data below."""
+    rows = list(table.rows)
+    if len(rows) < 2:
+        return None
+    in_head = [row for row in rows if document.containers[document.containers[row].parent].tag == "thead"]
+    if in_head and len(in_head) < len(rows):
+        return in_head[-1]
+    first = table.rows[rows[0]]
+    return rows[0] if first and all(document.containers[cell].tag == "th" for cell in first) else None
+
+
+def _is_data(document: Document, cells: dict[int, list[int]]) -> bool:
+    """At least two cells with text, and each a single short block of its own."""
+    filled = [(cell, blocks) for cell, blocks in cells.items() if blocks]
+    return len(filled) > 1 and all(
+        len(blocks) == 1
+        and document.blocks[blocks[0]].tag == "p"
+        and document.blocks[blocks[0]].parent == cell
+        and word_count(document.blocks[blocks[0]].text) <= MAX_CELL_WORDS
+        for cell, blocks in filled
+    )
