@@ -17,7 +17,7 @@ from rich.table import Table
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
 from streams.errors import StartError, UsageError
 from streams.local import children
-from streams.local.probing import answers, cassandra_answers, kafka_answers
+from streams.local.probing import answers, cassandra_answers, kafka_answers, listens
 from streams.local.reporting import TerminalReport, read_reports
 from streams.local.server import Cancelled
 from streams.local.state import ProcessState, StackState, is_alive, read_state, running_state
@@ -39,6 +39,10 @@ def up(
     foreground: Annotated[
         bool, typer.Option("--foreground", help="Stay attached, and stop everything on Ctrl-C.")
     ] = False,
+    web: Annotated[
+        Path | None,
+        typer.Option(help="A folder DIR/HOST/path to serve over HTTPS, for the crawler to find on loopback."),
+    ] = None,
 ) -> int:
     """Start the local stack: real servers, a worker for each stage, and the gateway.
 
@@ -46,8 +50,11 @@ def up(
 
         riffle up
         riffle up --servers-only
+        riffle up --web mirror/
     """
     home = _local_home()
+    if web:
+        os.environ["RIFFLE_LOCAL_WEB"] = str(web.resolve())
     if state := running_state(home):
         return _already(state, servers_only)
     settings = load_settings(home=home)
@@ -277,6 +284,8 @@ def health_of(process: ProcessState) -> str:
             well = kafka_answers(f"127.0.0.1:{process.port}")
         case "cassandra":
             well = cassandra_answers(process.port)
+        case "web":
+            well = listens(process.port)
         case _:
             well = answers(process.health)
     return "ok" if well else "no answer"

@@ -1,12 +1,13 @@
-"""Riffle's own processes in the local stack: a worker for each stage, and the gateway."""
+"""Riffle's own processes in the local stack: a worker for each stage, the gateway, and a web to crawl if asked for."""
 
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streams.errors import UsageError
 from streams.local.children import Launch
 from streams.local.ports import free_ports, preferred_port
-from streams.local.probing import answers
+from streams.local.probing import answers, listens
 from streams.local.server import Hints
 from streams.topology import STAGES, Stage
 
@@ -55,3 +56,52 @@ def _worker(home: Path, stage: str, number: int, port: int) -> Member:
 def gateway(home: Path, wanted_port: int) -> Member:
     """The gateway on `wanted_port` if that is free, else on any."""
     return Member("gateway", "Gateway", preferred_port(wanted_port), ("gateway",), home)
+
+
+@dataclass(slots=True)
+class Web:
+    """The web server of `riffle web serve`, for a folder of pages that the local stack is to crawl."""
+
+    folder: Path
+    home: Path
+    port: int
+    name: str = "web"
+    title: str = "Web"
+    hints: Hints = field(default=())
+    ready_timeout_seconds: float = 30.0
+
+    @property
+    def health(self) -> str:
+        return ""
+
+    @property
+    def ca_dir(self) -> Path:
+        return self.home / "web"
+
+    def prepare(self) -> Launch:
+        command = [sys.executable, "-m", "streams.local.web", str(self.folder)]
+        return Launch([*command, "--port", str(self.port), "--ca-dir", str(self.ca_dir)], {"PYTHONUNBUFFERED": "1"})
+
+    def is_ready(self) -> bool:
+        return listens(self.port)
+
+    @property
+    def addresses(self) -> dict[str, object]:
+        """The crawl's settings that have it find these hosts, and trust them."""
+        hosts = sorted(path.name for path in self.folder.iterdir() if path.is_dir())
+        return {
+            "local_hosts": dict.fromkeys(hosts, f"127.0.0.1:{self.port}"),
+            "local_ca_file": str((self.ca_dir / "ca.pem").resolve()),
+        }
+
+
+def web(folder: Path, home: Path) -> Web:
+    """A web server for `folder`, on a free port."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder: RIFFLE_LOCAL_WEB names one that holds a folder for each host")
+    (port,) = free_ports(1)
+    return Web(folder.resolve(), home, port)
+
+
+OURS = (Member, Web)
+"""What stops before the servers do."""

@@ -127,6 +127,10 @@ class Supervisor:
         self._note(state="ready")
 
     def _start_members(self, addresses: dict[str, dict[str, Any]]) -> None:
+        if self.settings.local_web:
+            web = members.web(self.settings.local_web, self.home)
+            self._start([web])
+            addresses = {**addresses, "crawl": web.addresses}
         gateway = members.gateway(self.home, self.settings.gateway.port)
         self._note(settings={**addresses, "gateway": {"port": gateway.port}})
         self._start([*members.workers(self.home), gateway])
@@ -194,8 +198,8 @@ class Supervisor:
         """The gateway and the workers first, so that they can end what they began; then the servers."""
         if self.watched:
             self._note(state="stopping")
-        ours = [watched.child for watched in self.watched if isinstance(watched.server, members.Member)]
-        servers = [watched.child for watched in self.watched if not isinstance(watched.server, members.Member)]
+        ours = [watched.child for watched in self.watched if isinstance(watched.server, members.OURS)]
+        servers = [watched.child for watched in self.watched if not isinstance(watched.server, members.OURS)]
         for part, grace_seconds in ((ours, MEMBER_GRACE_SECONDS), (servers, SERVER_GRACE_SECONDS)):
             for name in children.stop(part, grace_seconds):
                 self._warn(f"{name} did not end within {grace_seconds:.0f} s and was killed")

@@ -1,0 +1,45 @@
+"""`riffle web serve`: a folder of pages as a small web."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streams.commands.console import command, command_group, load_settings, out
+from streams.local.web import WebServer, serve
+
+web_app = command_group("Serve a folder of pages as a small web over HTTPS, on loopback.")
+
+
+@web_app.callback()
+def root() -> None:
+    """A group, so that `serve` is said."""
+
+
+@web_app.command("serve")
+@command
+async def web_serve(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that holds a folder for each host.")],
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 is any.")] = 0,
+) -> None:
+    """Serve DIR/HOST/path over HTTPS until Ctrl-C, with a certificate authority of its own.
+
+    robots.txt and sitemap.xml are made where there are none; redirects, 404s, ETags and 304s are as on a real server.
+
+    Examples:
+
+        riffle web serve mirror/
+        riffle web serve mirror/ --port 8443
+    """
+    settings = load_settings()
+    await serve(folder, port, settings.home / "web", _tell)
+
+
+def _tell(server: WebServer) -> None:
+    for host, address in server.hosts.items():
+        out.print(f"https://{host}/  at  {address}", highlight=False)
+    out.print(f"Trust it by {server.ca_file.resolve()}. Try:", highlight=False, soft_wrap=True)
+    host = next(iter(server.hosts))
+    example = f"curl --cacert {server.ca_file} --connect-to ::127.0.0.1:{server.port} https://{host}/"
+    out.print(f"  {example}", highlight=False, soft_wrap=True)
+    out.print("To crawl it: riffle up --web DIR. Ctrl-C stops this server.")
