@@ -1,0 +1,186 @@
+"""The law of URLs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, crawlable, host_of, resolve, same_site
+
+SPELLINGS = [
+    ("https://example.com", "https://example.com/", "an empty path is the root"),
+    ("http://example.com/a", "https://example.com/a", "http is upgraded"),
+    ("http://example.com:80/", "https://example.com/", "the default port of http goes with it"),
+    ("https://example.com:443/", "https://example.com/", "the default port is dropped"),
+    ("https://example.com:8443/", "https://example.com:8443/", "another port stays"),
+    ("HTTPS://EXAMPLE.COM/A", "https://example.com/A", "scheme and host are lower case, the path is not"),
+    ("https://example.com./", "https://example.com/", "the root label's dot is dropped"),
+    ("https://example.com/a#b", "https://example.com/a", "no fragment"),
+    ("https://example.com/?", "https://example.com/", "no empty query"),
+    ("https://example.com/a/./b/../c", "https://example.com/a/c", "dot segments"),
+    ("https://example.com/a/%2e%2E/b", "https://example.com/b", "encoded dot segments"),
+    ("https://example.com\\a\\b", "https://example.com/a/b", "backslashes, as browsers read them"),
+    (" \thttps://example.com/a\nb ", "https://example.com/ab", "white space, as browsers drop it"),
+    ("https://example.com/%7Eme/%41", "https://example.com/~me/A", "unreserved characters are not encoded"),
+    ("https://example.com/a%2fb%3a", "https://example.com/a%2Fb%3A", "hexadecimal digits are upper case"),
+    ("https://example.com/100%", "https://example.com/100%25", "a % that is no escape"),
+    ("https://example.com/%%34%31", "https://example.com/%2541", "decoding makes no new escape"),
+    ("https://example.com/ä b", "https://example.com/%C3%A4%20b", "what is not ASCII is encoded"),
+    ("https://Bücher.example/", "https://xn--bcher-kva.example/", "IDNA"),
+    ("https://ｅｘａｍｐｌｅ.com/", "https://example.com/", "full-width letters (UTS 46)"),
+    ("https://example.com/?b=2&a=1", "https://example.com/?b=2&a=1", "the order of parameters stays"),
+    ("https://example.com/?utm_source=x&a=1&gclid=y", "https://example.com/?a=1", "tracking parameters"),
+    ("https://example.com/?UTM%5FSource=x", "https://example.com/", "tracking parameters in disguise"),
+    ("https://example.com/?a=1&&b", "https://example.com/?a=1&b", "empty parameters"),
+    ("https://example.com/p;jsessionid=A1/q?a", "https://example.com/p/q?a", "session ids in the path"),
+    ("https://example.com/?utm=1&fb=2", "https://example.com/?utm=1&fb=2", "names that only look like tracking"),
+]
+
+
+@pytest.mark.parametrize(("url", "canonical"), [case[:2] for case in SPELLINGS], ids=[case[2] for case in SPELLINGS])
+def test_one_spelling(url: str, canonical: str) -> None:
+    assert canonicalize(url) == canonical
+    assert canonicalize(canonical) == canonical
+
+
+REFUSED = [
+    ("", "syntax"),
+    ("example.com/a", "syntax"),
+    ("//example.com/", "syntax"),
+    ("https://", "syntax"),
+    ("https://exa mple.com/", "syntax"),
+    ("https://example.com:99999/", "syntax"),
+    ("https://1.2.3.4.5/", "syntax"),  # ends in a number, and is no address
+    ("https://example.com/\ud800", "syntax"),
+    ("ftp://example.com/", "scheme"),
+    ("javascript:alert(1)", "scheme"),
+    ("file:///etc/passwd", "scheme"),
+    ("data:text/html,x", "scheme"),
+    ("https://user@example.com/", "credentials"),
+    ("https://user:password@example.com/", "credentials"),
+    ("https://127.0.0.1/", "host"),
+    ("https://127.1/", "host"),
+    ("https://①②⑦.⓪.⓪.①/", "host"),
+    ("https://0x7f000001/", "host"),
+    ("https://2130706433/", "host"),
+    ("https://0177.0.0.1/", "host"),
+    ("https://8.8.8.8/", "host"),
+    ("https://[::1]/", "host"),
+    ("https://[::ffff:127.0.0.1]/", "host"),
+    ("https://localhost/", "host"),
+    ("https://intranet./", "host"),
+    ("https://a..example/", "host"),
+    ("https://-a.example/", "host"),
+    ("https://a-.example/", "host"),
+    ("https://" + "a" * 64 + ".example/", "host"),
+    ("https://" + "a." * 130 + "example/", "host"),
+    ("https://example.com/" + "a" * MAX_URL_CHARS, "length"),
+    ("https://example.com/" + "a" * 20_000, "length"),
+]
+
+
+@pytest.mark.parametrize(("url", "rule"), REFUSED, ids=[ascii(url[:40]) for url, _ in REFUSED])
+def test_what_is_not_let_in(url: str, rule: str) -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        canonicalize(url)
+    assert caught.value.rule == rule
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("b", "https://example.com/a/b"),
+        ("/b", "https://example.com/b"),
+        ("?q", "https://example.com/a/page?q"),
+        ("#f", "https://example.com/a/page"),
+        ("", "https://example.com/a/page"),
+        ("../../..", "https://example.com/"),
+        ("//other.example/x", "https://other.example/x"),
+        ("http:b", "https://b/"),  # another scheme than the page's: not relative, and refused for its host
+    ],
+)
+def test_links_are_resolved(href: str, url: str) -> None:
+    if url == "https://b/":
+        with pytest.raises(InvalidUrl, match="one label"):
+            resolve("https://example.com/a/page", href)
+    else:
+        assert resolve("https://example.com/a/page", href) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://example.com/", None),
+        ("https://example.com/a.html?b=1", None),
+        ("https://example.com/wiki/Node.js", None),
+        ("https://example.com/wiki/File:Moon.jpg", None),
+        ("https://example.com/.pdf", None),
+        ("https://example.com/a.PDF", "type"),
+        ("https://example.com/a.jpg?size=1", "type"),
+        ("https://example.com:8443/", "port"),
+        ("https://example.com/a/b/a/b/a/b/a/b", "trap"),
+        ("https://example.com" + "/a/b/c" * 9, "trap"),
+        ("https://example.com/" + "/".join(map(str, range(30))), "trap"),
+        ("https://example.com/?" + "&".join(f"a{n}=1" for n in range(20)), "trap"),
+    ],
+)
+def test_which_urls_are_worth_a_fetch(url: str, reason: str | None) -> None:
+    found = crawlable(url)
+    assert (found and found.partition(":")[0]) == reason
+
+
+def test_hosts_and_sites() -> None:
+    assert host_of("https://a.example:8443/x:y") == "a.example"
+    assert same_site("https://www.a.example/x", "https://a.example/")
+    assert not same_site("https://b.a.example/", "https://a.example/")
+
+
+URLISH = st.text(st.sampled_from("abAB01.:/?#[]@!$&'()*+,;=%-_~\\ äß。①⓪xn--\t\ud800"), max_size=40)
+URLS = st.one_of(
+    st.text(max_size=60),
+    st.builds("https://example.com/{}".format, URLISH),
+    st.builds("https://example.com/?{}".format, URLISH),
+    st.builds("http://{}.example/{}".format, URLISH, URLISH),
+    st.builds("{}".format, URLISH),
+)
+
+
+def canonical_or_none(url: str) -> str | None:
+    try:
+        return canonicalize(url)
+    except InvalidUrl:
+        return None
+
+
+@given(URLS)
+def test_the_canonical_url_is_its_own_canonical_url(url: str) -> None:
+    canonical = canonical_or_none(url)
+    if canonical is not None:
+        assert canonicalize(canonical) == canonical
+
+
+@given(URLS)
+def test_a_canonical_url_looks_like_one(url: str) -> None:
+    canonical = canonical_or_none(url)
+    if canonical is not None:
+        assert canonical.isascii()
+        assert canonical.startswith("https://")
+        assert len(canonical) <= MAX_URL_CHARS
+        assert not set(canonical) & set('# \t\n\r<>"')
+        assert host_of(canonical) == host_of(canonical).lower()
+        assert canonical.startswith(f"https://{host_of(canonical)}")
+
+
+@given(URLS)
+def test_a_link_to_a_canonical_url_is_that_url(url: str) -> None:
+    canonical = canonical_or_none(url)
+    if canonical is not None:
+        assert resolve("https://base.example/a/b?c", canonical) == canonical
+
+
+@given(URLISH, URLISH)
+def test_tracking_changes_no_page(path: str, value: str) -> None:
+    plain = canonical_or_none(f"https://example.com/{path.partition('#')[0].partition('?')[0]}?a=1")
+    value = value.replace("&", "").replace("#", "")
+    tracked = f"https://example.com/{path.partition('#')[0].partition('?')[0]}?utm_source={value}&a=1&fbclid={value}"
+    if plain is not None:
+        assert canonical_or_none(tracked) in (plain, None)
