@@ -71,14 +71,13 @@ def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skippe
     response = parse_response(record.block)
     if response is None:
         return Skipped("no HTTP response", target)
-    headers = kept(response.headers)
-    verdict = judge(target, response.status, headers, "page", False)
+    verdict = judge(target, response.status, response.headers, "page", False)
     if verdict.outcome != "ok":
         return Skipped(verdict.outcome.replace("_", " "), f"{target}: {verdict.error or verdict.redirect_to or ''}")
     body = _body(response, limits.max_body_bytes)
     if body is None:
         return Skipped("too large", target)
-    left = {name: value for name, value in headers.items() if name not in _DECODED_ALREADY}
+    left = {name: value for name, value in kept(response.headers).items() if name not in _DECODED_ALREADY}
     return _page(target, _micros(record.headers.get("warc-date", "")), body, "warc", limits, response.status, left)
 
 

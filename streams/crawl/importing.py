@@ -107,8 +107,8 @@ async def import_html(
     await _send_all(found, lambda: report.seen, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
     if not report.imported:
         raise UsageError(
-            f"{folder} holds no page: {len(files)} HTML files were found. It must hold a folder for each host, named as "
-            f"the host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
+            f"{folder} holds no page: {len(files)} HTML files were found. It must hold a folder for each host, "
+            f"named as the host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
     return report
 

@@ -50,17 +50,19 @@ def read_records(file: BinaryIO, max_block_bytes: int) -> Iterator[WarcRecord]:
     magic = file.read(2)
     file.seek(0)
     stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb")) if magic == _GZIP_MAGIC else file
+    line = b""
     try:
         line = _next_line(stream)
         if not line.startswith(_FIRST_LINE):
-            raise NoWarc(
-                f"it begins with {line[:20]!r} and not with {_FIRST_LINE.decode()}0 or {_FIRST_LINE.decode()}1"
-            )
+            raise NoWarc(f"it begins with {line[:20]!r} and not with WARC/1.0 or WARC/1.1")
         while line:
             record, line = _read_record(stream, max_block_bytes)
             yield record
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        yield WarcRecord({}, damage=f"the gzip data is cut off or damaged ({error})")
+        damage = f"the gzip data is cut off or damaged ({error})"
+        if not line:
+            raise NoWarc(damage) from error
+        yield WarcRecord({}, damage=damage)
 
 
 def _next_line(stream: BinaryIO) -> bytes:

@@ -1,0 +1,125 @@
+"""Pages out of archives: which records are pages, and what each page says."""
+
+import gzip
+import zlib
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from streams.crawl.archives import ArchivedPage, Limits, Skipped, page_of_file, read_warc
+
+LATEST = 1_800_000_000_000_000
+LIMITS = Limits(max_body_bytes=1_000, latest=LATEST)
+MAY_2024 = 1_714_521_600_000_000
+
+
+def record(
+    body: bytes = b"<p>Hello</p>",
+    *,
+    status: str = "200 OK",
+    uri: str = "https://example.org/a",
+    date: str = "2024-05-01T00:00:00Z",
+    kind: str = "response",
+    **headers: str,
+) -> bytes:
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in {"Content_Type": "text/html", **headers}.items()]
+    block = "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode() + body
+    head = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nWARC-Date: {date}\r\nContent-Length: {len(block)}"
+    )
+    return head.encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
+
+
+def read(content: bytes) -> list[ArchivedPage | Skipped]:
+    return list(read_warc(BytesIO(content), LIMITS))
+
+
+def test_a_response_is_a_page_dated_by_its_record() -> None:
+    (page,) = read(record(ETag='"1"', X_Robots_Tag="noindex", Set_Cookie="secret=1"))
+    headers = {"content-type": "text/html", "etag": '"1"', "x-robots-tag": "noindex"}
+    assert page == ArchivedPage("https://example.org/a", MAY_2024, b"<p>Hello</p>", "warc", 200, headers)
+
+
+PAGES: dict[str, tuple[bytes, Any]] = {
+    "a URL in angle brackets, as WARC 1.0 was read by some": (record(uri="<https://example.org/a>"), b"<p>Hello</p>"),
+    "gzip": (record(gzip.compress(b"zipped"), Content_Encoding="gzip"), b"zipped"),
+    "deflate": (record(zlib.compress(b"deflated"), Content_Encoding="deflate"), b"deflated"),
+    "gzip that was undone before": (record(b"<p>plain", Content_Encoding="gzip"), b"<p>plain"),
+    "a coding that nobody knows": (record(b"<p>plain", Content_Encoding="sdch"), b"<p>plain"),
+    "chunks": (record(b"3\r\nabc\r\n0\r\n\r\n", Transfer_Encoding="chunked"), b"abc"),
+    "chunks of gzip": (
+        record(
+            f"{len(gzip.compress(b'both', mtime=0)):x}\r\n".encode()
+            + gzip.compress(b"both", mtime=0)
+            + b"\r\n0\r\n\r\n",
+            Transfer_Encoding="chunked",
+            Content_Encoding="gzip",
+        ),
+        b"both",
+    ),
+    "an empty page": (record(b""), b""),
+    "exactly as large as the limit": (record(b"a" * 1_000), b"a" * 1_000),
+}
+
+
+@pytest.mark.parametrize(("content", "body"), PAGES.values(), ids=PAGES.keys())
+def test_bodies_come_out_of_their_codings(content: bytes, body: bytes) -> None:
+    (page,) = read(content)
+    assert isinstance(page, ArchivedPage), page
+    assert page.body == body
+    assert "content-encoding" not in page.headers
+
+
+SKIPPED: dict[str, tuple[bytes, str]] = {
+    "not found": (record(status="404 Not Found"), "gone"),
+    "redirect": (record(status="301 Moved", Location="https://example.org/b"), "redirect"),
+    "an image": (record(Content_Type="image/png"), "unsupported type"),
+    "larger than the limit": (record(b"a" * 1_001), "too large"),
+    "a bomb": (record(gzip.compress(bytes(5_000_000)), Content_Encoding="gzip"), "too large"),
+    "larger than any head and body": (record(b"a" * 400_000), "too large"),
+    "no scheme of ours": (record(uri="ftp://example.org/a"), "URL not let in"),
+    "credentials": (record(uri="https://user:password@example.org/"), "URL not let in"),
+    "no URL": (record(uri=""), "URL not let in"),
+    "no date": (record(date=""), "date missing or impossible"),
+    "no real date": (record(date="2024-13-45T00:00:00Z"), "date missing or impossible"),
+    "before the web": (record(date="0001-01-01T00:00:00Z"), "date missing or impossible"),
+    "from the future": (record(date="9999-12-31T23:59:59Z"), "date missing or impossible"),
+    "cut off": (record()[:-20], "damaged record"),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), SKIPPED.values(), ids=SKIPPED.keys())
+def test_what_is_no_page_says_why(content: bytes, reason: str) -> None:
+    assert [one.reason for one in read(content) if isinstance(one, Skipped)] == [reason]
+
+
+def test_requests_and_notes_are_passed_over() -> None:
+    assert read(record(kind="request") + record(kind="warcinfo") + record(kind="revisit")) == []
+
+
+@pytest.mark.parametrize("date", ["2024-05-01T00:00:00Z", "2024-05-01T00:00:00", "2024-05-01T02:00:00.000000000+02:00"])
+def test_dates_of_any_precision_are_in_utc(date: str) -> None:
+    (page,) = read(record(date=date))
+    assert isinstance(page, ArchivedPage), page
+    assert page.generation == MAY_2024
+
+
+FILES: dict[str, tuple[tuple[str, ...], str | None]] = {
+    "a file of a host": (("docs.example.org", "guide.html"), "https://docs.example.org/guide.html"),
+    "deeper": (("docs.example.org", "a b", "c.html"), "https://docs.example.org/a%20b/c.html"),
+    "a question mark is part of the name": (("example.org", "what?.html"), "https://example.org/what%3F.html"),
+    "so is a percent sign": (("example.org", "100%.html"), "https://example.org/100%25.html"),
+    "so is a number sign": (("example.org", "c#.html"), "https://example.org/c%23.html"),
+    "of other scripts": (("example.org", "東京.html"), "https://example.org/%E6%9D%B1%E4%BA%AC.html"),
+    "host in capitals": (("EXAMPLE.org", "A.html"), "https://example.org/A.html"),
+    "no folder of a host": (("guide.html",), None),
+    "a folder that is no host": (("my folder", "guide.html"), None),
+    "a folder with credentials in its name": (("user@example.org", "guide.html"), None),
+}
+
+
+@pytest.mark.parametrize(("parts", "url"), FILES.values(), ids=FILES.keys())
+def test_a_file_is_the_page_that_its_path_names(parts: tuple[str, ...], url: str | None) -> None:
+    page = page_of_file(parts, MAY_2024, b"<p>", LIMITS)
+    assert (page.url if isinstance(page, ArchivedPage) else None) == url
