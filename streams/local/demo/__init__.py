@@ -1,0 +1,65 @@
+"""The bundled web: some 230 real pages of four hosts, and questions that they answer.
+
+The pages are documentation of PostgreSQL, Python, SQLite and Git, unchanged; their licences stand in `licences/`.
+`build.py` says where they come from. `questions.json` holds questions whose words are not in their answer: whoever
+finds the answer has understood something.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import zstandard
+
+_HERE = Path(__file__).parent
+ARCHIVE = _HERE / "web.tar.zst"
+_STAMP = ".archive"
+"""Which archive a folder was unpacked from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and the one statement of the bundled web that answers it."""
+
+    question: str
+    url: str
+    """The page that holds the answer."""
+    answer: str
+    """Part of the answering sentence that stands in no other."""
+
+
+QUESTIONS: tuple[Question, ...] = tuple(
+    Question(**one) for one in json.loads((_HERE / "questions.json").read_text(encoding="utf-8"))
+)
+
+
+def unpack(into: Path) -> Path:
+    """Unpack the web to `into`, which then holds a folder for each host, and return it. Again is as once.
+
+    A folder from another version of the archive is replaced whole.
+    """
+    packed = ARCHIVE.read_bytes()
+    stamp = hashlib.sha256(packed).hexdigest()
+    if _stamp_of(into) == stamp:
+        return into
+    building = into.with_name(f".{into.name}.new")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    content = zstandard.ZstdDecompressor().decompress(packed)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(building, filter="data")
+    (building / _STAMP).write_text(stamp)
+    shutil.rmtree(into, ignore_errors=True)
+    building.rename(into)
+    return into
+
+
+def _stamp_of(folder: Path) -> str | None:
+    try:
+        return (folder / _STAMP).read_text()
+    except OSError:
+        return None

@@ -1,0 +1,170 @@
+"""Builds `web.tar.zst`: the pages of `pages.txt`, unchanged, with a robots file and redirects for each host.
+
+The pages are Debian's documentation packages, each under a host's name:
+
+    postgresql.test     /usr/share/doc/postgresql-doc-15/html
+    docs.python.test    /usr/share/doc/python3.11/html
+    sqlite.test         /usr/share/doc/sqlite3/html (package sqlite3-doc)
+    git-scm.test/html   /usr/share/doc/git/html (package git-doc)
+
+    python -m streams.local.demo.build DIR      where DIR/HOST/... are these folders
+
+The same pages give the same bytes. What is linked and not among the pages is disallowed by the robots file (families of
+reference pages, and the rest one by one), redirected, gone, or, for some, simply missing: as on any site.
+"""
+
+import argparse
+import html
+import io
+import json
+import re
+import sys
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import zstandard
+
+HERE = Path(__file__).parent
+CRAWL_DELAY_SECONDS = 0.05
+"""The sites are on this machine, and say that they mind nobody."""
+WRITTEN = 1_767_225_600
+"""Time of the files that are ours: 2026-01-01, so that the archive doesn't depend on when it is built."""
+_LEVEL = 19
+_HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is ours of a host."""
+
+    disallow: tuple[str, ...]
+    """Beginnings of paths. Pages of `pages.txt` among them are allowed one by one, but for those in `hidden`."""
+    hidden: tuple[str, ...]
+    """Pages that are there, linked, and that no crawler may fetch."""
+    missing: tuple[str, ...]
+    """Pages that are linked, not there, and not disallowed either: links that died."""
+    redirects: Mapping[str, str | None]
+    """As `redirects.json` has them: None is gone for good."""
+
+
+SITES = {
+    "sqlite.test": Site(
+        disallow=(
+            "/c3ref/",
+            "/session/",
+            "/syntax/",
+            "/releaselog/",
+            "/capi3ref",
+            "/lang_",
+            "/fts",
+            "/doc_",
+            "/pragma",
+        ),
+        hidden=("/lang_naming.html",),
+        missing=("/features.html", "/fullsql.html", "/json1.html", "/datatype3.html"),
+        redirects={"/prosupport.html": "/support.html", "/news.html": None, "/changes.html": "/chronology.html"},
+    ),
+    "docs.python.test": Site(
+        disallow=("/c-api/", "/library/", "/reference/", "/extending/", "/install/", "/whatsnew/", "/search.html"),
+        hidden=("/search.html",),
+        missing=("/glossary.html", "/genindex.html", "/faq/programming.html", "/howto/regex.html"),
+        redirects={
+            "/distutils/index.html": None,
+            "/download.html": None,
+            "/faq/installed.html": "/faq/general.html",
+            "/howto/pyporting.html": "/howto/index.html",
+        },
+    ),
+    "postgresql.test": Site(
+        disallow=(
+            *("/sql-", "/app-", "/runtime-config", "/functions-", "/catalog", "/view-", "/libpq", "/ecpg", "/spi"),
+            *("/information", "/infoschema", "/source-", "/nls-", "/xfunc", "/release", "/storage-", "/monitoring"),
+            *("/datatype", "/textsearch", "/auth-", "/logical", "/install", "/contrib", "/plpgsql", "/extend"),
+        ),
+        hidden=("/release-15-9.html",),
+        missing=("/glossary.html", "/bookindex.html", "/features.html", "/docguide.html", "/arrays.html"),
+        redirects={
+            "/ddl-inherit.html": "/tutorial-inheritance.html",
+            "/routine-vacuuming.html": "/maintenance.html",
+            "/adminpack.html": None,
+        },
+    ),
+    "git-scm.test": Site(
+        disallow=("/html/git-", "/html/gitformat-", "/html/gitprotocol-", "/html/howto", "/html/technical/"),
+        hidden=("/html/git-var.html",),
+        missing=("/html/gitattributes.html", "/html/user-manual.html"),
+        redirects={"/": "/html/index.html", "/html/git.html": "/html/index.html", "/html/gitk.html": None},
+    ),
+}
+
+
+def build(source: Path, target: Path) -> int:
+    """Write the archive and return how many pages are in it."""
+    pages = (HERE / "pages.txt").read_text().split()
+    files: dict[str, tuple[bytes, int]] = {}
+    for page in pages:
+        files[page] = ((source / page).read_bytes(), int((source / page).stat().st_mtime))
+    for host, site in SITES.items():
+        there = {page.removeprefix(host): files[page][0] for page in pages if page.startswith(f"{host}/")}
+        files[f"{host}/robots.txt"] = (robots(host, site, there).encode(), WRITTEN)
+        files[f"{host}/redirects.json"] = ((json.dumps(site.redirects, indent=2) + "\n").encode(), WRITTEN)
+    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(_tar(files))
+    target.write_bytes(packed)
+    return len(pages)
+
+
+def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
+    """RFC 9309: the longest rule that matches decides, so a page's own Allow is stronger than its family's Disallow."""
+    allowed = [path for path in pages if path.startswith(site.disallow) and path not in site.hidden]
+    absent = linked(host, pages) - pages.keys() - site.redirects.keys() - set(site.missing)
+    return "\n".join(
+        (
+            "User-agent: *",
+            *(f"Disallow: {beginning}" for beginning in site.disallow),
+            *(f"Allow: {path}" for path in sorted(allowed)),
+            *(f"Disallow: {path}" for path in sorted(absent) if not path.startswith(site.disallow)),
+            f"Crawl-delay: {CRAWL_DELAY_SECONDS}",
+            "",
+            f"Sitemap: https://{host}/sitemap.xml",
+            "",
+        )
+    )
+
+
+def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
+    """Paths on this host that the pages point to."""
+    paths = set()
+    for path, content in pages.items():
+        for href in _HREF.findall(content.decode("utf-8", "replace")):
+            target = urlsplit(urljoin(f"https://{host}{path}", html.unescape(href)))
+            if target.netloc == host and target.path not in ("", "/"):
+                paths.add(target.path)
+    return paths
+
+
+def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+    """Sorted, owned by nobody, with the times that are given."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, (content, modified) in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime, entry.mode = len(content), modified, 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return written.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m streams.local.demo.build", description=__doc__.partition("\n")[0])
+    parser.add_argument("source", type=Path, metavar="DIR", help="folder that holds a folder of pages for each host")
+    parser.add_argument("--target", type=Path, default=HERE / "web.tar.zst")
+    options = parser.parse_args()
+    pages = build(options.source, options.target)
+    size = options.target.stat().st_size
+    sys.stdout.write(f"{options.target}: {pages} pages of {len(SITES)} hosts, {size / 1e6:.2f} MB\n")
+
+
+if __name__ == "__main__":
+    main()
