@@ -1,0 +1,118 @@
+"""The fetch stage over memory stores, against a real server on loopback."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from schemas import Envelope, PageFetched, PageScheduled
+from schemas.envelope import utc_from_micros
+from schemas.ids import page_id
+from streams.crawl.fetch_agent import FetchAgent, now_micros
+from streams.errors import StoreUnavailable
+from streams.runtime.agent import Delivery
+from streams.stores.memory import MemoryBlobs, MemoryPages
+from streams.stores.opening import Stores
+from tests.hostile.servers import BadServer, Script, bad_server, response
+
+URL = "https://bad.example/x"
+
+
+def scheduled(seconds: float = 60, **fields: Any) -> PageScheduled:
+    until = utc_from_micros(now_micros()) + timedelta(seconds=seconds)
+    values = {"page_id": page_id(URL), "url": URL, "host": "bad.example", "lease_id": uuid4(), "attempt": 2, "depth": 3}
+    return PageScheduled(lease_until=until, **{**values, "crawl_id": "c", **fields})
+
+
+def delivery(event: PageScheduled) -> Delivery:
+    envelope = Envelope(id=UUID(int=1), type="x", source="/test", time=utc_from_micros(now_micros()))
+    return Delivery(event, envelope, event.topic, 0, 0)
+
+
+class Stage:
+    """The agent with its stores, and the server it asks."""
+
+    def __init__(self, server: BadServer, stores: Stores) -> None:
+        self.server = server
+        self.stores = stores
+        self.agent = FetchAgent(server.settings(timeout_seconds=10), stores)
+
+    async def fetch(self, event: PageScheduled) -> list[PageFetched]:
+        outputs = await self.agent.handle(delivery(event))
+        assert all(isinstance(output, PageFetched) for output in outputs)
+        return list(outputs)  # type: ignore[arg-type] # just checked
+
+
+async def run(folder: Path, script: Script, *events: PageScheduled) -> tuple[list[list[PageFetched]], Stores, int]:
+    """What the events lead to, one after the other; the stores; and how many requests the server got."""
+    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+    async with bad_server(folder, {"/x": script}) as server:
+        stage = Stage(server, stores)
+        try:
+            return [await stage.fetch(event) for event in events], stores, len(server.requests)
+        finally:
+            await stage.agent.stop()
+
+
+async def test_a_page_is_stored_and_then_said(tmp_path: Path) -> None:
+    event = scheduled()
+    ([fetched],), stores, _ = await run(tmp_path, response(b"<p>Hi", etag='"1"'), event)
+    assert (fetched.outcome, fetched.status, fetched.headers["etag"]) == ("ok", 200, '"1"')
+    assert (fetched.lease_id, fetched.attempt, fetched.depth, fetched.crawl_id) == (event.lease_id, 2, 3, "c")
+    assert fetched.body_ref
+    assert await stores.blobs.get(fetched.body_ref) == b"<p>Hi"
+    record = (await stores.pages.get(event.page_id))["fetched"]
+    assert PageFetched.model_validate(record) == fetched
+
+
+async def test_a_failure_is_stored_and_said_too(tmp_path: Path) -> None:
+    ([fetched],), stores, _ = await run(tmp_path, response(status="503 Later", retry_after="7"), scheduled())
+    assert (fetched.outcome, fetched.retryable, fetched.headers["retry-after"]) == ("server_error", True, "7")
+    assert (fetched.body_ref, fetched.body_bytes) == (None, 0)
+    assert (await stores.pages.get(fetched.page_id))["fetched"]["outcome"] == "server_error"
+
+
+async def test_a_second_delivery_asks_nobody_and_says_the_same(tmp_path: Path) -> None:
+    event = scheduled()
+    (first, again), _, requests = await run(tmp_path, response(b"<p>Hi"), event, event)
+    assert first == again
+    assert requests == 1
+
+
+async def test_another_lease_of_the_page_is_a_fetch_of_its_own(tmp_path: Path) -> None:
+    (first, second), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(), scheduled())
+    assert first[0].lease_id != second[0].lease_id
+    assert first[0].generation < second[0].generation
+    assert requests == 2
+
+
+async def test_a_lease_that_ran_out_is_not_fetched(tmp_path: Path) -> None:
+    (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-1))
+    assert (outputs, requests) == ([], 0)
+
+
+class FailingOnce(MemoryPages):
+    """Fails on its first write, as a store that is away for a moment."""
+
+    failed = False
+
+    async def put(self, *args: Any) -> None:
+        if not self.failed:
+            self.failed = True
+            raise StoreUnavailable("away")
+        await super().put(*args)
+
+
+async def test_a_crash_between_blob_and_record_leads_to_one_record(tmp_path: Path) -> None:
+    event = scheduled()
+    stores = Stores(blobs=MemoryBlobs(), pages=FailingOnce())
+    async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
+        stage = Stage(server, stores)
+        with pytest.raises(StoreUnavailable):
+            await stage.fetch(event)
+        [fetched] = await stage.fetch(event)
+        assert [fetched] == await stage.fetch(event)
+        await stage.agent.stop()
+    assert (await stores.pages.get(event.page_id))["fetched"]["lease_id"] == str(event.lease_id)
