@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from schemas import Envelope, Event, PageDiscovered, PageFetched, PageRemoved, PageScheduled
+from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier_agent import FrontierAgent
@@ -77,8 +77,8 @@ class Site:
     """None: 404."""
     links: dict[str, list[str]] = field(default_factory=dict)
     """Path -> URLs on the page."""
-    failures: dict[str, int] = field(default_factory=dict)
-    """Path -> how often it fails before it answers."""
+    script: dict[str, list[dict[str, Any] | None]] = field(default_factory=dict)
+    """Path -> what the first requests get: fields of a PageFetched, or None when no answer ever comes."""
     redirects: dict[str, str] = field(default_factory=dict)
     down: bool = False
 
@@ -97,8 +97,10 @@ class World:
         self.removed: dict[UUID, PageRemoved] = {}
         self.fetches: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
         """Host -> begin, end, URL of each request that really reached a server."""
+        self.answers: list[PageFetched] = []
         self.kills = 0
         self._answers: list[tuple[int, int, PageFetched, UUID]] = []
+        self.origins: list[OriginChanged] = []
         self._leases: dict[UUID, PageFetched] = {}
         self._probability = kill_probability
         self._process = Process(self.rng, 0)
@@ -130,8 +132,15 @@ class World:
             self._fetch(event)
         elif isinstance(event, PageRemoved):
             self.removed[of] = event
+        elif isinstance(event, OriginChanged):
+            self.origins.append(event)
         elif event.topic in FRONTIER_INPUTS:
             self.inputs.append((event, of))
+
+    def pages(self) -> list[str]:
+        """The URLs of all requests but those for robots.txt, in the order of time."""
+        requests = sorted(request for of_host in self.fetches.values() for request in of_host)
+        return [url for _, _, url in requests if not url.endswith("/robots.txt")]
 
     def seed(self, url: str, **fields: Any) -> None:
         event = discovered(url, **{"why": "seed", "depth": 0, "force": True, "crawl_id": "c", **fields})
@@ -147,23 +156,26 @@ class World:
         if known is None:
             host = scheduled.url.removeprefix("https://").partition("/")[0]
             self.fetches[host].append((begin, end, scheduled.url))
-            known = self._leases[scheduled.lease_id] = self._answer(scheduled, end)
+            scripted = self.sites[host].script.get(scheduled.url.removeprefix(f"https://{host}"))
+            fields = scripted.pop(0) if scripted else {}
+            if fields is None:
+                return
+            known = self._leases[scheduled.lease_id] = self._answer(scheduled, end, fields)
         of = event_id(known.event_type(), str(scheduled.lease_id), known.key())
         heapq.heappush(self._answers, (max(end, known.generation), self.rng.getrandbits(30), known, of))
 
-    def _answer(self, scheduled: PageScheduled, at: int) -> PageFetched:
+    def _answer(self, scheduled: PageScheduled, at: int, scripted: dict[str, Any]) -> PageFetched:
         host, _, path = scheduled.url.removeprefix("https://").partition("/")
         site, path = self.sites[host], f"/{path}"
         fields: dict[str, Any] = {"outcome": "ok", "status": 200}
-        if site.down:
+        if scripted:
+            fields = scripted
+        elif site.down:
             fields = {"outcome": "network_error", "retryable": True}
-        elif path == "/robots.txt":
-            fields = {"outcome": "gone", "status": 404} if site.robots is None else fields
-        elif site.failures.get(path, 0) > 0:
-            site.failures[path] -= 1
-            fields = {"outcome": "server_error", "status": 503, "retryable": True}
         elif path in site.redirects:
             fields = {"outcome": "redirect", "status": 301, "redirect_to": site.redirects[path]}
+        elif path == "/robots.txt":
+            fields = {"outcome": "gone", "status": 404} if site.robots is None else fields
         elif path not in site.links:
             fields = {"outcome": "gone", "status": 404}
         names = ("page_id", "url", "host", "purpose", "lease_id", "attempt", "depth", "max_depth", "crawl_id")
@@ -179,6 +191,7 @@ class World:
         """An answer reaches its topic: the frontier, and the normalizer, which finds the links."""
         host, _, path = fetched.url.removeprefix("https://").partition("/")
         site = self.sites[host]
+        self.answers.append(fetched)
         if fetched.purpose == "robots" and fetched.outcome == "ok":
             ref = await self.blobs.put((site.robots or "").encode())
             fetched = fetched.model_copy(update={"body_ref": ref})

@@ -26,7 +26,7 @@ def web() -> dict[str, Site]:
             after = [f"https://h{h}.example{paths[m]}" for m in range(n + 1, min(n + 6, PAGES))]
             elsewhere = [f"https://h{(h + 1) % HOSTS}.example{paths[0]}", f"https://h{h}.example{paths[max(n - 1, 0)]}"]
             site.links[path] = after + elsewhere
-        site.failures = {paths[n]: 1 + n % 3 for n in public if n % 10 == 5}
+        site.script = {paths[n]: [{"outcome": "server_error", "retryable": True}] * (1 + n % 3) for n in public[5::10]}
         sites[f"h{h}.example"] = site
     return sites
 

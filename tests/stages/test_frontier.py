@@ -1,0 +1,377 @@
+"""The frontier stage over memory stores, in a small web with a clock of its own."""
+
+import itertools
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from schemas import Event, PageFetched, PageSettled
+from schemas.ids import page_id
+from streams.crawl.progress import CrawlProgress, crawl_progress
+from streams.errors import PoisonError
+from streams.settings import CrawlSettings
+from streams.stores.opening import Stores
+from tests.stages.frontier_world import SECOND, START, Site, World, delivery, discovered
+
+A, B = "https://a.example", "https://b.example"
+
+
+def chain(n: int, base: str = A) -> dict[str, list[str]]:
+    """Pages /0 to /n-1, each with a link to the next."""
+    return {f"/{i}": [f"{base}/{i + 1}"] if i + 1 < n else [] for i in range(n)}
+
+
+def star(n: int) -> dict[str, list[str]]:
+    """A page / with links to n others."""
+    return {"/": [f"{A}/{i}" for i in range(n)], **{f"/{i}": [] for i in range(n)}}
+
+
+def world(**sites: Site) -> World:
+    settings = CrawlSettings(delay_seconds=1, lease_seconds=60, max_attempts=3)
+    return World({f"{name}.example": site for name, site in sites.items()}, settings, seed=1, kill_probability=0)
+
+
+async def progress(of: World, crawl_id: str = "c") -> CrawlProgress:
+    return await crawl_progress(Stores(frontier=of.frontier_store), crawl_id)
+
+
+def gaps(of: World, host: str) -> list[float]:
+    """Seconds between the end of a request and the beginning of the next one."""
+    return [(begin - end) / SECOND for (_, end, _), (begin, _, _) in itertools.pairwise(sorted(of.fetches[host]))]
+
+
+async def test_robots_comes_first_and_then_page_by_page() -> None:
+    web = world(a=Site(links=chain(3)))
+    web.seed(f"{A}/0")
+    await web.run()
+    assert [url for *_, url in sorted(web.fetches["a.example"])] == [f"{A}/robots.txt", f"{A}/0", f"{A}/1", f"{A}/2"]
+    assert min(gaps(web, "a.example")) >= 1
+
+
+async def test_a_page_is_fetched_once_however_often_it_is_linked() -> None:
+    web = world(a=Site(links={"/": [f"{A}/", f"{A}/1", f"{A}/1"], "/1": [f"{A}/", f"{A}/1"]}))
+    web.seed(f"{A}/")
+    await web.run()
+    assert web.pages() == [f"{A}/", f"{A}/1"]
+
+
+async def test_a_forced_seed_is_fetched_again_and_its_links_are_not() -> None:
+    web = world(a=Site(links=chain(2)))
+    web.seed(f"{A}/0")
+    await web.run()
+    web.seed(f"{A}/0", crawl_id="d")
+    await web.run()
+    assert web.pages() == [f"{A}/0", f"{A}/1", f"{A}/0"]
+    assert (await progress(web, "d")).discovered == 1
+
+
+async def test_a_known_seed_without_force_ends_its_crawl_at_once() -> None:
+    web = world(a=Site(links=chain(1)))
+    web.seed(f"{A}/0")
+    await web.run()
+    web.seed(f"{A}/0", crawl_id="d", force=False)
+    await web.run()
+    assert web.pages() == [f"{A}/0"]
+    assert await progress(web, "d") == CrawlProgress(discovered=1, seen=1)
+
+
+@pytest.mark.parametrize(("max_depth", "pages"), [(0, 1), (1, 2), (None, 5)])
+async def test_the_depth_of_a_crawl(max_depth: int | None, pages: int) -> None:
+    web = world(a=Site(links=chain(5)))
+    web.seed(f"{A}/0", max_depth=max_depth)
+    await web.run()
+    assert len(web.pages()) == pages
+
+
+async def test_the_budget_of_a_host() -> None:
+    web = world(a=Site(links=star(20)), b=Site(links={"/": []}))
+    web.sites["a.example"].links["/"].append(f"{B}/")
+    web.seed(f"{A}/", max_pages=4)
+    await web.run()
+    assert len([url for url in web.pages() if url.startswith(A)]) == 4
+    assert f"{B}/" in web.pages(), "the budget is each host's own"
+    assert (await progress(web)).pending == 0
+
+
+async def test_a_crawl_may_stay_on_the_seeds_hosts() -> None:
+    web = world(a=Site(links={"/": [f"{B}/", "https://c.example/"]}), b=Site(links={"/": []}), c=Site(links={"/": []}))
+    web.seed(f"{A}/", same_host=True)
+    web.seed(f"{B}/", same_host=True)
+    await web.run()
+    assert sorted(web.pages()) == [f"{A}/", f"{B}/"]
+
+
+async def test_where_a_seed_is_redirected_to_is_one_of_its_hosts() -> None:
+    web = world(a=Site(redirects={"/": f"{B}/0"}), b=Site(links=chain(2, B)))
+    web.seed(f"{A}/", same_host=True)
+    await web.run()
+    assert web.pages() == [f"{A}/", f"{B}/0", f"{B}/1"]
+    assert (await progress(web)).redirected == 1
+
+
+async def test_redirects_in_a_row_end() -> None:
+    web = world(a=Site(redirects={f"/{n}": f"{A}/{n + 1}" for n in range(20)}))
+    web.seed(f"{A}/0")
+    await web.run()
+    assert len(web.pages()) == 6, "the seed, and five hops"
+
+
+async def test_redirects_in_a_circle_end() -> None:
+    web = world(a=Site(redirects={"/0": f"{A}/1", "/1": f"{A}/0", "/2": f"{A}/2"}))
+    web.seed(f"{A}/0")
+    web.seed(f"{A}/2")
+    await web.run()
+    assert len(web.pages()) <= 8
+
+
+async def test_robots_refuses_with_a_reason() -> None:
+    web = world(a=Site(robots="User-agent: RiffleBot\nDisallow: /1", links=star(3)))
+    web.seed(f"{A}/")
+    await web.run()
+    assert sorted(web.pages()) == [f"{A}/", f"{A}/0", f"{A}/2"]
+    [removed] = web.removed.values()
+    assert (removed.url, removed.reason) == (f"{A}/1", "refused")
+    assert "robots.txt" in (removed.detail or "")
+    assert await progress(web) == CrawlProgress(discovered=4, digesting=3, refused=1)
+    [origin] = web.origins
+    assert (origin.robots, bool(origin.robots_ref)) == ("rules", True)
+
+
+async def test_the_delay_that_robots_asks_for() -> None:
+    web = world(a=Site(robots="User-agent: *\nCrawl-delay: 5", links=star(4)))
+    web.seed(f"{A}/")
+    await web.run()
+    assert min(gaps(web, "a.example")[1:]) >= 5
+
+
+async def test_robots_is_read_where_it_was_redirected_to() -> None:
+    away = Site(robots="User-agent: *\nDisallow: /1", links={})
+    web = world(a=Site(redirects={"/robots.txt": f"{B}/robots.txt"}, links=star(2)), b=away)
+    web.seed(f"{A}/")
+    await web.run()
+    assert sorted(web.pages()) == [f"{A}/", f"{A}/0"]
+
+
+async def test_robots_that_redirects_for_ever_allows_all() -> None:
+    web = world(a=Site(redirects={"/robots.txt": f"{A}/robots.txt"}, links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run()
+    assert web.pages() == [f"{A}/"]
+    assert len(web.fetches["a.example"]) == 7, "six for robots.txt, and the page"
+
+
+async def test_no_page_is_asked_for_while_robots_fails() -> None:
+    failure = {"outcome": "server_error", "retryable": True}
+    web = world(a=Site(script={"/robots.txt": [failure, failure]}, links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run()
+    assert [url for *_, url in sorted(web.fetches["a.example"])] == [f"{A}/robots.txt"] * 3 + [f"{A}/"]
+
+
+async def test_a_host_that_is_down_ends_its_pages_and_says_why() -> None:
+    web = world(a=Site(down=True))
+    web.seed(f"{A}/")
+    web.seed(f"{A}/1")
+    await web.run()
+    assert web.pages() == []
+    assert await progress(web) == CrawlProgress(discovered=2, failed=2)
+    assert {removed.url for removed in web.removed.values()} == {f"{A}/", f"{A}/1"}
+    assert web.origins[-1].robots == "unreachable"
+
+
+async def test_robots_is_read_again_after_its_time() -> None:
+    web = world(a=Site(links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run()
+    web.now += 25 * 3_600 * SECOND
+    web.seed(f"{A}/")
+    await web.run()
+    assert [url for *_, url in sorted(web.fetches["a.example"])] == [f"{A}/robots.txt", f"{A}/"] * 2
+
+
+async def test_a_failure_is_tried_again_later_and_later_and_then_given_up() -> None:
+    failure = {"outcome": "server_error", "retryable": True}
+    web = world(a=Site(script={"/": [failure] * 9}, links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run()
+    assert web.pages() == [f"{A}/"] * 3
+    waits = gaps(web, "a.example")[1:]
+    assert waits == sorted(waits)
+    assert await progress(web) == CrawlProgress(discovered=1, failed=1)
+
+
+async def test_retry_after_is_heeded_for_the_whole_host() -> None:
+    busy = {"outcome": "rate_limited", "retryable": True, "headers": {"retry-after": "120"}}
+    web = world(a=Site(script={"/0": [busy]}, links=star(3)))
+    web.seed(f"{A}/")
+    await web.run()
+    assert sorted(web.pages()) == sorted([f"{A}/", f"{A}/0", f"{A}/0", f"{A}/1", f"{A}/2"])
+    assert max(gaps(web, "a.example")) >= 120
+
+
+async def test_an_answer_that_never_comes_is_asked_for_again() -> None:
+    web = world(a=Site(script={"/": [None, None]}, links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run()
+    assert web.pages() == [f"{A}/"] * 3
+    assert web.answers[-1].attempt == 3
+    assert (await progress(web)).digesting == 1
+
+
+async def test_answers_that_never_come_end() -> None:
+    web = world(a=Site(script={"/": [None] * 9}, links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run()
+    assert web.pages() == [f"{A}/"] * 3
+    assert await progress(web) == CrawlProgress(discovered=1, failed=1)
+
+
+async def test_a_page_that_was_there_and_is_gone_is_removed() -> None:
+    web = world(a=Site(links=chain(2)))
+    web.seed(f"{A}/0")
+    await web.run()
+    del web.sites["a.example"].links["/0"]
+    web.seed(f"{A}/0")
+    web.seed(f"{A}/never-there")
+    await web.run()
+    [removed] = web.removed.values()
+    assert (removed.url, removed.reason) == (f"{A}/0", "gone")
+
+
+async def test_a_page_that_moved_is_removed_and_its_new_place_is_fetched() -> None:
+    web = world(a=Site(links={"/old": [], "/new": []}))
+    web.seed(f"{A}/old")
+    await web.run()
+    web.sites["a.example"].redirects["/old"] = f"{A}/new"
+    web.seed(f"{A}/old")
+    await web.run()
+    assert web.pages() == [f"{A}/old", f"{A}/old", f"{A}/new"]
+    assert [(removed.url, removed.detail) for removed in web.removed.values()] == [(f"{A}/old", f"moved to {A}/new")]
+
+
+async def test_a_seed_that_breaks_a_rule_is_said_to() -> None:
+    web = world(a=Site())
+    web.seed(f"{A}/film.mp4")
+    await web.run()
+    assert web.fetches == {}
+    [removed] = web.removed.values()
+    assert ".mp4 is not a page" in (removed.detail or "")
+    assert await progress(web) == CrawlProgress(discovered=1, refused=1)
+
+
+async def test_lost_partitions_are_not_scheduled_and_their_next_owner_goes_on() -> None:
+    web = world(a=Site(links=chain(4)))
+    web.seed(f"{A}/0")
+    await web.run(hours=3 / 3_600)
+    before = web.pages()
+    assert 0 < len(before) < 4
+    await web.agent.assigned(frozenset())
+    await web.run()
+    assert web.pages() == before
+    assert web.agent.hosts.leased == 0
+    web.agent = web._new_agent()
+    await web.run()
+    assert sorted(web.pages()) == [f"{A}/{n}" for n in range(4)]
+
+
+async def test_the_agent_forgets_hosts_for_which_nothing_waits() -> None:
+    web = world(a=Site(links=star(3)))
+    web.seed(f"{A}/")
+    await web.run()
+    hosts = web.agent.hosts
+    assert (hosts._live, hosts._partition_of, len(hosts.due), hosts.leased) == ({}, {}, 0, 0)
+    assert await web.frontier_store.active_hosts(0) == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        discovered("https://a.example/%7e"),
+        discovered("https://a.example/").model_copy(update={"host": "b.example"}),
+        discovered("https://a.example/").model_copy(update={"page_id": uuid4()}),
+        discovered("https://127.0.0.1/"),
+    ],
+    ids=["not canonical", "another host", "another page id", "an address"],
+)
+async def test_what_is_not_canonical_is_poison(event: Event) -> None:
+    with pytest.raises(PoisonError):
+        await world(a=Site()).agent.handle(delivery(event, uuid4(), START))
+
+
+def settled(url: str, generation: int) -> PageSettled:
+    host = url.removeprefix("https://").partition("/")[0]
+    return PageSettled(page_id=page_id(url), url=url, host=host, generation=generation, verdict="changed", crawl_id="c")
+
+
+def fetched(url: str, generation: int, **fields: Any) -> PageFetched:
+    host = url.removeprefix("https://").partition("/")[0]
+    values = {"outcome": "ok", "crawl_id": "c", "source": "html", **fields}
+    return PageFetched(page_id=page_id(url), url=url, host=host, generation=generation, **values)
+
+
+@pytest.mark.parametrize("order", ["fetched first", "settled first"])
+async def test_an_import_is_settled_in_either_order(order: str) -> None:
+    web = world(a=Site(links={"/": []}))
+    events: list[Event] = [fetched(f"{A}/", 7), settled(f"{A}/", 7)]
+    for event in events if order == "fetched first" else reversed(events):
+        await web.agent.handle(delivery(event, uuid4(), START))
+    assert await progress(web) == CrawlProgress(discovered=1, fetched=1)
+    web.seed(f"{A}/", force=False)
+    await web.run()
+    assert web.pages() == [], "what was imported is known"
+
+
+async def test_progress_follows_a_page() -> None:
+    web = world(a=Site(links={"/": []}))
+    assert await progress(web) == CrawlProgress()
+    web.seed(f"{A}/")
+    await web.run()
+    assert await progress(web) == CrawlProgress(discovered=1, digesting=1)
+    await web.agent.handle(delivery(settled(f"{A}/", web.answers[-1].generation), uuid4(), web.now))
+    done = await progress(web)
+    assert done == CrawlProgress(discovered=1, fetched=1)
+    assert done.done
+
+
+def everything(of: World) -> Any:
+    store = of.frontier_store
+    return repr((store._hosts, dict(store._queues), store._urls, dict(store._crawls)))
+
+
+async def test_a_second_delivery_changes_nothing_and_says_the_same() -> None:
+    """Each event of a crawl, twice: also those of robots, failures, redirects and removals."""
+    failure = {"outcome": "server_error", "retryable": True}
+    site = Site(robots="User-agent: *\nDisallow: /2", links=star(4), redirects={"/3": f"{A}/4"})
+    site.script = {"/0": [failure], "/robots.txt": [failure]}
+    web = world(a=site)
+    kinds = set()
+    handle = web.agent.handle
+
+    async def twice(event: Any) -> Any:
+        first = await handle(event)
+        before = everything(web)
+        assert list(await handle(event)) == list(first)
+        assert everything(web) == before
+        kinds.add((event.topic, getattr(event.event, "outcome", "")))
+        return first
+
+    web.agent.handle = twice  # type: ignore[method-assign] # delivers twice, changes nothing else
+    web.seed(f"{A}/")
+    await web.run()
+    assert len(kinds) >= 4, kinds
+    assert sorted(set(web.pages())) == sorted([f"{A}/", f"{A}/0", f"{A}/1", f"{A}/3", f"{A}/4"])
+
+
+async def test_an_answer_to_a_lease_that_ran_out_still_counts() -> None:
+    web = world(a=Site(script={"/": [None]}, links={"/": []}))
+    web.seed(f"{A}/")
+    await web.run(hours=10 / 3_600)
+    [lease] = next(iter(web.agent.hosts._live.values())).host.leases.values()
+    web.now = lease.until + 1
+    await web.agent.dispatcher.round()
+    late = fetched(f"{A}/", web.now, lease_id=lease.lease_id, source="crawl")
+    await web.agent.handle(delivery(late, UUID(int=9), web.now))
+    url = await web.frontier_store.url(page_id(f"{A}/"))
+    assert url
+    assert (url.state, url.outcome) == ("done", "ok")
