@@ -49,7 +49,8 @@ class CassandraBlobs:
             for number, chunk in enumerate(chunks)
         ]
         # No time is given: contents never differ. Chunk 0 is last, as it makes the others a blob.
-        await self._session.execute_many(_PUT, rows[1:])
+        if rows[1:]:
+            await self._session.execute_many(_PUT, rows[1:])
         await self._session.execute(_PUT, rows[0])
         return ref
 

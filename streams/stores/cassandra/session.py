@@ -74,8 +74,25 @@ class CassandraSession:
             raise translated(error, self._settings, cql) from error
 
     async def execute_many(self, cql: str, many: Iterable[Params], *, at: int | None = None) -> list[list[Row]]:
-        """Run a statement once for each of `many`, concurrently; answers in their order. Raises the first failure."""
-        return await asyncio.gather(*(self.execute(cql, params, at=at) for params in many))
+        """Run a statement once for each of `many`, concurrently; answers in their order. Raises the first failure.
+
+        However many they are, each has the deadline for itself: its time begins when it is sent.
+        """
+        todo = list(many)
+        answers: list[list[Row]] = [[] for _ in todo]
+        numbered = iter(enumerate(todo))
+
+        async def work() -> None:
+            for number, params in numbered:
+                answers[number] = await self.execute(cql, params, at=at)
+
+        workers = [asyncio.ensure_future(work()) for _ in range(min(len(todo), IN_FLIGHT))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+        return answers
 
     async def close(self) -> None:
         """Close all connections. Requests on their way fail."""
