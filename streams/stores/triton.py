@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
 import numpy as np
 from tritonclient.grpc import InferInput, InferRequestedOutput
 from tritonclient.grpc.aio import InferenceServerClient
@@ -28,6 +27,10 @@ RETRIES = 3
 BACKOFF_SECONDS = 0.1
 QUERY_PRIORITY, BULK_PRIORITY = 1, 2
 """Triton serves 1 first. Models without priority levels ignore it."""
+_UNAVAILABLE, _DEADLINE, _INVALID = (
+    f"StatusCode.{name}" for name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT")
+)
+"""How the client's exceptions name gRPC's status codes."""
 MAX_TEXT_CHARS = 20_000
 """No model here reads more of a text; a longer one would only fill the request."""
 
@@ -106,7 +109,7 @@ class TritonConnection:
             except TimeoutError as error:
                 raise self._too_late(model, seconds) from error
             except InferenceServerException as error:
-                if error.status() != str(grpc.StatusCode.UNAVAILABLE) or attempt == RETRIES:
+                if error.status() != _UNAVAILABLE or attempt == RETRIES:
                     raise self._translated(model, error, seconds) from error
                 if clock() + backoff >= end:
                     raise self._translated(model, error, seconds) from error
@@ -117,9 +120,9 @@ class TritonConnection:
     def _translated(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
         status, said = error.status() or "", error.message() or "no reason given"
         where = f"Triton at {self._settings.url}, model {model}: {said}"
-        if status == str(grpc.StatusCode.DEADLINE_EXCEEDED):
+        if status == _DEADLINE:
             return self._too_late(model, seconds)
-        if status == str(grpc.StatusCode.INVALID_ARGUMENT):
+        if status == _INVALID:
             return PoisonError(where)
         return StoreUnavailable(
             f"{where} ({status}). Is it running (`riffle status`), and does RIFFLE_TRITON__URL name its gRPC port?"

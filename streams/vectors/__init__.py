@@ -1,0 +1,1 @@
+"""Statements as vectors: by meaning and by words, and their way into the index."""

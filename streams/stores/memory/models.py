@@ -4,14 +4,16 @@
 in common have similar vectors, and equal texts equal ones.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import xxhash
 
-from streams.pages.tokens import words
 from streams.stores.inference.antecedents import antecedents
 from streams.stores.protocols import ModelInfo, Vectors
+
+_WORD = re.compile(r"\w+")
 
 
 class MemoryEmbedder:
@@ -26,7 +28,7 @@ class MemoryEmbedder:
     async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
         vectors = np.zeros((len(texts), self._info.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
-            for word in words(text):
+            for word in _WORD.findall(text.lower()):
                 bits = xxhash.xxh3_64_intdigest(word.encode("utf-8", "replace"))
                 vectors[row, bits % self._info.dimensions] += 1.0 if bits >> 63 else -1.0
         lengths = np.linalg.norm(vectors, axis=1)

@@ -1,0 +1,42 @@
+"""The embed stage: a page's statements become vectors, each statement in its context."""
+
+from collections.abc import Sequence
+
+from schemas import Event, PageChunked, PageEmbedded
+from streams.runtime.agent import Agent, Delivery
+from streams.settings import Settings
+from streams.statements.codec import decode_statements
+from streams.stores.opening import Stores
+from streams.vectors.codec import encode_vectors
+from streams.vectors.points import texts_of
+
+
+class EmbedAgent(Agent):
+    """Blob (vectors) -> record (`embedded`) -> PageEmbedded."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        event = delivery.event
+        assert isinstance(event, PageChunked)
+        page = decode_statements(await self._stores.blobs.get(event.statements_ref))
+        model = await self._stores.embedder.info()
+        vectors = await self._stores.embedder.embed(texts_of(page))
+        reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
+        facts = {
+            "url": event.url,
+            "generation": event.generation,
+            "statements_ref": event.statements_ref,
+            "vectors_ref": reference,
+            "statements": len(page.statements),
+            "model": model.name,
+            "model_version": model.version,
+            "dimensions": model.dimensions,
+        }
+        await self._stores.pages.put(event.page_id, "embedded", facts, delivery.at)
+        return [PageEmbedded.model_validate({**facts, "page_id": event.page_id, "crawl_id": event.crawl_id})]
+
+
+async def build(settings: Settings, stores: Stores) -> Agent:
+    return EmbedAgent(stores)

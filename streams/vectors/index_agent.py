@@ -1,0 +1,111 @@
+"""The index stage: a page's statements become searchable, and a removed page's are taken out.
+
+Generations decide which of two events stands, whatever the order in which they come: an older page never replaces a
+newer one, a removal never takes out a newer page, and a page that was removed comes back only by a newer fetch.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
+from streams.runtime.agent import Agent, Delivery
+from streams.settings import Settings
+from streams.statements.codec import PageStatements, decode_statements
+from streams.stores.opening import Stores
+from streams.stores.protocols import ModelInfo
+from streams.vectors.codec import decode_vectors
+from streams.vectors.points import points_of
+
+Parts = Mapping[Any, Mapping[str, Any]]
+
+
+class IndexAgent(Agent):
+    """Points -> record (`indexed` or `removed`) -> PageIndexed, or nothing for a removal."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._collections: dict[tuple[str, str], str] = {}
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        event = delivery.event
+        if isinstance(event, PageRemoved):
+            await self._remove(event, delivery.at)
+            return []
+        assert isinstance(event, PageEmbedded)
+        return await self._index(event, delivery.at)
+
+    async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
+        parts = await self._stores.pages.get(event.page_id)
+        if _generation(parts, "indexed") > event.generation or _generation(parts, "removed") >= event.generation:
+            return []
+        content, packed = await asyncio.gather(
+            self._stores.blobs.get(event.statements_ref), self._stores.blobs.get(event.vectors_ref)
+        )
+        page = decode_statements(content)
+        points = await asyncio.to_thread(
+            points_of, page, decode_vectors(packed, event.statements_ref), event.generation
+        )
+        collection = await self._collection(event)
+        if _has_other_statements(parts.get("indexed", {}), event):
+            # The same fetch cut into other statements: they have its generation, so that alone can't tell them apart.
+            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
+        await self._stores.vectors.upsert(collection, points)
+        await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation)
+        indexed = _indexed(event, page, collection)
+        record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), "statements_ref": event.statements_ref}
+        await self._stores.pages.put(event.page_id, "indexed", record, at)
+        return [indexed]
+
+    async def _collection(self, event: PageEmbedded) -> str:
+        """The collection of the model that made the vectors, which need not be the one that is served now."""
+        model = (event.model, event.model_version)
+        if model not in self._collections:
+            info = await self._stores.embedder.info()
+            if (info.name, info.version) != model:
+                info = ModelInfo(event.model, event.model_version, event.dimensions)
+            self._collections[model] = await self._stores.vectors.ensure(info)
+        return self._collections[model]
+
+    async def _remove(self, event: PageRemoved, at: int) -> None:
+        parts = await self._stores.pages.get(event.page_id)
+        if max(_generation(parts, "indexed"), _generation(parts, "removed")) > event.generation:
+            return
+        record = {
+            "url": event.url,
+            "generation": event.generation,
+            "reason": event.reason,
+            "detail": event.detail,
+            "canonical_page_id": str(event.canonical_page_id) if event.canonical_page_id else None,
+        }
+        # The record first: should this process end in between, the event comes again, and nothing is let in meanwhile.
+        await self._stores.pages.put(event.page_id, "removed", record, at)
+        for collection in await self._stores.vectors.collections():
+            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
+
+
+def _generation(parts: Parts, part: str) -> int:
+    return int(parts.get(part, {}).get("generation", -1))
+
+
+def _has_other_statements(indexed: Mapping[str, Any], event: PageEmbedded) -> bool:
+    return indexed.get("generation") == event.generation and indexed.get("statements_ref") != event.statements_ref
+
+
+def _indexed(event: PageEmbedded, page: PageStatements, collection: str) -> PageIndexed:
+    return PageIndexed(
+        page_id=event.page_id,
+        url=event.url,
+        generation=event.generation,
+        crawl_id=event.crawl_id,
+        title=page.title,
+        language=page.language,
+        statements=len(page.statements),
+        model=event.model,
+        model_version=event.model_version,
+        collection=collection,
+    )
+
+
+async def build(settings: Settings, stores: Stores) -> Agent:
+    return IndexAgent(stores)
