@@ -132,7 +132,8 @@ class Host:
         )
 
     def delay(self, policy: Policy, random: float) -> int:
-        seconds = max(policy.delay_seconds, self.robots.delay_seconds)
+        # What the host itself asks for stands in the place of our default, be it more or less.
+        seconds = self.robots.delay_seconds or policy.delay_seconds
         return round(seconds * (1 + JITTER * random) * SECOND)
 
     def robots_due(self, policy: Policy, now: int) -> bool:

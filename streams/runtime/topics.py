@@ -31,6 +31,8 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
     config: dict[str, str | int | float | bool] = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol.lower(),
+        # Its own log repeats every refused connection; what fails is raised, and told once.
+        "log_level": 2,
     }
     files = (
         ("ssl.ca.location", settings.ca_file),
