@@ -127,7 +127,7 @@ class Cassandra:
     name = "cassandra"
     title = "Cassandra"
     health = ""
-    ready_timeout_seconds = 120.0
+    ready_timeout_seconds = 180.0
     hints: Hints = (
         ("saved cluster name", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
         ("CommitLogReplayException", "Its commit log is damaged. `riffle down --clean` starts with empty data."),

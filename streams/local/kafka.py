@@ -73,7 +73,7 @@ class Kafka:
     name = "kafka"
     title = "Kafka"
     health = ""
-    ready_timeout_seconds = 60.0
+    ready_timeout_seconds = 120.0
     hints: Hints = (
         *(
             (sign, "Its data is of another node. `riffle down --clean` starts with empty data.")

@@ -25,7 +25,7 @@ class Member:
     arguments: tuple[str, ...]
     home: Path
     hints: Hints = field(default=())
-    ready_timeout_seconds: float = 120.0
+    ready_timeout_seconds: float = 180.0
 
     @property
     def health(self) -> str:

@@ -14,7 +14,7 @@ class Qdrant:
 
     name = "qdrant"
     title = "Qdrant"
-    ready_timeout_seconds = 60.0
+    ready_timeout_seconds = 120.0
     hints: Hints = (
         ("No module named 'qdrant_edge'", "Install the local stack's packages: pip install 'riffle-search[local]'"),
     )

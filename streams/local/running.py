@@ -140,12 +140,15 @@ def lay_out(settings: Settings, servers: Servers) -> None:
             future.result()
 
 
-async def ensure_collection(settings: Settings) -> None:
+def ensure_collection(settings: Settings) -> None:
     """Make the collection of the embedding model that runs now, if need be."""
     from streams.stores.opening import open_stores
 
-    async with open_stores(settings, ("triton", "qdrant")) as stores:
-        await stores.vectors.ensure(await stores.embedder.info())
+    async def ensure() -> None:
+        async with open_stores(settings, ("triton", "qdrant")) as stores:
+            await stores.vectors.ensure(await stores.embedder.info())
+
+    asyncio.run(ensure())
 
 
 # Imported only where they are needed: each brings its client library.

@@ -6,12 +6,12 @@ that made it.
 """
 
 import argparse
-import asyncio
 import shutil
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -122,8 +122,11 @@ class Supervisor:
         settings = running.pointed_at(self.settings, self.home, servers.addresses)
         self._step("Topics and tables", lambda: running.lay_out(settings, servers))
         if not self.servers_only:
-            self._step("Search index", lambda: asyncio.run(running.ensure_collection(settings)))
-            self._start_members(servers.addresses)
+            # Beside the workers, which take longer: it brings the clients of Triton and Qdrant with it.
+            with ThreadPoolExecutor(1) as pool:
+                ensured = pool.submit(self._step, "Search index", lambda: running.ensure_collection(settings))
+                self._start_members(servers.addresses)
+                ensured.result()
         self._note(state="ready")
 
     def _start_members(self, addresses: dict[str, dict[str, Any]]) -> None:
