@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
-from streams.dedup.fingerprinting import fingerprint, text_similarity
+from streams.dedup.features import Hashes, jaccard
+from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.grouping import Decision, Grouping, is_leader
 from streams.errors import MissingBlob, PoisonError, TransientError
 from streams.pages.codec import decode_document
@@ -27,6 +28,8 @@ from streams.stores.tables import hamming
 Verdict = Literal["unique", "exact", "near"]
 MAX_ROUNDS = 5
 """Of planning, when other workers change the same group meanwhile."""
+SHINGLED_DOCUMENTS = 256
+"""Whose shingles are kept: some megabytes."""
 
 
 @dataclass(slots=True)
@@ -53,6 +56,7 @@ class DedupAgent(Agent):
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._grouping = Grouping(stores.fingerprints, self._compare)
+        self._shingled: dict[str, Hashes] = {}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -116,10 +120,21 @@ class DedupAgent(Agent):
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
         """The similarity of the texts themselves; the estimate where one is no longer there."""
         try:
-            texts = await asyncio.gather(self._text(one.document_ref), self._text(other.document_ref))
+            pair = await asyncio.gather(self._shingles(one.document_ref), self._shingles(other.document_ref))
         except MissingBlob:
             return sketch_similarity(one.sketch, other.sketch)
-        return await asyncio.to_thread(text_similarity, *texts)
+        return jaccard(*pair)
+
+    async def _shingles(self, document_ref: str) -> Hashes:
+        """Of a document. Kept for a while, as leaders are compared again and again; a reference never changes."""
+        if document_ref not in self._shingled:
+            text = await self._text(document_ref)
+            found = await asyncio.to_thread(text_shingles, text)
+            while len(self._shingled) >= SHINGLED_DOCUMENTS:
+                self._shingled.pop(next(iter(self._shingled)))
+            self._shingled[document_ref] = found
+            return found
+        return self._shingled[document_ref]
 
     async def _log(self, page_id: UUID, delivery: Delivery) -> _Log:
         parts = await self._stores.pages.get(page_id)

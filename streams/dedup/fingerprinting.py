@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streams.dedup import minhash
-from streams.dedup.features import Hashes, jaccard, shingles, word_hashes
+from streams.dedup.features import Hashes, shingles, word_hashes
 from streams.dedup.frequencies import inverse_document_frequencies
 from streams.dedup.simhash import simhash
 from streams.pages.tokens import words
@@ -28,12 +28,12 @@ def fingerprint(text: str) -> Prints:
     return Prints(_weighted_simhash(hashes), minhash.sketch(least), minhash.bands(least), len(hashes))
 
 
-def text_similarity(one: str, other: str) -> float:
-    """The Jaccard similarity of two texts' shingles, exactly."""
-    return jaccard(shingles(word_hashes(words(one))), shingles(word_hashes(words(other))))
+def text_shingles(text: str) -> Hashes:
+    """The distinct shingles of a text, to compare it exactly with another."""
+    return shingles(word_hashes(words(text)))
 
 
 def _weighted_simhash(hashes: Hashes) -> int:
     distinct, counts = np.unique(hashes, return_counts=True)
-    weights = (1.0 + np.log(counts)) * inverse_document_frequencies(distinct)
+    weights = counts * inverse_document_frequencies(distinct)
     return simhash(distinct, weights.astype(np.float32))

@@ -83,7 +83,11 @@ class Site:
     def state(self) -> Any:
         fingerprints: Any = self.stores.fingerprints
         pages: Any = self.stores.pages
-        return dict(fingerprints._rows), dict(fingerprints._decisions), {page: dict(cells) for page, cells in pages._cells.items()}
+        return (
+            dict(fingerprints._rows),
+            dict(fingerprints._decisions),
+            {page: dict(cells) for page, cells in pages._cells.items()},
+        )
 
 
 def delivery(event: Event, at: int) -> Delivery:

@@ -1,0 +1,187 @@
+"""How well dedup tells near duplicates, on labelled pairs: what `riffle eval dedup PAIRS PAGES` measures.
+
+PAIRS is a JSONL file of `{"a": ID, "b": ID, "jaccard": 0..1}`. PAGES is a folder with `ID.html` or `ID.txt`, or a
+JSONL file of `{"id": ID, "text": ...}` or `{"id": ID, "html": ...}`. A pair with a Jaccard similarity of 0.8 or more is
+a near duplicate. HTML is normalized as the pipeline does it.
+
+Each pair goes through what the stage itself uses: both fingerprints are stored, and the second page's group is planned.
+Beside it stands what SimHash alone would say, within three bits.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from schemas.ids import page_id
+from streams.dedup.features import jaccard
+from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
+from streams.dedup.grouping import SIMILARITY, Grouping
+from streams.errors import Refused, UsageError
+from streams.pages.normalize import content_hash, normalize
+from streams.stores.protocols import Fingerprint, Fingerprints
+from streams.stores.tables import MAX_DISTANCE, hamming
+
+RANGES = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.75), (0.75, 0.8), (0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.01))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two pages, and how much of their shingles they have in common."""
+
+    a: str
+    b: str
+    jaccard: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Shares, 0..1; 1 where there was nothing to find."""
+
+    precision: float
+    recall: float
+    f1: float
+
+    @classmethod
+    def of(cls, verdicts: Iterable[tuple[bool, bool]]) -> "Quality":
+        """Of pairs (is a duplicate, was called one)."""
+        pairs = list(verdicts)
+        both = sum(truth and called for truth, called in pairs)
+        called, true = sum(called for _, called in pairs), sum(truth for truth, _ in pairs)
+        precision, recall = both / called if called else 1.0, both / true if true else 1.0
+        f1 = 2 * precision * recall / (precision + recall) if both else 0.0
+        return cls(round(precision, 4), round(recall, 4), round(f1, 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What was measured."""
+
+    pairs: int
+    duplicates: int
+    verdict: Quality
+    simhash_alone: Quality
+    merged_by_similarity: dict[str, float]
+    """Range of the label -> share of its pairs that were called duplicates."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def evaluate(
+    pairs: Iterable[Pair], texts: Mapping[str, str], open_store: Callable[[], Fingerprints]
+) -> Evaluation:
+    """Judge all pairs, each in an empty store. Raises UsageError for a pair without its pages."""
+    prints: dict[str, Prints] = {}
+    judged: list[tuple[Pair, bool, bool]] = []
+    for pair in pairs:
+        for name in (pair.a, pair.b):
+            if name not in texts:
+                raise UsageError(f"the pair {pair.a!r}, {pair.b!r} names {name!r}, which is not among the pages")
+            if name not in prints:
+                prints[name] = fingerprint(texts[name])
+        merged = await _merged(pair, texts, prints, open_store())
+        near = hamming(prints[pair.a].simhash, prints[pair.b].simhash) <= MAX_DISTANCE
+        judged.append((pair, merged, near))
+    return Evaluation(
+        pairs=len(judged),
+        duplicates=sum(pair.jaccard >= SIMILARITY for pair, _, _ in judged),
+        verdict=Quality.of((pair.jaccard >= SIMILARITY, merged) for pair, merged, _ in judged),
+        simhash_alone=Quality.of((pair.jaccard >= SIMILARITY, near) for pair, _, near in judged),
+        merged_by_similarity=_by_range([(pair.jaccard, merged) for pair, merged, _ in judged]),
+    )
+
+
+async def _merged(pair: Pair, texts: Mapping[str, str], prints: Mapping[str, Prints], store: Fingerprints) -> bool:
+    pages = [_page(name, texts[name], prints[name], at) for at, name in enumerate((pair.a, pair.b), start=1)]
+    for page in pages:
+        await store.put(page, page.generation)
+    decisions = await Grouping(store, _comparer(texts)).plan(pages[1:])
+    return any(not decision.leads for decision in decisions)
+
+
+def _page(name: str, text: str, prints: Prints, at: int) -> Fingerprint:
+    return Fingerprint(
+        page_id=_id(name),
+        content_hash=content_hash(text),
+        simhash=prints.simhash,
+        url=f"https://example.com/{name}",
+        generation=at,
+        first_seen=at,
+        document_ref=name,
+        words=prints.words,
+        sketch=prints.sketch,
+        bands=prints.bands,
+    )
+
+
+def _id(name: str) -> UUID:
+    return page_id(f"https://example.com/{name}")
+
+
+def _comparer(texts: Mapping[str, str]) -> Callable[[Fingerprint, Fingerprint], Awaitable[float]]:
+    async def compare(one: Fingerprint, other: Fingerprint) -> float:
+        return jaccard(text_shingles(texts[one.document_ref]), text_shingles(texts[other.document_ref]))
+
+    return compare
+
+
+def _by_range(judged: list[tuple[float, bool]]) -> dict[str, float]:
+    shares = {}
+    for low, high in RANGES:
+        called = [merged for similarity, merged in judged if low <= similarity < high]
+        if called:
+            shares[f"{low:.2f}-{min(high, 1):.2f}"] = round(sum(called) / len(called), 4)
+    return shares
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Raises UsageError with the line that can't be read."""
+    pairs = []
+    for number, row in _rows(path):
+        try:
+            pairs.append(Pair(str(row["a"]), str(row["b"]), float(row["jaccard"])))
+        except (KeyError, TypeError, ValueError) as error:
+            wanted = '{"a": ID, "b": ID, "jaccard": NUMBER}'
+            raise UsageError(f"{path}, line {number}: not a pair ({error!r}); a line is {wanted}") from error
+    return pairs
+
+
+def read_texts(path: Path) -> dict[str, str]:
+    """The pages' texts by id. Raises UsageError; a page that the normalizer refuses has an empty text."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix in (".html", ".htm", ".txt"))
+        if not files:
+            raise UsageError(f"{path} holds no .html and no .txt file")
+        return {_name(file, path): _text(file.read_bytes(), file.suffix != ".txt") for file in files}
+    texts = {}
+    for number, row in _rows(path):
+        if "id" not in row or not ("text" in row or "html" in row):
+            raise UsageError(f'{path}, line {number}: a page has "id", and "text" or "html"')
+        texts[str(row["id"])] = str(row["text"]) if "text" in row else _text(str(row["html"]).encode(), True)
+    return texts
+
+
+def _name(file: Path, folder: Path) -> str:
+    return str(file.relative_to(folder).with_suffix(""))
+
+
+def _text(content: bytes, is_html: bool) -> str:
+    if not is_html:
+        return content.decode("utf-8", "replace")
+    try:
+        return normalize(content, url="https://example.com/").document.text
+    except Refused:
+        return ""
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, json.loads(line)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} can't be read as JSONL: {error}") from error
