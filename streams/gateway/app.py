@@ -11,25 +11,23 @@ from streams.gateway.html_search import search_pages
 from streams.gateway.metrics import Metrics
 from streams.gateway.middleware import Surroundings
 from streams.gateway.operations import operation_routes
-from streams.gateway.searching import QueryTerms, Searcher
+from streams.gateway.searching import Searcher
 from streams.gateway.site import Clock, Publish, Site
 from streams.gateway.views import Views
 from streams.settings import Settings
 from streams.stores.opening import Stores
-from streams.stores.protocols import SparseVector
+from streams.vectors.bm25 import query_vector
 
 
-def create_app(
-    settings: Settings, stores: Stores, *, publish: Publish | None, clock: Clock, terms: QueryTerms | None = None
-) -> FastAPI:
+def create_app(settings: Settings, stores: Stores, *, publish: Publish | None, clock: Clock) -> FastAPI:
     """The gateway over these stores. `stores` may be filled, or exchanged, while it runs.
 
-    `publish` sends query events (None: they are not sent); `terms` cuts a query into weighted terms.
+    `publish` sends query events (None: they are not sent).
     """
     metrics = Metrics()
     searcher = Searcher(
         stores,
-        terms or _bm25_terms,
+        query_vector,
         deadline_seconds=settings.gateway.deadline_seconds,
         on_failure=metrics.store_failed,
     )
@@ -50,9 +48,3 @@ def create_app(
     responses.install(app, views)
     app.add_middleware(Surroundings, metrics=metrics)
     return app
-
-
-def _bm25_terms(text: str, language: str) -> SparseVector:
-    from streams.vectors.bm25 import query_vector
-
-    return query_vector(text, language)

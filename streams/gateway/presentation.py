@@ -67,11 +67,15 @@ def highlights(text: str, words: Iterable[str]) -> list[Range]:
     """Where words of the query are in the text, also inflected ones: `[start, end)` in characters, none overlapping."""
     wanted = {_fold(word) for word in words}
     stems = {_stem(word) for word in wanted}
-    return [
+    found = [
         match.span()
         for match in _WORD.finditer(text)
         if (folded := _fold(match.group())) in wanted or _stem(folded) in stems
     ]
+    runs = [re.escape(word) for word in words if _has_no_spaces(word)]
+    if runs:
+        found += [match.span() for match in re.finditer("|".join(runs), text)]
+    return _merged(found)
 
 
 def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
@@ -144,6 +148,21 @@ def context_of(payload: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
 
 
+def _has_no_spaces(word: str) -> bool:
+    """Whether its script puts no spaces between words (Han, kana, Thai, ...): they are found inside a run."""
+    return any(char >= "\u0e00" and unicodedata.category(char) == "Lo" for char in word)
+
+
+def _merged(ranges: list[Range]) -> list[Range]:
+    merged: list[Range] = []
+    for start, end in sorted(ranges):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
 def _fold(word: str) -> str:
     """Case and accents taken off, so that `cafe` finds `Café`."""
     decomposed = unicodedata.normalize("NFKD", word.casefold())
@@ -168,6 +187,13 @@ def ago(seconds: float) -> str:
             number = int(seconds // length)
             return f"{number} {unit}{'' if number == 1 else 's'} ago"
     return "just now"
+
+
+def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The headings of a context, and the sentences before that the statement needs to be understood."""
+    lines = tuple(context)
+    sentences = tuple(line for line in lines if line.endswith((".", "!", "?", ":", "…", "。", "！", "？")))
+    return tuple(line for line in lines if line not in sentences), sentences
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,8 @@ MAX_HOST_CHARS = 253
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 """The start of a BCP 47 tag: a language, and perhaps script and region."""
+_SUBTAG_CASES = {2: str.upper, 4: str.title}
+"""RFC 5646, section 2.1.1: regions have two letters and scripts four."""
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
 
@@ -90,19 +92,20 @@ def normalize_host(host: str) -> str:
     host = host.strip()
     if not host:
         return ""
-    if len(host) <= MAX_HOST_CHARS and not re.search(r"[\s/\\?#@:%\[\]<>^|]", host):
+    if len(host) <= MAX_HOST_CHARS and not re.search(r"[\s/\\?#@%\[\]<>^|]", host):
         try:
-            return ada_url.URL(f"https://{host}/").hostname
+            return ada_url.URL(f"https://{host}/").host
         except ValueError:
             pass
     raise InvalidQuery(invalid_parameter("host", "host is not the name of a host.", "Give one like `sqlite.org`."))
 
 
 def normalize_language(language: str) -> str:
-    """The tag in lower case; empty stays empty. Raises InvalidQuery."""
+    """The tag as BCP 47 spells it (`zh-Hant-TW`); empty stays empty. Raises InvalidQuery."""
     language = language.strip()
     if not language or _LANGUAGE.fullmatch(language):
-        return language.lower()
+        first, *others = language.split("-")
+        return "-".join([first.lower(), *(_SUBTAG_CASES.get(len(tag), str.lower)(tag) for tag in others)])
     detail = "language is not a language tag."
     raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`."))
 

@@ -43,6 +43,7 @@ def _templates() -> Environment:
         "segments": presentation.segments,
         "href": presentation.safe_href,
         "fragment": presentation.fragment_href,
+        "split_context": presentation.split_context,
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
     }

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from streams.stores.opening import Stores
 from tests.stages.gateway_fakes import searchable, statement
-from tests.stages.gateway_life import indexed, refused
+from tests.stages.gateway_life import document, indexed, refused
 
 _PAGES = Path(__file__).parent / "data" / "sqlite_pages.json"
 _OTHERS: tuple[dict[str, Any], ...] = (
@@ -40,7 +40,11 @@ _OTHERS: tuple[dict[str, Any], ...] = (
         "statements": [
             {"context": ["Riffles"], "text": "A riffle is a shallow stretch where a stream runs fast over stones."},
             {
-                "context": ["Riffles", "What lives there"],
+                "context": [
+                    "Riffles",
+                    "What lives there",
+                    "A riffle is a shallow stretch where a stream runs fast over stones.",
+                ],
                 "text": "The broken surface mixes air into the water, so riffles hold more insects than pools.",
             },
             {
@@ -69,7 +73,8 @@ async def demo_stores() -> Stores:
         ]
     )
     wal = pages()[0]
-    await indexed(stores, wal["url"], as_html(wal), statements=len(wal["statements"]))
+    texts = [each["text"] for each in wal["statements"]]
+    await indexed(stores, document(wal["url"], wal["title"], *texts), as_html(wal), statements=len(texts))
     await refused(stores, "https://sqlite.org/private.html")
     return stores
 

@@ -1,11 +1,10 @@
 """What a gateway test needs: stores with a few pages in them, and stores that are slow or dead."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import uuid5
 
 import httpx
 from fastapi import FastAPI
@@ -16,19 +15,10 @@ from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opening import Stores, memory_stores
-from streams.stores.protocols import Point, SparseVector
+from streams.stores.protocols import Point
+from streams.vectors.bm25 import document_vector
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-
-
-def terms(text: str, language: str = "") -> SparseVector:
-    """Words as terms: ids by a stable hash, weight 1."""
-    ids = sorted({term_id(word) for word in re.findall(r"\w+", text.lower())})
-    return SparseVector(tuple(ids), (1.0,) * len(ids))
-
-
-def term_id(word: str) -> int:
-    return uuid5(UUID(int=0), word).int % (1 << 31)
 
 
 async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
@@ -37,7 +27,12 @@ async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
     collection = await stores.vectors.ensure(await stores.embedder.info())
     vectors = await stores.embedder.embed([each["text"] for each in statements])
     points = [
-        Point(uuid5(each["page_id"], each["text"]), vector.tolist(), terms(each["text"]), each | {"ordinal": number})
+        Point(
+            uuid5(each["page_id"], each["text"]),
+            vector.tolist(),
+            document_vector(each["text"], each["context"]),
+            each | {"ordinal": number},
+        )
         for number, (each, vector) in enumerate(zip(statements, vectors, strict=True))
     ]
     await stores.vectors.upsert(collection, points)
@@ -88,7 +83,7 @@ def gateway(stores: Stores, *, deadline_seconds: float = 2.0, sent: list[Event] 
             sent.append(event)
 
     settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds))
-    return create_app(settings, stores, publish=publish, clock=lambda: NOW, terms=terms)
+    return create_app(settings, stores, publish=publish, clock=lambda: NOW)
 
 
 def client(app: FastAPI) -> httpx.AsyncClient:

@@ -23,7 +23,7 @@ from schemas.ids import event_id, page_id
 from streams.crawl.urls import host_of
 from streams.ledger_agent import LedgerAgent
 from streams.pages.codec import encode_document
-from streams.pages.normalize import normalize
+from streams.pages.document import Block, Document
 from streams.runtime.agent import Delivery
 from streams.stores.opening import Stores
 from tests.stages.gateway_fakes import NOW
@@ -60,13 +60,16 @@ def fetched(url: str, **fields: Any) -> list[Event]:
     return [start, lent, back]
 
 
-async def indexed(stores: Stores, url: str, html: str, *, statements: int) -> None:
-    """A page that went all the way."""
-    page = page_id(url)
-    normalized = normalize(html, url=url)
+def document(url: str, title: str, *texts: str) -> Document:
+    return Document(url, title, language="en", blocks=(Block("h1", title), *(Block("p", text) for text in texts)))
+
+
+async def indexed(stores: Stores, kept: Document, html: str, *, statements: int) -> None:
+    """A page that went all the way, from this HTML to this document."""
+    url, page = kept.url, page_id(kept.url)
     body_ref = await stores.blobs.put(html.encode())
-    document_ref = await stores.blobs.put(encode_document(normalized.document))
-    title, language = normalized.document.title, "en"
+    document_ref = await stores.blobs.put(encode_document(kept))
+    title, language = kept.title, kept.language
     shared: dict[str, Any] = {"page_id": page, "url": url, "generation": GENERATION}
     collection = (await stores.vectors.collections())[0]
     await record(
@@ -75,11 +78,11 @@ async def indexed(stores: Stores, url: str, html: str, *, statements: int) -> No
         PageNormalized(
             **shared,
             document_ref=document_ref,
-            content_hash=normalized.content_hash,
+            content_hash=document_ref,
             title=title,
             language=language,
-            text_chars=len(normalized.document.text),
-            links=len(normalized.document.links),
+            text_chars=len(kept.text),
+            links=len(kept.links),
         ),
         PageDeduplicated(**shared, document_ref=document_ref, verdict="unique", canonical_page_id=page),
         PageChunked(**shared, statements_ref="0" * 64, statements=statements, language=language),

@@ -11,7 +11,7 @@ from schemas.ids import page_id
 from streams.stores.opening import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
-from tests.stages.gateway_life import GENERATION, fetched, indexed, record, refused
+from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 
 WAL = "https://sqlite.org/wal.html"
@@ -25,7 +25,7 @@ BODY = (
 @pytest.fixture
 async def stores() -> Stores:
     stores = await searchable([statement(WAL, "The log is fast.", title="Write-Ahead Logging", context=["WAL"])])
-    await indexed(stores, WAL, BODY, statements=1)
+    await indexed(stores, document(WAL, "Write-Ahead Logging", "The log is fast."), BODY, statements=1)
     return stores
 
 
@@ -164,9 +164,8 @@ async def test_labs_show_no_copy_of_a_page_that_asks_for_none(stores: Stores) ->
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_nothing_hostile_in_a_record_becomes_markup(stores: Stores, hostile: str) -> None:
     url = "https://evil.example/"
-    await indexed(
-        stores, url, f"<title>{hostile.replace('</title>', '')}</title><p>{hostile} and {hostile}</p>", statements=1
-    )
+    kept = document(url, hostile, hostile, f"{hostile} and {hostile}")
+    await indexed(stores, kept, f"<title>{hostile}</title><p>{hostile}", statements=1)
     await stores.pages.put(page_id(url), "removed", {"detail": hostile, hostile: hostile}, GENERATION)
     for path in (f"/page?url={url}", f"/labs/page?url={url}"):
         assert_harmless((await get(stores, path, **HTML)).text)

@@ -53,6 +53,8 @@ HIGHLIGHTS = [
     ("queries", "a query", ["query"]),
     ("a.b", "ab a b", ["a", "b"]),
     ("(.*", "anything (.*", []),
+    ("检索 引擎", "全文检索引擎是什么", ["检索", "引擎"]),  # words inside a run without spaces
+    ("引擎", "iphone引擎", ["引擎"]),
 ]
 
 
@@ -102,3 +104,8 @@ def test_the_context_leaves_out_the_title_and_what_is_said_twice() -> None:
     payload = {"title": "WAL", "context": ["WAL", "Overview", "Overview", "", "Speed"]}
     assert show.context_of(payload) == ("Overview", "Speed")
     assert show.context_of({"title": "WAL", "context": "Overview"}) == ("Overview",)
+
+
+def test_the_context_is_headings_and_the_sentences_before() -> None:
+    context = ("Installation", "On Linux", "Riffle needs Python.")
+    assert show.split_context(context) == (("Installation", "On Linux"), ("Riffle needs Python.",))

@@ -1,0 +1,24 @@
+"""The demo web behind the real gateway on loopback, and a browser before it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.e2e.browser import Tab, browser, chromium
+from tests.e2e.demo import demo_stores, served
+from tests.stages.gateway_fakes import gateway
+
+
+@pytest.fixture(scope="session")
+async def site() -> AsyncIterator[str]:
+    async with served(gateway(await demo_stores(), deadline_seconds=30)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+async def tab() -> AsyncIterator[Tab]:
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium here: the browser tests need Debian's package `chromium`")
+    async with browser(program) as opened:
+        yield opened

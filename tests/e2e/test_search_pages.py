@@ -1,0 +1,199 @@
+"""People searching in a real browser that runs no scripts: by mouse, by keyboard alone, on wide and narrow screens.
+
+RIFFLE_SCREENSHOTS=FOLDER keeps the pictures; otherwise they go to the test's temporary folder.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.browser import Tab
+
+pytestmark = pytest.mark.browser
+
+PATHS = {
+    "start": "/",
+    "results": "/search?q=write-ahead+log",
+    "second-page": "/search?q=sqlite+database+file&page=2",
+    "filtered": "/search?q=log+water&language=en",
+    "nothing": "/search?q=zyzzyva&host=nowhere.example",
+    "refused-query": "/search?q=%00",
+    "life": "/page?url=sqlite.org/wal.html",
+    "life-refused": "/page?url=sqlite.org/private.html",
+    "life-unknown": "/page?url=sqlite.org/nothing.html",
+    "look-up": "/page",
+    "labs": "/labs/page?url=sqlite.org/wal.html",
+}
+SCREENS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
+
+
+@pytest.fixture(autouse=True)
+async def _wide_and_light(tab: Tab) -> None:
+    await tab.look()
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(os.environ.get("RIFFLE_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+async def text(tab: Tab, selector: str) -> str:
+    found: str = await tab.evaluate(f"document.querySelector({selector!r})?.innerText ?? ''")
+    return found
+
+
+async def test_searching_by_keyboard_alone(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/")
+    assert await tab.evaluate("document.activeElement.name") == "q", "the search box has the focus at once"
+    await tab.type("write-ahead log")
+    await tab.press("Enter", navigates=True)
+    assert await tab.evaluate("location.pathname + location.search") == "/search?q=write-ahead+log"
+    assert "write-ahead log" in (await text(tab, ".results")).lower()
+    assert await tab.evaluate("document.title") == "write-ahead log – Riffle"
+
+    await tab.press("Tab")
+    assert await text(tab, ":focus") == "Skip to the content"
+    await tab.press("Enter")
+    assert await tab.evaluate("document.activeElement.id") == "content"
+    order = []
+    for _ in range(8):
+        await tab.press("Tab")
+        order.append(await tab.evaluate("document.activeElement.closest('.results, .filters')?.className ?? ''"))
+        assert await tab.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)") >= 2, (
+            "focus is seen"
+        )
+    assert order == sorted(order), f"filters come before results: {order}"
+    assert order[-1] == "results"
+
+
+async def test_paging_there_and_back(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=sqlite+database+file")
+    first = await titles(tab)
+    await tab.click("a[rel=next]")
+    second = await titles(tab)
+    assert "page=2" in await tab.evaluate("location.search")
+    assert len(first) == 10
+    assert second
+    assert not set(first) & set(second)
+    assert (await text(tab, ".summary")).startswith("Results 11–")
+    assert await text(tab, "[aria-current=page]") == "Page 2"
+    await tab.click("a[rel=prev]")
+    assert await titles(tab) == first
+
+
+async def titles(tab: Tab) -> list[str]:
+    found: list[str] = await tab.evaluate("[...document.querySelectorAll('.result h2')].map(e => e.innerText)")
+    return found
+
+
+async def test_filters_are_put_on_and_taken_off(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=log+river+protokoll")
+    await tab.click("a.chip[href*='language=de']")
+    assert await titles(tab) == ["Stromschnelle"]
+    assert await tab.evaluate("document.querySelector('.result article').lang") == "de"
+    await tab.click("a.chip.on")
+    assert len(await titles(tab)) > 1
+
+
+async def test_from_a_result_to_its_whole_life(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=shared-memory+WAL&host=sqlite.org")
+    await tab.click(".result .why a[href*='wal.html']")
+    assert await text(tab, "h1") == "Write-Ahead Logging"
+    assert (await text(tab, ".verdict .says")).startswith("Indexed: 14 statements")
+    assert await tab.evaluate("document.querySelectorAll('.timeline li').length") == 9
+    await tab.click(".also a[href^='/labs']")
+    assert "default method by which SQLite implements atomic commit" in await text(tab, ".blocks")
+    assert "<nav>" in await text(tab, ".source")
+
+
+async def test_scripts_are_off_and_nothing_else_is_loaded(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=write-ahead+log")
+    loaded = await tab.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
+    assert loaded
+    assert all(address.startswith(f"{site}/static/") for address in loaded), loaded
+    assert await tab.evaluate("document.scripts.length") == 0
+    assert await tab.evaluate("document.cookie") == ""
+
+
+@pytest.mark.parametrize("name", PATHS)
+async def test_every_page_is_accessible_and_fits_on_every_screen(
+    tab: Tab, site: str, name: str, pictures: Path
+) -> None:
+    for width, dark in SCREENS:
+        await tab.look(width=width, height=800 if width > 600 else 844, dark=dark)
+        await tab.open(site + PATHS[name])
+        where = f"{name}, {width} px, {'dark' if dark else 'light'}"
+        assert await tab.evaluate("document.documentElement.scrollWidth") <= width, f"{where}: scrolls sideways"
+        faults = await tab.evaluate(AUDIT)
+        assert faults == [], f"{where}: {faults}"
+        picture = await tab.screenshot()
+        assert picture.startswith(b"\x89PNG")
+        (pictures / f"{name}-{width}-{'dark' if dark else 'light'}.png").write_bytes(picture)
+
+
+async def test_dark_is_dark_and_light_is_light(tab: Tab, site: str) -> None:
+    grounds = {}
+    for dark in (False, True):
+        await tab.look(dark=dark)
+        await tab.open(f"{site}/")
+        grounds[dark] = await tab.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    assert min(grounds[False]) > 200
+    assert max(grounds[True]) < 60
+
+
+def _rules() -> dict[str, Any]:
+    """WCAG 2.2 success criteria that a program can judge, as expressions that give the elements at fault."""
+    return {
+        "1.1.1 images have a text, or are hidden": "[...$('img:not([alt]), svg:not([aria-hidden])')]",
+        "1.3.1 one main landmark": "$('main').length === 1 ? [] : ['main']",
+        "1.3.1 one h1": "$('h1').length === 1 ? [] : ['h1']",
+        "1.3.1 headings skip no level": (
+            "[...$('h1,h2,h3,h4')].filter((e, i, all) => i && e.tagName[1] - all[i - 1].tagName[1] > 1)"
+        ),
+        "3.3.2 fields have a label": (
+            "[...$('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length && !e.ariaLabel)"
+        ),
+        "4.1.1 ids are unique": "[...$('[id]')].filter(e => $('#' + CSS.escape(e.id)).length > 1)",
+        "2.4.2 the page has a title": "document.title.trim() ? [] : ['title']",
+        "3.1.1 the page has a language": "document.documentElement.lang ? [] : ['html']",
+        "2.4.4 links have a text": "[...$('a, button')].filter(e => !(e.textContent.trim() || e.ariaLabel))",
+        "2.4.4 one text, one place": (
+            "[...$('main a')].filter((a, _, all) => all.some(b => said(b) === said(a) && b.href !== a.href))"
+        ),
+        "2.5.8 targets are 24 pixels, or apart": (
+            "[...$('button, .chip, .paging a')].filter(e => e.getClientRects()[0] && e.getClientRects()[0].height < 24)"
+        ),
+        "1.4.3 contrast is 4.5 to 1": "[...$('body *')].filter(e => ownText(e) && contrast(e) < 4.5)",
+    }
+
+
+AUDIT = (
+    """(() => {
+  const $ = selector => document.querySelectorAll(selector);
+  const rgba = colour => { const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
+  const channel = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const ground = e => {
+    for (; e; e = e.parentElement) {
+      const colour = rgba(getComputedStyle(e).backgroundColor);
+      if (colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = e => {
+    const [one, other] = [luminance(rgba(getComputedStyle(e).color)), luminance(ground(e))].sort((a, b) => b - a);
+    return (one + 0.05) / (other + 0.05);
+  };
+  const ownText = e => e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  const said = e => e.textContent.trim();
+  const name = e => typeof e === 'string' ? e : e.outerHTML.slice(0, 120);
+  return ["""
+    + ",".join(f"...({rule}).map(e => {title!r} + ': ' + name(e))" for title, rule in _rules().items())
+    + """];
+})()"""
+)
+"""Gives a list of faults; it runs in the browser's inspector, not as a script of the page."""

@@ -1,0 +1,160 @@
+"""Running the gateway: stores that come late, what it says of itself, and how it stops."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpx
+import pytest
+
+from streams.errors import StartError, StoreUnavailable
+from streams.gateway.opening import opened
+from streams.gateway.serve import listen
+from streams.settings import GatewaySettings, Settings
+from streams.stores.opening import Stores, memory_stores
+from streams.topology import Store
+from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
+
+WAL = statement("https://sqlite.org/wal.html", "The write-ahead log.", title="Write-Ahead Logging")
+
+
+class Opener:
+    """Opens memory stores; the first `failures` tries of each fail."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.tries: dict[Store, int] = {}
+        self.closed: list[Store] = []
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
+        (store,) = needs
+        self.tries[store] = self.tries.get(store, 0) + 1
+        if self.tries[store] <= self.failures:
+            raise StoreUnavailable(f"{store}: connection refused")
+        yield memory_stores()
+        self.closed.append(store)
+
+
+async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
+    opener = Opener(failures=2)
+    async with opened(Settings(), open_them=opener, retry_seconds=(0.01,)) as stores:
+        with pytest.raises(StoreUnavailable, match="qdrant is not connected"):
+            await stores.vectors.collections()
+        async with asyncio.timeout(10):
+            while len(opener.tries) < 3 or min(opener.tries.values()) <= 2:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+        assert await stores.vectors.collections() == []
+    assert sorted(opener.closed) == ["cassandra", "qdrant", "triton"]
+
+
+async def test_the_end_does_not_wait_for_a_store_that_never_comes() -> None:
+    opener = Opener(failures=1_000_000)
+    async with asyncio.timeout(10):
+        async with opened(Settings(), open_them=opener, retry_seconds=(3_600,)) as stores:
+            await asyncio.sleep(0.05)
+            with pytest.raises(StoreUnavailable, match="connection refused"):
+                await stores.ledger.history(Any)  # type: ignore[arg-type]
+
+
+READY = [
+    # which stores are broken and how, the status, what is said
+    ({}, 200, "ready"),
+    ({"embedder": Dead()}, 200, "partial"),
+    ({"ledger": Dead()}, 200, "partial"),
+    ({"embedder": Hanging()}, 200, "partial"),
+    ({"vectors": Dead()}, 503, "unavailable"),
+    ({"vectors": Hanging()}, 503, "unavailable"),
+]
+
+
+@pytest.mark.parametrize(("broken", "status", "says"), READY)
+async def test_readiness(broken: dict[str, Any], status: int, says: str) -> None:
+    stores = await searchable([WAL])
+    for name, store in broken.items():
+        setattr(stores, name, store)
+    async with client(gateway(stores)) as web:
+        response = await web.get("/readyz")
+        assert (await web.get("/healthz")).json() == {"status": "ok"}
+    assert (response.status_code, response.json()["status"]) == (status, says)
+    assert [state for state in response.json()["stores"].values() if state != "ok"] != [] or not broken
+
+
+async def test_metrics_count_by_route_and_never_by_what_was_typed() -> None:
+    stores = await searchable([WAL])
+    async with client(gateway(stores)) as web:
+        for path in (
+            "/search?q=log",
+            "/api/v1/search?q=log",
+            "/api/v1/search",
+            "/secret-words",
+            "/api/v1/pages/secret",
+        ):
+            await web.get(path)
+        stores.embedder = Dead()  # type: ignore[assignment]
+        await web.get("/api/v1/search?q=river")
+        metrics = (await web.get("/metrics")).text
+    for line in (
+        'riffle_gateway_requests_total{method="GET",route="/search",status="200"} 1.0',
+        'riffle_gateway_requests_total{method="GET",route="/api/v1/search",status="200"} 2.0',
+        'riffle_gateway_requests_total{method="GET",route="/api/v1/search",status="400"} 1.0',
+        'riffle_gateway_requests_total{method="GET",route="none",status="404"} 1.0',
+        'riffle_gateway_requests_total{method="GET",route="/api/v1/pages/{page:path}",status="400"} 1.0',
+        'riffle_gateway_latency_seconds_count{route="/search"} 1.0',
+        'riffle_gateway_partial_answers_total{part="dense"} 1.0',
+        'riffle_gateway_store_errors_total{error="StoreUnavailable",store="triton"} 1.0',
+    ):
+        assert line in metrics
+    assert "secret" not in metrics
+
+
+def test_a_port_that_is_taken_is_said_with_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartError, match=f"port {port}.*RIFFLE_GATEWAY__PORT"):
+            listen(GatewaySettings(port=port))
+
+
+PROGRAM = """
+import asyncio
+from streams.gateway.serve import serve
+from streams.settings import Settings
+from tests.stages.test_gateway_operations import Opener
+asyncio.run(serve(Settings.load(), open_them=Opener(failures=%d)))
+print("closed")
+"""
+
+
+@pytest.mark.parametrize(("failures", "status"), [(0, 200), (1_000_000, 503)], ids=["stores up", "stores down"])
+async def test_the_process_starts_with_or_without_stores_and_stops_when_asked(failures: int, status: int) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        PROGRAM % failures,
+        stdout=asyncio.subprocess.PIPE,
+        env=os.environ | {"RIFFLE_GATEWAY__PORT": "0", "NO_COLOR": "1"},
+    )
+    try:
+        assert process.stdout
+        async with asyncio.timeout(120):
+            while not (address := re.search(r"http://127\.0\.0\.1:\d+/", (await process.stdout.readline()).decode())):
+                pass
+            async with httpx.AsyncClient(base_url=address[0], trust_env=False, timeout=60) as web:
+                while (response := await web.get("/readyz")).status_code != status:
+                    await asyncio.sleep(0.1)
+                assert "server" not in response.headers
+                process.send_signal(signal.SIGTERM)
+                said = (await process.stdout.read()).decode()
+            assert await process.wait() == 0
+        assert said.endswith("closed\n")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()  # closes the pipe

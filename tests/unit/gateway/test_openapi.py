@@ -1,0 +1,48 @@
+"""The API's published description: valid, with true examples of every response."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from streams.stores.opening import Stores
+from tests.stages.gateway_fakes import client, gateway
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    async def fetch() -> dict[str, Any]:
+        async with client(gateway(Stores())) as web:
+            found: dict[str, Any] = (await web.get("/api/v1/openapi.json")).json()
+            return found
+
+    return asyncio.run(fetch())
+
+
+def test_the_document_is_valid(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1")
+    assert [str(error) for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
+
+
+def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
+    assert set(document["paths"]) == {"/api/v1/search", "/api/v1/pages/{page}", "/healthz", "/readyz", "/metrics"}
+
+
+def test_every_response_has_an_example_that_is_true_to_its_schema(document: dict[str, Any]) -> None:
+    checked = 0
+    for path, operations in document["paths"].items():
+        for status, response in operations["get"]["responses"].items():
+            (content,) = response["content"].values()
+            assert "example" in content, f"{path} {status} has no example"
+            schema = {**content.get("schema", {}), "components": document["components"]}
+            faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(content["example"])]
+            assert faults == [], f"{path} {status}: {faults}"
+            checked += 1
+    assert checked >= 11
+
+
+def test_problems_are_declared_where_they_can_come(document: dict[str, Any]) -> None:
+    assert set(document["paths"]["/api/v1/search"]["get"]["responses"]) == {"200", "400", "503"}
+    assert set(document["paths"]["/api/v1/pages/{page}"]["get"]["responses"]) == {"200", "400", "404", "503"}
