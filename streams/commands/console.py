@@ -17,6 +17,7 @@ import orjson
 import typer
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
 
 from streams.errors import RiffleError, TransientError
 from streams.logs import configure_logging
@@ -70,7 +71,8 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None])
             result = function(*args, **kwargs)
             status = asyncio.run(result) if isinstance(result, Coroutine) else result
         except RiffleError as error:
-            err.print(f"[red]Error:[/] {error}", highlight=False, soft_wrap=True)
+            # Escaped: messages quote logs and values, whose brackets are no markup.
+            err.print(f"[red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
             raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None
