@@ -6,6 +6,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.settings import Settings
 from streams.stores import cassandra
+from streams.stores.opening import open_stores
 from streams.topology import TOPICS
 
 
@@ -28,3 +29,11 @@ async def test_qdrant_lists_collections(stack: Settings) -> None:
         answer = await client.get(f"{stack.qdrant.url}/collections")
 
     assert answer.status_code == 200
+
+
+@pytest.mark.integration("triton")
+async def test_triton_embeds(stack: Settings) -> None:
+    async with open_stores(stack, ("triton",)) as stores:
+        info, vectors = await stores.embedder.info(), await stores.embedder.embed(["a page of the web"])
+
+    assert vectors.shape == (1, info.dimensions)
