@@ -22,7 +22,7 @@ class Statement(_Model):
     highlights: tuple[tuple[int, int], ...] = Field(
         (), description="Words of the query in `text`: [start, end) in Unicode code points."
     )
-    score: float | None = Field(None, description="Only with `explain`.")
+    score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
 
 
 class Result(_Model):
@@ -36,7 +36,7 @@ class Result(_Model):
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
     statements: tuple[Statement, ...]
     why: str = Field(description="Address of the page's life: when and why it was indexed.")
-    score: float | None = Field(None, description="Only with `explain`.")
+    score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
 
 
 class Reason(_Model):
@@ -77,7 +77,7 @@ def to_search_answer(answer: Answer) -> SearchAnswer:
         page=request.page,
         per_page=request.per_page,
         has_next=answer.has_next,
-        results=tuple(to_result(page, words, scores=request.explain) for page in answer.pages),
+        results=tuple(to_result(page, words) for page in answer.pages),
         partial=answer.partial,
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
         took_ms=answer.took_ms,
@@ -85,7 +85,7 @@ def to_search_answer(answer: Answer) -> SearchAnswer:
     )
 
 
-def to_result(page: PageHits, words: tuple[str, ...], *, scores: bool = False) -> Result:
+def to_result(page: PageHits, words: tuple[str, ...]) -> Result:
     payload = page.hits[0].payload
     url = str(payload.get("url") or "")
     return Result(
@@ -95,20 +95,20 @@ def to_result(page: PageHits, words: tuple[str, ...], *, scores: bool = False) -
         host=str(payload.get("host") or ""),
         language=str(payload.get("language") or ""),
         breadcrumbs=presentation.breadcrumbs(url),
-        statements=tuple(to_statement(hit, words, scores=scores) for hit in page.hits),
+        statements=tuple(to_statement(hit, words) for hit in page.hits),
         why=f"/api/v1/pages/{page.page_id}",
-        score=page.score if scores else None,
+        score=page.score,
     )
 
 
-def to_statement(hit: Hit, words: tuple[str, ...], *, scores: bool = False) -> Statement:
+def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
     text = presentation.snippet(str(hit.payload.get("text") or ""), words)
     return Statement(
         id=hit.id,
         text=text,
         context=presentation.context_of(hit.payload),
         highlights=tuple(presentation.highlights(text, words)),
-        score=hit.score if scores else None,
+        score=hit.score,
     )
 
 

@@ -35,7 +35,7 @@ def search_routes(site: Site) -> APIRouter:
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
         host: Annotated[str, Query(description="Only pages of this host.", examples=["sqlite.org"])] = "",
         language: Annotated[str, Query(description="Only pages in this language (BCP 47).", examples=["en"])] = "",
-        explain: Annotated[bool, Query(description="Also scores, timings, model and the state of each part.")] = False,
+        explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
         limit = site.settings.gateway.max_query_chars
         request = parse(q, page=page, per_page=per_page, host=host, language=language, explain=explain, max_chars=limit)

@@ -91,16 +91,16 @@ async def indexed(stores: Stores, kept: Document, html: str, *, statements: int)
             statements_ref="0" * 64,
             vectors_ref="1" * 64,
             statements=statements,
-            model="test-words",
+            model="all-minilm-l6-v2",
             model_version="1",
-            dimensions=16,
+            dimensions=384,
         ),
         PageIndexed(
             **shared,
             title=title,
             language=language,
             statements=statements,
-            model="test-words",
+            model="all-minilm-l6-v2",
             model_version="1",
             collection=collection,
         ),
@@ -120,7 +120,7 @@ async def indexed(stores: Stores, kept: Document, html: str, *, statements: int)
             "directives": [],
             "language": language,
         },
-        "indexed": {"collection": collection, "statements": statements, "model": "test-words"},
+        "indexed": {"collection": collection, "statements": statements, "model": "all-minilm-l6-v2"},
     }
     for part, value in parts.items():
         await stores.pages.put(page, part, value, GENERATION)
