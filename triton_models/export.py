@@ -1,0 +1,168 @@
+"""Exports a sentence-transformers model for the production repository: ONNX in half precision, pooling inside.
+
+    pip install torch transformers onnx onnxconverter-common        # not part of Riffle: several GB
+    python triton_models/export.py MODEL --output REPOSITORY [--version N] [--precision fp16|fp32]
+
+MODEL is a folder with a sentence-transformers model (config.json, the weights, tokenizer.json, modules.json,
+1_Pooling/config.json), such as a clone of multi-qa-mpnet-base-dot-v1. Nothing is downloaded. REPOSITORY is a copy of
+triton_models/production; the script writes model.onnx and tokenizer.json into it, and name, version, dimensions,
+pooling and checksums into its config.pbtxt files. The vectors of a few sentences are compared with PyTorch's before it ends.
+
+TensorRT: build the plan from the fp32 export on the kind of GPU that will run it, with TensorRT's own tool:
+
+    trtexec --onnx=model.onnx --saveEngine=model.plan --fp16 \\
+        --minShapes=input_ids:1x32,attention_mask:1x32 \\
+        --optShapes=input_ids:64x64,attention_mask:64x64 \\
+        --maxShapes=input_ids:256x512,attention_mask:256x512
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+SAMPLES = ("A dog.", "Write-ahead logging lets readers go on while a writer commits.", "Wie tief ist das Wasser? " * 9)
+TOLERANCE = {"fp16": 0.9995, "fp32": 0.999999}
+"""The least cosine between an exported vector and PyTorch's."""
+
+
+def main() -> None:
+    arguments = _arguments()
+    try:
+        import onnx  # noqa: F401
+        import torch
+        import transformers
+    except ImportError as error:
+        sys.exit(f"{error.name} is missing. The export needs: pip install torch transformers onnx onnxconverter-common")
+    description = describe(arguments.model, arguments.precision)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(arguments.model, local_files_only=True)
+    transformer = transformers.AutoModel.from_pretrained(arguments.model, local_files_only=True).eval()
+    pooled = _pooled(torch, transformer, description)
+    target = arguments.output / "sbert_transformer" / arguments.version / "model.onnx"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _write_onnx(torch, pooled, tokenizer, target, arguments.precision)
+    _compare(torch, pooled, tokenizer, target, TOLERANCE[arguments.precision])
+    install_tokenizer(arguments.model, arguments.output, arguments.version, description)
+    describe_in_configs(arguments.output, description, arguments.version)
+    print(f"{target}: sha256 {sha256(target)}")  # noqa: T201 - a script's result
+
+
+def describe(model: Path, precision: str) -> dict[str, str]:
+    """The parameters of a sentence-transformers folder."""
+    config = json.loads((model / "config.json").read_text())
+    pooling = json.loads((model / "1_Pooling" / "config.json").read_text())
+    modules = json.loads((model / "modules.json").read_text())
+    limits = json.loads((model / "sentence_bert_config.json").read_text())
+    if pooling.get("pooling_mode_cls_token") == pooling.get("pooling_mode_mean_tokens"):
+        sys.exit(
+            f"{model}: pooling must be that of the first token or the mean, and its 1_Pooling/config.json has neither"
+        )
+    return {
+        "model_name": model.resolve().name,
+        "model_version": f"{precision}-1",
+        "dimensions": str(config["hidden_size"]),
+        "max_tokens": str(limits["max_seq_length"]),
+        "normalized": "true" if any(module["type"].endswith("Normalize") for module in modules) else "false",
+        "pooling": "cls" if pooling["pooling_mode_cls_token"] else "mean",
+    }
+
+
+def _pooled(torch: Any, transformer: Any, description: dict[str, str]) -> Any:
+    class Pooled(torch.nn.Module):
+        """Transformer, pooling and scaling in one graph, so that only one vector for each text leaves the GPU."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.transformer = transformer
+
+        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+            hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            if description["pooling"] == "cls":
+                vectors = hidden[:, 0]
+            else:
+                weights = attention_mask.unsqueeze(-1).to(hidden.dtype)
+                vectors = (hidden * weights).sum(1) / weights.sum(1)
+            if description["normalized"] == "true":
+                vectors = torch.nn.functional.normalize(vectors, dim=1)
+            return vectors
+
+    return Pooled().eval()
+
+
+def _write_onnx(torch: Any, pooled: Any, tokenizer: Any, target: Path, precision: str) -> None:
+    sample = tokenizer(list(SAMPLES), padding=True, return_tensors="pt")
+    names = {0: "batch", 1: "tokens"}
+    torch.onnx.export(
+        pooled,
+        (sample["input_ids"], sample["attention_mask"]),
+        str(target),
+        input_names=["input_ids", "attention_mask"],
+        output_names=["embedding"],
+        dynamic_axes={"input_ids": names, "attention_mask": names, "embedding": {0: "batch"}},
+        opset_version=17,
+        dynamo=False,
+    )
+    if precision == "fp16":
+        import onnx
+        from onnxconverter_common import float16
+
+        # Inputs and outputs stay as they are (keep_io_types): the tensors are the same in either precision.
+        onnx.save(float16.convert_float_to_float16(onnx.load(str(target)), keep_io_types=True), str(target))
+
+
+def _compare(torch: Any, pooled: Any, tokenizer: Any, target: Path, least: float) -> None:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(target), providers=onnxruntime.get_available_providers())
+    sample = tokenizer(list(SAMPLES), padding=True, return_tensors="pt")
+    feeds = {name: sample[name].numpy() for name in ("input_ids", "attention_mask")}
+    exported = torch.from_numpy(session.run(None, feeds)[0]).float()
+    with torch.no_grad():
+        expected = pooled(sample["input_ids"], sample["attention_mask"]).float()
+    cosine = torch.nn.functional.cosine_similarity(exported, expected).min().item()
+    if cosine < least:
+        sys.exit(f"{target}: a vector differs from PyTorch's (cosine {cosine:.6f}, at least {least} is wanted)")
+    print(f"{target}: cosine to PyTorch's vectors at least {cosine:.6f}")  # noqa: T201
+
+
+def install_tokenizer(model: Path, repository: Path, version: str, description: dict[str, str]) -> None:
+    """Copy tokenizer.json and note its checksum among the parameters."""
+    target = repository / "sbert_tokenizer" / version / "tokenizer.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(model / "tokenizer.json", target)
+    description["tokenizer_sha256"] = sha256(target)
+
+
+def describe_in_configs(repository: Path, description: dict[str, str], version: str) -> None:
+    """Write the parameters, and the output's dimensions, into the repository's config.pbtxt files."""
+    for path in sorted(repository.glob("sbert*/**/*.pbtxt")):
+        text = path.read_text()
+        for key, value in description.items():
+            text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
+        text = re.sub(
+            r'(name: "(?:EMBEDDING|embedding)" data_type: TYPE_FP32 dims: \[ )\d+',
+            rf"\g<1>{description['dimensions']}",
+            text,
+        )
+        path.write_text(text)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, help="folder of a sentence-transformers model")
+    parser.add_argument("--output", type=Path, required=True, help="a copy of triton_models/production")
+    parser.add_argument("--version", default="1", help="version folder to write (default 1)")
+    parser.add_argument("--precision", choices=("fp16", "fp32"), default="fp16")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
