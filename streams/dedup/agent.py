@@ -9,13 +9,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
+from streams.crawl.urls import host_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.grouping import Decision, Grouping, is_leader
+from streams.dedup.learning import VariantLearner
 from streams.errors import MissingBlob, PoisonError, TransientError
 from streams.pages.codec import decode_document
 from streams.runtime.agent import Agent, Delivery
@@ -56,6 +57,7 @@ class DedupAgent(Agent):
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._grouping = Grouping(stores.fingerprints, self._compare)
+        self._learner = VariantLearner(stores.fingerprints)
         self._shingled: dict[str, Hashes] = {}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
@@ -80,6 +82,7 @@ class DedupAgent(Agent):
         changed = former is not None and former.sketch != page.sketch
         followers = await self._grouping.followers(page.page_id) if changed else []
         log = await self._settle([page, *followers], page.page_id, base, log, delivery)
+        await self._learn(page.page_id, delivery.at)
         return [*await self._own_events(event, log), *await self._other_events(event, log)]
 
     async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
@@ -95,6 +98,12 @@ class DedupAgent(Agent):
         base = {"url": event.url, "generation": event.generation, "verdict": "removed", "reason": event.reason}
         log = await self._settle(followers, event.page_id, base, log, delivery)
         return await self._other_events(event, log)
+
+    async def _learn(self, page_id: UUID, at: int) -> None:
+        page = await self._stores.fingerprints.get(page_id)
+        if page is not None and page.canonical is not None:
+            canonical = await self._stores.fingerprints.get(page.canonical)
+            await self._learner.learn(page, canonical or page, at)
 
     async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None) -> Fingerprint:
         text = await self._text(event.document_ref)
@@ -230,7 +239,7 @@ class DedupAgent(Agent):
         )
         settled = PageSettled(
             **shared,
-            host=urlsplit(event.url).netloc,
+            host=host_of(event.url),
             verdict="duplicate" if duplicate else record["settled"],
             canonical_page_id=canonical if duplicate else None,
             crawl_id=event.crawl_id,

@@ -13,6 +13,8 @@ from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemov
 from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.dedup.agent import DedupAgent, build
+from streams.dedup.grouping import is_leader
+from streams.dedup.variants import learned, rewrite
 from streams.pages.codec import encode_document
 from streams.pages.document import Block, Document
 from streams.pages.normalize import content_hash
@@ -337,7 +339,28 @@ async def test_build_gives_the_agent() -> None:
 
 
 def test_fingerprints_without_a_decision_are_leaders_until_then() -> None:
-    from streams.dedup.grouping import is_leader
 
     page = Fingerprint(page_id(A), "", 0, A, 1)
     assert is_leader(page)
+
+
+async def test_duplicates_teach_the_hosts_rules() -> None:
+    site = Site()
+    for number in range(8):
+        text = text_of(100 + number)
+        await site.say(f"https://shop.test/item{number}", text, 2 * number)
+        await site.say(f"https://shop.test/item{number}?ref=home", text, 2 * number + 1)
+    rules = learned(await site.stores.fingerprints.variants("shop.test"))
+    assert rules == {"parameter:remove:ref"}
+    assert rewrite("https://shop.test/other?ref=mail&page=2", rules) == "https://shop.test/other?page=2"
+
+
+async def test_one_text_for_all_that_is_missing_teaches_nothing() -> None:
+    site = Site()
+    for number in range(8):
+        await site.say(f"https://shop.test/item?id={number}", text_of(200 + number), number)
+    for number in range(100, 120):
+        await site.say(f"https://shop.test/item?id={number}", text_of(1, 20), number)
+    for number in range(300, 304):
+        await site.say(f"https://shop.test/item?id={number}", text_of(number), number)
+    assert learned(await site.stores.fingerprints.variants("shop.test")) == frozenset()

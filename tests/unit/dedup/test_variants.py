@@ -1,0 +1,109 @@
+"""Rules about a host's URLs, learned from duplicates."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.dedup.variants import explain, learned, rewrite, same_class, slot
+from streams.stores.protocols import VariantEvidence
+
+HOST = "https://a.test"
+EXPLAINED = [
+    # (duplicate, canonical, rules)
+    (f"{HOST}/x/", f"{HOST}/x", ["slash:remove"]),
+    (f"{HOST}/x", f"{HOST}/x/", ["slash:add"]),
+    (f"{HOST}/d/index.html", f"{HOST}/d/", ["index:remove"]),
+    (f"{HOST}/d/Default.aspx", f"{HOST}/d/", ["index:remove"]),
+    (f"{HOST}/d//e", f"{HOST}/d/e", ["slashes:collapse"]),
+    (f"{HOST}/About%2FUs", f"{HOST}/about%2Fus", ["case:lower"]),
+    (f"{HOST}/x?sid=1&page=2", f"{HOST}/x?page=2", ["parameter:remove:sid"]),
+    (f"{HOST}/x?a=1&b=2", f"{HOST}/x", ["parameter:remove:a", "parameter:remove:b"]),
+    (f"{HOST}/x?sid=1", f"{HOST}/x?sid=2", ["parameter:remove:sid"]),
+    ("https://www.a.test/x?y=1", "https://a.test/x?y=1", ["host:a.test"]),
+    ("https://a.test/x", "https://www.a.test/x", []),
+    (f"{HOST}/x", f"{HOST}/x?page=1", []),
+    (f"{HOST}/x/?sid=1", f"{HOST}/x", []),
+    (f"{HOST}/one", f"{HOST}/two", []),
+    ("https://b.test/one", "https://a.test/two", []),
+    (f"{HOST}/x", f"{HOST}/x", []),
+]
+
+
+@pytest.mark.parametrize(("url", "canonical", "rules"), EXPLAINED)
+def test_what_would_have_made_the_duplicate_the_canonical_page(url: str, canonical: str, rules: list[str]) -> None:
+    assert explain(url, canonical) == rules
+    for rule in rules:
+        assert same_class(rule, url, canonical) or len(rules) > 1
+
+
+REWRITTEN = [
+    # (url, rules, rewritten)
+    (f"{HOST}/A/Index.HTML?b=1&ref=2", ["index:remove", "case:lower", "parameter:remove:ref"], f"{HOST}/a/?b=1"),
+    (f"{HOST}/a/index.html/index.html", ["index:remove", "slash:remove"], f"{HOST}/a"),
+    (f"{HOST}/", ["slash:remove"], f"{HOST}/"),
+    (f"{HOST}/page.html", ["slash:add"], f"{HOST}/page.html"),
+    (f"{HOST}/x?ref", ["parameter:remove:ref"], f"{HOST}/x"),
+    (f"{HOST}/x?prefer=1", ["parameter:remove:ref"], f"{HOST}/x?prefer=1"),
+    ("https://www.a.test/x", ["host:a.test"], f"{HOST}/x"),
+    (f"{HOST}/x", ["host:www.a.test"], f"{HOST}/x"),
+    (f"{HOST}/x/", [], f"{HOST}/x/"),
+]
+
+
+@pytest.mark.parametrize(("url", "rules", "expected"), REWRITTEN)
+def test_rewriting(url: str, rules: list[str], expected: str) -> None:
+    assert rewrite(url, rules) == expected
+
+
+RULES = st.sets(
+    st.sampled_from(
+        [
+            "slash:remove",
+            "slash:add",
+            "index:remove",
+            "slashes:collapse",
+            "case:lower",
+            "parameter:remove:a",
+            "host:b.test",
+        ]
+    )
+)
+URLS = st.builds(
+    lambda host, path, query: f"https://{host}/{path}{'?' if query else ''}{query}",
+    st.sampled_from(["a.test", "b.test", "www.b.test"]),
+    st.lists(st.sampled_from(["a", "B", "/", "index.html", "%2F"]), max_size=6).map("".join),
+    st.sampled_from(["", "a=1", "a=1&b=2", "b=2&a", "a=1&a=2"]),
+)
+
+
+@given(URLS, RULES)
+def test_rewriting_twice_is_rewriting_once(url: str, rules: set[str]) -> None:
+    once = rewrite(url, rules)
+    assert rewrite(once, rules) == once
+
+
+@given(URLS, URLS)
+def test_two_urls_of_a_class_share_its_slot(one: str, other: str) -> None:
+    for rule in explain(one, other):
+        if same_class(rule, one, other):
+            assert slot(rule, one) == slot(rule, other)
+
+
+def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[VariantEvidence]:
+    kinds = [("other", True)] * agree + [("other", False)] * disagree + [("", True)] * waiting
+    return [VariantEvidence("a.test", rule, at, "url", other, agrees) for at, (other, agrees) in enumerate(kinds)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "agree", "disagree", "waiting", "believed"),
+    [
+        ("slash:remove", 5, 0, 0, True),
+        ("slash:remove", 4, 0, 40, False),
+        ("slash:remove", 19, 1, 0, True),
+        ("slash:remove", 18, 2, 0, False),
+        ("host:b.test", 9, 0, 0, False),
+        ("host:b.test", 10, 0, 0, True),
+    ],
+)
+def test_what_is_believed(rule: str, agree: int, disagree: int, waiting: int, believed: bool) -> None:
+    assert learned(evidence(rule, agree, disagree, waiting)) == (frozenset([rule]) if believed else frozenset())
