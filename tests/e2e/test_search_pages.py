@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.browser import Tab
+from tests.e2e.demo import demo_stores, served
+from tests.stages.gateway_fakes import Dead, gateway
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +27,11 @@ PATHS = {
     "life-unknown": "/page?url=sqlite.org/nothing.html",
     "look-up": "/page",
     "labs": "/labs/page?url=sqlite.org/wal.html",
+}
+WITHOUT = {
+    # what is down, and how a search looks then
+    "partial": "embedder",
+    "unavailable": "vectors",
 }
 SCREENS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 
@@ -123,9 +130,23 @@ async def test_scripts_are_off_and_nothing_else_is_loaded(tab: Tab, site: str) -
 async def test_every_page_is_accessible_and_fits_on_every_screen(
     tab: Tab, site: str, name: str, pictures: Path
 ) -> None:
+    await look_at(tab, name, site + PATHS[name], pictures)
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+async def test_so_is_a_search_while_a_store_is_down(tab: Tab, name: str, pictures: Path) -> None:
+    stores = await demo_stores()
+    setattr(stores, WITHOUT[name], Dead())
+    async with served(gateway(stores)) as site:
+        await look_at(tab, name, f"{site}/search?q=write-ahead+log", pictures)
+    assert "incomplete" in await text(tab, ".notice") or "not available" in await text(tab, "h1")
+
+
+async def look_at(tab: Tab, name: str, address: str, pictures: Path) -> None:
+    """Audit the page on every screen, and take its pictures."""
     for width, dark in SCREENS:
         await tab.look(width=width, height=800 if width > 600 else 844, dark=dark)
-        await tab.open(site + PATHS[name])
+        await tab.open(address)
         where = f"{name}, {width} px, {'dark' if dark else 'light'}"
         assert await tab.evaluate("document.documentElement.scrollWidth") <= width, f"{where}: scrolls sideways"
         faults = await tab.evaluate(AUDIT)

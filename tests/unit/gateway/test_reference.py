@@ -1,0 +1,42 @@
+"""docs/reference/api.md and the code name the same problems, statuses, parameters and metrics."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from streams.gateway.metrics import Metrics
+from streams.gateway.story import STATUSES
+from streams.stores.opening import Stores
+from tests.stages.gateway_fakes import gateway
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = (ROOT / "docs/reference/api.md").read_text()
+
+
+def section(heading: str) -> str:
+    return REFERENCE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def test_problems() -> None:
+    documented = set(re.findall(r"^\| `([a-z-]+)` \| \d{3} \|", section("Problems"), re.M))
+    source = "\n".join(path.read_text() for path in (ROOT / "streams/gateway").glob("*.py"))
+    made = set(re.findall(r"Problem\(\s*\d{3},\s*\"([a-z-]+)\"", source))
+    assert made
+    assert documented == made
+
+
+def test_statuses_of_a_page() -> None:
+    documented = re.search(r"`status` is one of (.*?);", section("A page's life"), re.S)
+    assert documented
+    assert set(re.findall(r"`(\w+)`", documented[1])) == set(STATUSES)
+
+
+def test_parameters_of_a_search() -> None:
+    documented = re.findall(r"^\| `(\w+)` \|", section("Search"), re.M)
+    operation: dict[str, Any] = gateway(Stores()).openapi()["paths"]["/api/v1/search"]["get"]
+    assert documented == [parameter["name"] for parameter in operation["parameters"]]
+
+
+def test_metrics() -> None:
+    documented = set(re.findall(r"`(riffle_\w+?)(?:_total)?`", section("Metrics")))
+    assert documented == {metric.name for metric in Metrics().registry.collect()}
