@@ -91,8 +91,8 @@ class RuntimeSettings(_Group):
     retry_topic_attempts: int = Field(5, ge=0)
     retry_topic_delay_seconds: float = 5.0
     commit_interval_seconds: float = 0.5
-    stall_seconds: float = 60.0
-    """Not healthy when lag is above zero and no offset was committed for so long."""
+    stall_seconds: float = 120.0
+    """Not healthy when events wait and none was finished or committed for so long."""
     session_timeout_seconds: float = 10.0
     """A worker that doesn't answer for so long loses its partitions to the others."""
     instance: str = ""

@@ -81,6 +81,7 @@ class StageApp:
         self.stage = stage
         self.app = new_app(stage, settings)
         self.ready = False
+        self.finished = 0
         self._on_assigned = on_assigned
         self._tasks = KeyedTasks(stage.concurrency)
         self._retry_tasks = KeyedTasks(stage.concurrency)
@@ -120,6 +121,7 @@ class StageApp:
         async def work() -> None:
             try:
                 await processor.process(incoming)
+                self.finished += 1
                 await done()
             except BaseException as error:
                 # Not acknowledged, so it comes again: to this worker when it is back, or to another.

@@ -1,7 +1,9 @@
 """Whether a worker makes progress, and the three pages that say so: /healthz, /readyz, /metrics.
 
-A consumer that hangs after a rebalance still answers pings. So health is progress: the committed offset moves while
-events wait. A worker that is not healthy is to be restarted; one that isn't ready is only not to be counted on yet.
+A consumer that hangs after a rebalance still answers pings. So health is progress: while events wait, some are finished
+or committed. A worker that is not healthy is to be restarted; one that isn't ready is only not to be counted on yet.
+Events that are finished but not committed for long are no reason to restart (a large page may hold the line up), but to
+look: `riffle_committed_age_seconds` is there to alarm on.
 """
 
 import time
@@ -20,19 +22,26 @@ class Progress:
 
     stall_seconds: float
     committed: dict[object, int] = field(default_factory=dict)
-    moved_at: float | None = None
+    finished: int = 0
     lag: int = 0
+    committed_at: float | None = None
+    moved_at: float | None = None
 
-    def look(self, committed: dict[object, int], lag: int, now: float) -> None:
-        """Note what is committed, by partition, and how many events wait."""
-        if committed != self.committed or lag == 0 or self.moved_at is None:
+    def look(self, committed: dict[object, int], finished: int, lag: int, now: float) -> None:
+        """Note what is committed, by partition, how many events were finished so far, and how many wait."""
+        if committed != self.committed or lag == 0 or self.committed_at is None:
+            self.committed_at = self.moved_at = now
+        if finished != self.finished:
             self.moved_at = now
-        self.committed = dict(committed)
-        self.lag = lag
+        self.committed, self.finished, self.lag = dict(committed), finished, lag
 
     def stalled_seconds(self, now: float) -> float:
-        """How long events have been waiting without any commit. 0 when none waits."""
+        """How long events have been waiting while nothing was finished or committed. 0 when none waits."""
         return 0.0 if self.moved_at is None or self.lag == 0 else now - self.moved_at
+
+    def uncommitted_seconds(self, now: float) -> float:
+        """How long events have been waiting without any commit. 0 when none waits."""
+        return 0.0 if self.committed_at is None or self.lag == 0 else now - self.committed_at
 
     def healthy(self, now: float) -> bool:
         return self.stalled_seconds(now) < self.stall_seconds
