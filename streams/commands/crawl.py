@@ -2,17 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Annotated
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
-from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageRemoved
+from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.progress import CrawlProgress, crawl_progress
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import UsageError
@@ -20,49 +19,6 @@ from streams.runtime.following import Follower
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opening import Stores, open_stores
-
-LOOK_SECONDS = 0.5
-IDLE_SECONDS = 120.0
-"""Without any event for so long, a crawl is said to be stuck rather than waited for."""
-
-
-@dataclass(slots=True)
-class Seen:
-    """What became of the pages of one crawl, by the events that passed."""
-
-    crawl_id: str
-    fetched: set[UUID] = field(default_factory=set)
-    indexed: set[UUID] = field(default_factory=set)
-    removed: dict[UUID, str] = field(default_factory=dict)
-    last_event_at: float = 0.0
-
-    def note(self, events: Iterable[Event], now: float) -> None:
-        for event in events:
-            if getattr(event, "crawl_id", None) != self.crawl_id:
-                continue
-            self.last_event_at = now
-            match event:
-                case PageFetched(purpose="page", outcome="ok"):
-                    self.fetched.add(event.page_id)
-                case PageIndexed():
-                    self.indexed.add(event.page_id)
-                case PageRemoved():
-                    self.removed[event.page_id] = event.reason
-
-    @property
-    def under_way(self) -> int:
-        """Pages that were fetched and neither became searchable nor were set aside."""
-        return len(self.fetched - self.indexed - self.removed.keys())
-
-
-PROGRESS_COLUMNS = (
-    SpinnerColumn(),
-    TextColumn("{task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeElapsedColumn(),
-)
-FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
 
 
 @command
@@ -128,14 +84,7 @@ async def _watch(
     settings: Settings, stores: Stores, follower: Follower, crawl_id: str
 ) -> tuple[Seen, CrawlProgress, bool]:
     seen = Seen(crawl_id, last_event_at=time.monotonic())
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=err) as bars:
+    with Progress(*PROGRESS_COLUMNS, console=err) as bars:
         fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
         while True:
             events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
@@ -143,8 +92,7 @@ async def _watch(
             progress = await crawl_progress(stores, crawl_id)
             finished = progress.fetched + progress.failed + progress.refused
             bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
-            settled = len(seen.indexed | seen.removed.keys())
-            bars.update(indexing, completed=settled, total=max(len(seen.fetched), settled, 1))
+            bars.update(indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1))
             if progress.done and not seen.under_way and not events:
                 return seen, progress, False
             if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
@@ -152,9 +100,6 @@ async def _watch(
 
 
 def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, as_json: bool) -> int:
-    reasons: dict[str, int] = {}
-    for reason in seen.removed.values():
-        reasons[reason] = reasons.get(reason, 0) + 1
     if as_json:
         print_json(
             {
@@ -164,19 +109,19 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
                 "fetched": progress.fetched,
                 "failed": progress.failed,
                 "refused": progress.refused,
-                "searchable": len(seen.indexed - seen.removed.keys()),
-                "set_aside": reasons,
+                "searchable": seen.searchable,
+                "set_aside": seen.reasons(),
             }
         )
     else:
-        said = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items())) or "none"
+        said = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(
             f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed. "
-            f"{len(seen.indexed - seen.removed.keys())} pages are searchable; set aside: {said}."
+            f"{seen.searchable} pages are searchable; set aside: {said}."
         )
     if stuck:
         err.print(
             f"[yellow]Nothing has happened for {IDLE_SECONDS:.0f} s[/], and {seen.under_way} pages are still "
             "under way. Look at `riffle status`, `riffle topics` and `riffle dead-letters list`."
         )
-    return EXIT_NO if stuck or not (seen.indexed or seen.removed) else 0
+    return EXIT_NO if stuck or not progress.fetched else 0

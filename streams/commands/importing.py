@@ -1,1 +1,91 @@
 """`riffle import`: pages that were fetched elsewhere enter as `pages.fetched`, and go the same way from there."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+from rich.progress import Progress
+
+from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, out
+from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
+from streams.crawl.importing import ImportReport, import_html, import_warc
+from streams.runtime.following import Follower
+from streams.runtime.producer import EventProducer
+from streams.stores.opening import open_stores
+
+import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
+
+Wait = Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")]
+Import = Callable[..., Awaitable[ImportReport]]
+
+
+@import_app.command("warc")
+@command
+async def warc(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .warc or .warc.gz file.")],
+    wait: Wait = True,
+) -> int:
+    """Import the pages of a WARC file.
+
+    Example:  riffle import warc CC-MAIN-20260101.warc.gz
+    """
+    return await _import(import_warc, file, wait)
+
+
+@import_app.command("html")
+@command
+async def html(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    wait: Wait = True,
+) -> int:
+    """Import a folder of HTML files, laid out as DIR/HOST/path.html.
+
+    Example:  riffle import html mirror/
+    """
+    return await _import(import_html, folder, wait)
+
+
+async def _import(read: Import, path: Path, wait: bool) -> int:
+    settings, finished = load_settings(), True
+    seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
+    follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
+    try:
+        with Progress(*PROGRESS_COLUMNS, console=err) as bars:
+            async with open_stores(settings, ["cassandra"]) as stores, EventProducer(settings, "import") as producer:
+                reading = bars.add_task("Read", total=None)
+
+                def show(report: ImportReport) -> None:
+                    bars.update(reading, completed=report.done, total=report.total or None)
+
+                report = await read(path, stores.blobs, producer, show, crawl_id=seen.crawl_id)
+            if wait:
+                finished = await _settled(follower, seen, report.imported, bars)
+    finally:
+        follower.close()
+    out.print(f"{report.imported} pages imported.", highlight=False)
+    for reason, count in report.skipped.most_common():
+        out.print(f"  {count} left out: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
+    if wait:
+        said = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
+        out.print(f"{seen.searchable} of them are searchable; set aside: {said}.", highlight=False)
+    if not finished:
+        err.print(
+            f"[yellow]Nothing has happened for {IDLE_SECONDS:.0f} s.[/] Look at `riffle status` and `riffle topics`."
+        )
+    return 0 if finished and report.imported else EXIT_NO
+
+
+async def _settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:
+    """Wait until all that was imported is searchable or set aside. False when it doesn't get on."""
+    indexing = bars.add_task("Searchable", total=imported or None)
+    while len(seen.fetched) < imported or seen.under_way:
+        events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
+        seen.note(events, time.monotonic())
+        bars.update(indexing, completed=seen.settled)
+        if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
+            return False
+    return True

@@ -22,7 +22,14 @@ IMPURE = {
 }
 
 # Modules of the journey that do IO, each with its reason. Everything else there is pure: bytes and values in, values out.
-DOORS: dict[str, str] = {}
+DOORS: dict[str, str] = {
+    "streams/crawl/fetching.py": "the one HTTP request of a fetch",
+    "streams/crawl/guard.py": "checks the addresses that sockets really connect to",
+    "streams/crawl/importing.py": "reads archives from disk",
+    "streams/crawl/dispatching.py": "the frontier's loop: waits until a host is due",
+    "streams/pages/pool.py": "starts and kills the processes that parse",
+    "streams/pages/worker.py": "the process that parses",
+}
 
 
 def modules(folder: str) -> list[Path]:
