@@ -131,7 +131,7 @@ class Dispatcher:
         if host.robots_due(self._policy, now):
             await self._schedule_robots(live, now)
             return False
-        url = await self._store.url(entry.page_id)
+        url = await self._hosts.url(live, entry.page_id)
         if url is None or url.position != entry.position or _is_leased(live, url):
             self._hosts.take(live)
         elif url.state == "done":
@@ -183,7 +183,7 @@ class Dispatcher:
         ended = frontier.end_url(url, outcome, detail, self._now())
         if ended.crawl_id:
             await self._store.mark(ended.crawl_id, ended.page_id, frontier.crawl_state(ended), ended.at)
-        await self._store.put_url(ended)
+        await self._hosts.put_url(live, ended)
         await self._say_end(ended)
         self._hosts.take(live)
         live.persisted_due = live.persisted_due or 0
@@ -228,7 +228,7 @@ class Dispatcher:
                 if lease.robots:
                     await self.emit(_robots_scheduled(live, lease), str(lease_id))
                 else:
-                    url = await self._store.url(lease.page_id)
+                    url = await self._hosts.url(live, lease.page_id)
                     if url and frontier.holds(lease, url):
                         await self.emit(_scheduled(url, lease), str(lease_id))
             live.unsent.discard(lease_id)
@@ -248,7 +248,7 @@ class Dispatcher:
             await self._hosts.persist(live)
 
     async def _queue_again(self, live: LiveHost, lease: Lease) -> None:
-        url: FrontierUrl | None = await self._store.url(lease.page_id)
+        url = await self._hosts.url(live, lease.page_id)
         if url is None or not frontier.holds(lease, url):
             return
         now = self._now()
@@ -258,7 +258,7 @@ class Dispatcher:
             await self._store.push(live.name, entry, later.at)
         if later.crawl_id:
             await self._store.mark(later.crawl_id, later.page_id, frontier.crawl_state(later), later.at)
-        await self._store.put_url(later)
+        await self._hosts.put_url(live, later)
         if later.state == "queued":
             live.head.push(entry)
 

@@ -83,7 +83,7 @@ class FrontierAgent(Agent):
             case PageFetched() as event:
                 return await self._fetched(event, delivery.partition)
             case PageSettled() as event:
-                return await self._settled(event)
+                return await self._settled(event, delivery.partition)
         raise PoisonError(f"the frontier has no use for {type(delivery.event).__name__}")
 
     def _wake(self) -> None:
@@ -98,7 +98,10 @@ class FrontierAgent(Agent):
             if frontier.seeds(event) and not live.host.share(event.crawl_id).seeded:
                 live.host.share(event.crawl_id).seeded = True
                 live.persisted_due = None  # to be written with what follows
-            known = await self._store.url(event.page_id)
+            known = await self.hosts.url(live, event.page_id)
+            if known and known.cause == cause:
+                await self._write(known, live)  # a second delivery: the first may have been cut short
+                return []
             reason = frontier.reason_to_skip(event, live.host, known, self._policy, cause)
             if reason:
                 return await self._skip(event, known, reason, live, delivery)
@@ -107,24 +110,16 @@ class FrontierAgent(Agent):
         return []
 
     async def _queue(self, event: PageDiscovered, known: FrontierUrl | None, live: LiveHost, cause: str) -> None:
-        """Queue entry, host and mark first, the URL last: until it is there, a redelivery does all of it again."""
+        """Queue it. All writes may go side by side: whichever is missing after a crash, a redelivery makes good."""
         now = self._now()
         leased = known is not None and any(lease.page_id == known.page_id for lease in live.host.leases.values())
         position = known.position if known and leased else live.host.position(now)
         url = frontier.queue_url(event, known, cause, position, now)
         if known and leased:
             url = replace(url, attempt=known.attempt)  # the fetch that is on its way will do
-        entry = QueueEntry(position, event.page_id)
-        if not leased:
-            await self._store.push(event.host, entry, url.at)
-        await self._mark(url)
         if known and known.state == "queued" and known.crawl_id not in ("", event.crawl_id):
             await self._store.mark(known.crawl_id, known.page_id, "seen", url.at)
-        if not leased:
-            live.head.push(entry)
-        if not self.hosts.covers(live, position):
-            await self.hosts.persist(live)
-        await self._store.put_url(url)
+        await self._write(url, live)
 
     async def _skip(
         self, event: PageDiscovered, known: FrontierUrl | None, reason: str, live: LiveHost, delivery: Delivery
@@ -144,35 +139,44 @@ class FrontierAgent(Agent):
     async def _fetched(self, event: PageFetched, partition: int) -> Sequence[Event]:
         async with self.hosts.holding(event.host, partition) as live:
             now = self._now()
-            url = await self._store.url(event.page_id) or frontier.url_of_import(event, now)
+            url = await self.hosts.url(live, event.page_id) or frontier.url_of_import(event, now)
             position = live.host.position(now + frontier.backoff(event.attempt, self._random()))
             later = frontier.take_in(url, event, position, self._policy, now)
-            if later is not url:
-                await self._take_in(later, live)
-            await self._answered(live, event)
+            ended = self._end_lease(live, event)
+            if later.generation == event.generation:
+                await self._write(later, live, persist=ended)
+            elif ended:
+                await self.hosts.persist(live)
         self._seen.add(later.crawl_id, later.page_id)
         return _outputs(event, later) if later.generation == event.generation else []
 
-    async def _take_in(self, url: FrontierUrl, live: LiveHost) -> None:
-        entry = QueueEntry(url.position, url.page_id)
-        if url.state == "queued":
-            await self._store.push(url.host, entry, url.at)
-        await self._mark(url)
-        await self._store.put_url(url)
-        if url.state == "queued":
-            live.head.push(entry)
+    async def _write(self, url: FrontierUrl, live: LiveHost, *, persist: bool = False) -> None:
+        """Write a URL as it is now, its place in the queue, where it stands in its crawl, and the host if need be.
 
-    async def _answered(self, live: LiveHost, event: PageFetched) -> None:
+        Side by side, and as often as one likes: the same URL is always written the same way.
+        """
+        await self.hosts.fill(live)  # before the push: what memory takes for the whole queue must be it
+        writes = [self.hosts.put_url(live, url), self._mark(url)]
+        entry = QueueEntry(url.position, url.page_id)
+        cursor = live.host.cursor
+        if url.state == "queued" and (cursor is None or cursor < entry):
+            writes.append(self._store.push(url.host, entry, url.at))
+            live.head.push(entry)
+            persist = persist or not self.hosts.covers(live, entry.position)
+        if persist:
+            writes.append(self.hosts.persist(live))
+        await asyncio.gather(*writes)
+
+    def _end_lease(self, live: LiveHost, event: PageFetched) -> bool:
         """End the lease, if it is still held, and set the host's pace."""
         lease = live.host.leases.pop(event.lease_id, None) if event.lease_id else None
         if lease is None:
-            return
+            return False
         live.unsent.discard(lease.lease_id)
         now = self._now()
         retry_after = retry_after_seconds(event.headers.get("retry-after"), utc_from_micros(now))
         frontier.answered(live.host, event, self._policy, now, self._random(), retry_after)
-        await self.hosts.fill(live)
-        await self.hosts.persist(live)
+        return True
 
     async def _robots_fetched(self, event: PageFetched, partition: int) -> Sequence[Event]:
         async with self.hosts.holding(event.host, partition) as live:
@@ -180,7 +184,8 @@ class FrontierAgent(Agent):
             if event.lease_id and event.lease_id in live.host.leases:
                 known = await self._robots_of(event, live)
                 live.host.robots = known
-                await self._answered(live, event)
+                self._end_lease(live, event)
+                await self.hosts.persist(live)
             failures, next_at, banned = live.host.failures, live.host.next_at, live.host.banned
         if known.fetched_at != event.generation:
             return []
@@ -213,16 +218,15 @@ class FrontierAgent(Agent):
                 return frontier.robots_failed(before, event.generation, detail, self._policy, final=not event.retryable)
         return frontier.Robots("allowed", fetched_at=event.generation)
 
-    async def _settled(self, event: PageSettled) -> Sequence[Event]:
+    async def _settled(self, event: PageSettled, partition: int) -> Sequence[Event]:
         """The stages behind are done with this content. It may come before the answer itself: both are in flight."""
-        url = await self._store.url(event.page_id) or frontier.url_of_settled(event)
-        if url.settled_generation > event.generation:
-            return []
-        later = replace(url, at=frontier.next_version(url, self._now()), settled_generation=event.generation)
-        if later.generation == event.generation:
-            await self._mark(later)
-        if url.settled_generation < event.generation:
-            await self._store.put_url(later)
+        async with self.hosts.holding(event.host, partition) as live:
+            url = await self.hosts.url(live, event.page_id) or frontier.url_of_settled(event)
+            if url.settled_generation < event.generation:
+                at = frontier.next_version(url, self._now())
+                url = replace(url, at=at, settled_generation=event.generation)
+            if url.settled_generation == event.generation:
+                await asyncio.gather(self.hosts.put_url(live, url), self._mark(url))
         return []
 
     async def _mark(self, url: FrontierUrl) -> None:

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from streams.crawl.frontier import SECOND, Host
 from streams.crawl.heads import HEAD_ENTRIES, DueHosts, Head
-from streams.stores.protocols import FrontierStore
+from streams.stores.protocols import FrontierStore, FrontierUrl
 
 RETRY_MICROS = SECOND
 """After a store's failure, before the host is tried again."""
 KEPT_MICROS = 30 * SECOND
 """A host for which nothing is to be done for longer is forgotten, and read again in time."""
+KEPT_URLS = 4 * HEAD_ENTRIES
 TRIM_ENTRIES = 1_000
 """Entries that the cursor passes before they are deleted: one range tombstone for so many."""
 
@@ -31,6 +32,8 @@ class LiveHost:
         self.leased = 0
         self.read: Host | None = None
         self.head = Head()
+        self.urls: dict[UUID, FrontierUrl] = {}
+        """Of the head and the leases, so that a page's way through costs no reads."""
         self.persisted_due: int | None = None
         self.lost = False
         """Its partition went to another worker while it was in use: what was read is outdated."""
@@ -119,9 +122,31 @@ class Hosts:
             self._release(live)
 
     async def fill(self, live: LiveHost) -> None:
-        """Read the head of the queue, if it isn't known."""
-        if not live.head.known:
-            live.head.fill(await self._store.queued(live.name, live.host.cursor, HEAD_ENTRIES))
+        """Read the head of the queue and its URLs, if they aren't known."""
+        if live.head.known:
+            return
+        entries = await self._store.queued(live.name, live.host.cursor, HEAD_ENTRIES)
+        live.head.fill(entries)
+        await asyncio.gather(*(self.url(live, entry.page_id) for entry in entries))
+
+    async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
+        """What is known of a URL of this host."""
+        url = live.urls.get(page_id)
+        if url is None:
+            url = await self._store.url(page_id)
+            if url:
+                self._remember(live, url)
+        return url
+
+    async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
+        await self._store.put_url(url)
+        self._remember(live, url)
+
+    def _remember(self, live: LiveHost, url: FrontierUrl) -> None:
+        if len(live.urls) >= KEPT_URLS:
+            leased = {lease.page_id for lease in live.host.leases.values()}
+            live.urls = {page_id: kept for page_id, kept in live.urls.items() if page_id in leased}
+        live.urls[url.page_id] = url
 
     async def persist(self, live: LiveHost) -> None:
         """Write the host. A host with leases is written as due, so that whoever reads it next sees to them at once."""
@@ -151,9 +176,9 @@ class Hosts:
         live.read = Host.from_row(row) if row else Host(live.partition, live.name)
         live.persisted_due = row.due if row else None
         live.unsent = set(live.read.leases)
-        live.head = Head()
+        live.head, live.urls = Head(), {}
         if row is None:
-            live.head.fill(await self._store.queued(live.name, None, HEAD_ENTRIES))
+            await self.fill(live)
 
     def _settle(self, live: LiveHost) -> None:
         """Count its leases, and put it where it is due."""
