@@ -26,6 +26,8 @@ DOORS: dict[str, str] = {
     "streams/crawl/fetching.py": "the one HTTP request of a fetch",
     "streams/crawl/guard.py": "checks the addresses that sockets really connect to",
     "streams/crawl/importing.py": "reads archives from disk",
+    "streams/crawl/hosts.py": "live hosts, each behind a lock, loaded from the store",
+    "streams/crawl/rules_cache.py": "robots rules, read from blobs once and shared by those who wait",
     "streams/crawl/dispatching.py": "the frontier's loop: waits until a host is due",
     "streams/pages/pool.py": "starts and kills the processes that parse",
     "streams/pages/worker.py": "the process that parses",
