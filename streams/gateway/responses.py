@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.negotiation import wants_html
+from streams.gateway.presentation import clean_line
 from streams.gateway.problems import MEDIA_TYPE, Problem, ProblemError, internal, invalid_parameter, of_status
 from streams.gateway.views import Views
 
@@ -20,7 +21,7 @@ def install(app: FastAPI, views: Views) -> None:
 
     def respond(request: Request, problem: Problem) -> Response:
         if wants_html(request):
-            content = views.render("problem.html", request, problem=problem, status=problem.status)
+            content = views.render("problem.html", request, problem=problem, **_asked(request))
             return HTMLResponse(content, status_code=problem.status, headers={"Vary": "Accept", **problem.headers})
         return problem_response(problem, request.url.path)
 
@@ -44,6 +45,14 @@ def install(app: FastAPI, views: Views) -> None:
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_anything)
+
+
+def _asked(request: Request) -> dict[str, str]:
+    """What the search box and its filters held, so that a person corrects it instead of typing it again."""
+    given = {name: clean_line(request.query_params.get(name, "")) for name in ("q", "host", "language")}
+    path = "/" + request.url.path.lstrip("/")  # `//host/` would lead to another site
+    retry = f"{path}?{request.url.query}" if request.url.query else path
+    return {"query": given["q"], "host": given["host"], "language": given["language"], "retry": retry}
 
 
 def problem_response(problem: Problem, instance: str = "") -> Response:
