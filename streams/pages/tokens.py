@@ -100,8 +100,8 @@ def _split_spaceless(word: str) -> list[str]:
         if not run or _SPACELESS_RUN.match(run) is None:
             parts += [run] if run.strip("'") else []
             continue
-        letters = _clusters(run)
-        parts += ["".join(pair) for pair in pairwise(letters)] if len(letters) > 1 else letters
+        letters = _clusters(run) if _MAY_BE_MARKED.search(run) else run
+        parts += [one + other for one, other in pairwise(letters)] if len(letters) > 1 else letters
     return parts
 
 
