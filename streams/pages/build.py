@@ -46,6 +46,10 @@ _CODE_LANGUAGE = re.compile(
 _NO_LANGUAGE = frozenset(
     {"none", "plain", "text", "plaintext", "default", "notranslate", "pre", "code", "block", "box"}
 )
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+_LETTERING = frozenset({"strong", "em", "code"})
+"""Highlighters use these; in preformatted text they mean nothing."""
+_KIND_ORDER = {"link": 0, "strong": 1, "em": 2, "code": 3, "math": 4, "image": 5, "footnote": 6}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]+")
 
 Resolve = Callable[[str], str]
@@ -55,15 +59,21 @@ Resolve = Callable[[str], str]
 class Builder:
     """Gathers containers and blocks; one instance per page."""
 
-    def __init__(self, walk: Walk, resolve: Resolve, kept: Iterable[Segment]) -> None:
+    def __init__(self, walk: Walk, resolve: Resolve, kept: Iterable[Segment], *, clean: bool = False) -> None:
         self._walk = walk
         self._resolve = resolve
         self._containers: list[Container] = []
         self._blocks: list[Block] = []
         self._places: dict[int, tuple[int, str]] = {}
         self._made: dict[tuple[int, str, int], int] = {}
-        self._layout = _layout_tables(walk)
-        self._rows: dict[int, list[int]] = {}
+        self._layout = frozenset() if clean else _layout_tables(walk)
+        self._cells = _cells(walk)
+        self._implied = 0
+        self._speaks: dict[int, str] = {
+            index: attributes["lang"].strip().lower()
+            for index, attributes in enumerate(walk.attributes)
+            if index and attributes.get("lang") and _LANGUAGE.fullmatch(attributes["lang"].strip())
+        }
         for segment in kept:
             self._add(segment)
 
@@ -77,27 +87,27 @@ class Builder:
             text, spans = " ".join(_CONTROL.sub(" ", text).split()), []
             if not text:
                 return
-        place = self._completed(place, segment)
-        language = self._code_language(segment.element) if tag == "pre" else ""
+        place = self._completed(place)
+        language = self._code_language(segment.element) if tag == "pre" else self._language(segment.element)
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
 
     def _place(self, element: int) -> tuple[int, str]:
         """The container of an element's text, and the tag of its blocks. Known for each element once."""
-        known = self._places.get(element)
-        if known is not None:
-            return known
-        if element < 0:
-            return -1, "p"
-        tag = self._walk.tags[element]
-        tag = _ALIASES.get(tag, tag)
-        place, block = self._place(self._walk.parents[element])
-        if tag in _HEADINGS or tag == "pre":
-            block = tag
-        elif tag in _INNER and element not in self._layout:
-            place = self._entered(place, tag, element)
-            if tag in _OPENERS:
-                block = "p"
-        self._places[element] = place, block
+        chain = []
+        while element >= 0 and element not in self._places:
+            chain.append(element)
+            element = self._walk.parents[element]
+        place, block = self._places[element] if element >= 0 else (-1, "p")
+        for inner in reversed(chain):
+            tag = self._walk.tags[inner]
+            tag = _ALIASES.get(tag, tag)
+            if tag in _HEADINGS or tag == "pre":
+                block = tag
+            elif tag in _INNER and inner not in self._layout:
+                place = self._entered(place, tag, inner)
+                if tag in _OPENERS:
+                    block = "p"
+            self._places[inner] = place, block
         return place, block
 
     def _entered(self, place: int, tag: str, element: int) -> int:
@@ -106,11 +116,23 @@ class Builder:
         while current in _MISSING and tag not in _CHILDREN[current]:
             if tag not in _OPENERS and not self._reaches(current, tag):
                 return place
-            place = self._new(place, _MISSING[current], -element - 2)
+            place = self._new(place, _MISSING[current], -1_000_000_000 - element)
             current = self._containers[place].tag
         if current in _FLOW and tag not in _OPENERS and not (tag == "figcaption" and current == "figure"):
             return place
-        return self._new(place, tag, element)
+        entered = self._new(place, tag, element)
+        if tag == "tr":
+            self._row(entered, element)
+        return entered
+
+    def _row(self, row: int, element: int) -> None:
+        """All cells of a row at once, also those without text: a cell's place says which column it belongs to."""
+        for cell in self._cells.get(element, ()):
+            tag = self._walk.tags[cell]
+            self._new(row, tag, cell)
+            span = self._walk.attributes[cell].get("colspan") or ""
+            for extra in range(min(int(span), MAX_SPAN) - 1 if span.isascii() and span.isdigit() else 0):
+                self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra)
 
     @staticmethod
     def _reaches(current: str, tag: str) -> bool:
@@ -120,10 +142,11 @@ class Builder:
             current = _MISSING[current]
         return False
 
-    def _completed(self, place: int, segment: Segment) -> int:
+    def _completed(self, place: int) -> int:
         """Text straight in a list or row gets the item or cell that is missing."""
         while place >= 0 and (missing := _MISSING.get(self._containers[place].tag)):
-            place = self._new(place, missing, -id(segment) - 2)
+            self._implied += 1
+            place = self._new(place, missing, -self._implied)
         return place
 
     def _new(self, parent: int, tag: str, key: int) -> int:
@@ -141,12 +164,23 @@ class Builder:
                 target = self._resolve(target)
                 if not target:
                     continue
+            elif tag == "pre" and kind in _LETTERING:
+                continue
             elif tag in _HEADINGS and kind in ("strong", "em") and start == 0 and end == length:
                 continue
             found.append(Span(start, end, kind, target, label))
         # Outer before inner: what starts first, then what ends last.
-        found.sort(key=lambda span: (span.start, -span.end))
+        found.sort(key=lambda span: (span.start, -span.end, _KIND_ORDER[span.kind]))
         return tuple(dict.fromkeys(found))
+
+    def _language(self, element: int) -> str:
+        """What the nearest element that names a language says."""
+        while self._speaks and element > 0:
+            language = self._speaks.get(element)
+            if language is not None:
+                return language
+            element = self._walk.parents[element]
+        return ""
 
     def _code_language(self, element: int) -> str:
         for _ in range(3):
@@ -157,6 +191,15 @@ class Builder:
                 return found[1].lower()
             element = self._walk.parents[element]
         return ""
+
+
+def _cells(walk: Walk) -> dict[int, list[int]]:
+    """The cells of each row element."""
+    found: dict[int, list[int]] = {}
+    for index, tag in enumerate(walk.tags):
+        if tag == "td" or tag == "th":
+            found.setdefault(walk.parents[index], []).append(index)
+    return found
 
 
 def _layout_tables(walk: Walk) -> frozenset[int]:

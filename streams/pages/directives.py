@@ -4,7 +4,19 @@ from collections.abc import Iterable, Mapping
 
 BOT = "rifflebot"
 KNOWN = frozenset(
-    "noindex nofollow noarchive nosnippet noimageindex notranslate indexifembedded nocache noai noimageai none".split()
+    [
+        "noindex",
+        "nofollow",
+        "noarchive",
+        "nosnippet",
+        "noimageindex",
+        "notranslate",
+        "indexifembedded",
+        "nocache",
+        "noai",
+        "noimageai",
+        "none",
+    ]
 )
 _WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 

@@ -1,13 +1,29 @@
-"""What a page says of itself: title, author, dates and the like, from its head and its structured data."""
+"""What a page says of itself: title, author, dates and the like, the most trustworthy source first."""
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages import structured
+from streams.pages.authors import find_author
+from streams.pages.dates import iso_date
 from streams.pages.links import Resolver
+from streams.pages.structured import Item, items_of, texts
+from streams.pages.titles import choose_title
 from streams.pages.walk import Walk
+
+_JSON_TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"([A-Za-z]+)"')
+_MICRODATA_TYPE = re.compile(r"""itemtype\s*=\s*["']?https?://schema\.org/([A-Za-z]+)""")
+_FEED_TYPES = frozenset(
+    {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/json+feed"}
+)
+_WRITTEN = ("Article", "Posting", "Report", "Recipe", "HowTo", "Question", "Review", "Course", "Book")
+CLEAN_GENERATOR = "Riffle document 1"
+DATA_TYPE = "application/vnd.riffle.document+json"
+"""Of the script in which a document that was written out keeps what its text does not hold."""
+MAX_TIMES = 20
 
 
 @dataclass(slots=True)
@@ -21,6 +37,10 @@ class Head:
     """(name, property or itemprop in lower case, content), in order."""
     links: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     """(rel in lower case, href, attributes)."""
+    kinds: tuple[str, ...] = ()
+    """Types that structured data and OpenGraph name, as written."""
+    clean: bool = False
+    """The page is a document of ours, written out by `streams.pages.html`."""
 
     def meta(self, *names: str) -> str:
         """The first that is not empty, in the order of `names`."""
@@ -33,49 +53,192 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
+    """What `Document` wants to know."""
+
     title: str
     description: str
     canonical: str | None
     facts: dict[str, Any]
 
 
-def read_head(tree: LexborHTMLParser, headers: Mapping[str, str]) -> Head:
+def read_head(tree: LexborHTMLParser) -> Head:
     """Title, base, language, meta and link elements, wherever they stand."""
     head = Head()
     root = tree.root
     if root is not None:
-        head.language = (root.attributes.get("lang") or "").strip()
+        head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()
     for node in tree.css("title, base, meta, link"):
-        attributes = node.attributes
-        if node.tag == "meta":
-            name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop") or ""
-            content = attributes.get("content")
-            if name and content:
-                head.metas.append((name.strip().lower(), " ".join(content.split())))
-        elif node.tag == "link":
-            if attributes.get("href"):
-                head.links.append(((attributes.get("rel") or "").lower(), attributes["href"] or "", attributes))
-        elif node.tag == "base":
-            head.base = head.base or (attributes.get("href") or "").strip()
-        elif not head.title:
-            head.title = " ".join(node.text().split())
+        _note(head, node)
+    head.clean = head.meta("generator") == CLEAN_GENERATOR
     return head
 
 
-def gather(head: Head, page: Walk, resolver: Resolver) -> Facts:
-    """All facts of the page."""
+def _note(head: Head, node: LexborNode) -> None:
+    attributes = node.attributes
+    tag = node.tag
+    if tag == "meta":
+        name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
+        content = attributes.get("content")
+        if name and content:
+            head.metas.append((name.strip().lower(), " ".join(content.split())))
+        elif content and (attributes.get("http-equiv") or "").lower() == "content-language":
+            head.language = head.language or content.strip()
+    elif tag == "link":
+        if href := attributes.get("href"):
+            head.links.append(((attributes.get("rel") or "").lower(), href, attributes))
+    elif tag == "base":
+        head.base = head.base or (attributes.get("href") or "").strip()
+    elif not head.title and node.parent is not None and node.parent.tag != "svg":
+        head.title = " ".join(node.text().split())
+
+
+def read_kinds(head: Head, page: Walk, html: str) -> tuple[str, ...]:
+    """The types that JSON-LD, microdata and OpenGraph give the page, read without parsing them."""
+    found = [head.meta("og:type")]
+    for node in page.scripts:
+        if (node.attributes.get("type") or "").lower() == "application/ld+json":
+            found += _JSON_TYPE.findall(node.text())
+    if "itemtype" in html:
+        found += _MICRODATA_TYPE.findall(html)
+    return tuple(dict.fromkeys(kind for kind in found if kind))
+
+
+def gather(tree: LexborHTMLParser, html: str, head: Head, page: Walk, kept: list[int], resolver: Resolver) -> Facts:
+    """All facts of the page. `kept`: the segments that are its own text."""
+    items = structured.json_ld(page.scripts)
+    if "itemprop" in html:
+        items += structured.microdata(tree)
+    if "typeof=" in html:
+        items += structured.rdfa(tree)
+    written = items_of(items, *_WRITTEN)
     canonical = next((resolver.absolute(href) for rel, href, _ in head.links if "canonical" in rel.split()), "")
+    site_name = head.meta("og:site_name", "application-name") or _site_name(items)
+    published, modified = _dates(tree, html, resolver.url, head, page, kept, written or items)
     facts: dict[str, Any] = {
-        "author": head.meta("author", "article:author", "dc.creator"),
-        "published": head.meta("article:published_time", "datepublished", "date", "dc.date"),
-        "modified": head.meta("article:modified_time", "datemodified", "og:updated_time"),
-        "site_name": head.meta("og:site_name", "application-name"),
-        "image": resolver.absolute(head.meta("og:image", "twitter:image")),
+        "author": find_author(tree, head.metas, page, kept, written or items_of(items, "WebPage", "Page")),
+        "published": published,
+        "modified": modified,
+        "site_name": site_name,
+        "image": _image(head, items, resolver),
         "canonical": canonical,
+        "feeds": [
+            resolver.absolute(href) for _, href, attributes in head.links if attributes.get("type") in _FEED_TYPES
+        ],
+        "breadcrumbs": _breadcrumbs(items),
+        "licence": _licence(head, page, items, resolver),
+        "type": next((str(item["type"]) for item in written or items), head.meta("og:type")),
+        "structured": items,
+        "opengraph": structured.card(head.metas, "og:"),
+        "twitter": structured.card(head.metas, "twitter:"),
     }
     return Facts(
-        title=head.meta("og:title") or head.title,
-        description=head.meta("description", "og:description"),
+        title=choose_title(head.title, head.meta("og:title", "twitter:title"), site_name, page, kept, written),
+        description=head.meta("description", "og:description", "twitter:description") or _first(written, "description"),
         canonical=canonical or None,
         facts={key: value for key, value in facts.items() if value},
     )
+
+
+def _first(items: list[Item], *names: str) -> str:
+    for name in names:
+        for item in items:
+            if found := texts(item.get(name)):
+                return found[0]
+    return ""
+
+
+def _site_name(items: list[Item]) -> str:
+    return _first(items_of(items, "WebSite"), "name") or _first(items_of(items, "Article", "Posting"), "publisher")
+
+
+def _dates(
+    tree: LexborHTMLParser, html: str, url: str, head: Head, page: Walk, kept: list[int], items: list[Item]
+) -> tuple[str, str]:
+    published = (
+        iso_date(_first(items, "datePublished"))
+        or iso_date(
+            head.meta(
+                "article:published_time",
+                "datepublished",
+                "og:published_time",
+                "date",
+                "dc.date",
+                "dc.date.issued",
+                "dcterms.created",
+                "dcterms.date",
+                "pubdate",
+                "publishdate",
+                "publish-date",
+                "parsely-pub-date",
+                "sailthru.date",
+                "article.published",
+                "citation_publication_date",
+                "citation_date",
+                "rnews:datepublished",
+            )
+        )
+        or iso_date(_first(items, "dateCreated", "uploadDate"))
+    )
+    modified = iso_date(_first(items, "dateModified")) or iso_date(
+        head.meta("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
+    )
+    if not published:
+        published = _visible_date(tree, html, url, page, kept)
+    return published, modified
+
+
+_NOT_BYLINE = re.compile(r"copyright|©|expire|deadline|event|upcoming", re.IGNORECASE)
+_URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
+_DATE_SELECTOR = '[class*="date"], [class*="published"], [class*="timestamp"], [class*="posted"], [class*="meta"]'
+NEAR_BEFORE = 8
+NEAR_AFTER = 20
+
+
+def _visible_date(tree: LexborHTMLParser, html: str, url: str, page: Walk, kept: list[int]) -> str:
+    """The first date that a reader sees near the top of the text; in a time element, a short line, the URL, by class."""
+    if "<time" in html:
+        for node in tree.css("time[datetime]")[:MAX_TIMES]:
+            if found := iso_date(node.attributes.get("datetime") or ""):
+                return found
+    if kept:
+        start = next((index for index in kept if page.tags[page.segments[index].element] == "h1"), kept[0])
+        for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
+            text = segment.text
+            if 6 <= len(text) <= 110 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
+                return found
+    if (dated := _URL_DATE.search(url)) and (found := iso_date("-".join(dated.groups()))):
+        return found
+    for node in tree.css(_DATE_SELECTOR)[:MAX_TIMES]:
+        text = " ".join(node.text(separator=" ").split())
+        if 6 <= len(text) <= 110 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
+            return found
+    return ""
+
+
+def _image(head: Head, items: list[Item], resolver: Resolver) -> str:
+    found: Any = head.meta("og:image", "og:image:url", "twitter:image", "twitter:image:src")
+    if not found:
+        image: Any = next((item["image"] for item in items if item.get("image")), "")
+        image = image[0] if isinstance(image, list) and image else image
+        found = image.get("url", "") if isinstance(image, dict) else image
+    return resolver.absolute(found) if isinstance(found, str) else ""
+
+
+def _breadcrumbs(items: list[Item]) -> list[str]:
+    for item in items_of(items, "BreadcrumbList"):
+        elements = item.get("itemListElement")
+        rows = [row for row in elements if isinstance(row, dict)] if isinstance(elements, list) else []
+        names = [texts(row.get("name") or row.get("item")) for row in rows]
+        if found := [name[0] for name in names if name]:
+            return found
+    return []
+
+
+def _licence(head: Head, page: Walk, items: list[Item], resolver: Resolver) -> str:
+    for rel, href, _ in head.links:
+        if "license" in rel.split():
+            return resolver.absolute(href)
+    for href, _, rel, _ in page.links:
+        if "license" in rel.lower().split():
+            return resolver.absolute(href)
+    return _first(items, "license") or head.meta("dcterms.license", "dc.rights")

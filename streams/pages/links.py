@@ -14,6 +14,7 @@ class Resolver:
     """Resolves the links of one page; most links repeat, so each is resolved once."""
 
     def __init__(self, url: str, base: str = "") -> None:
+        self.url = url
         self._base = self._joined(url, base) or url if base else url
         scheme, _, rest = self._base.partition("://")
         self._origin = f"{scheme}://{rest.partition('/')[0]}"

@@ -18,21 +18,22 @@ from streams.pages.build import Builder
 from streams.pages.charset import decode
 from streams.pages.content import label
 from streams.pages.directives import directives
-from streams.pages.document import Document, Link
+from streams.pages.document import Block, Document, Link
 from streams.pages.language import identify
 from streams.pages.links import Resolver
 from streams.pages.walk import Walk, walk
+from streams.pages.written import written_out
 
-MAX_DEPTH = 512
-"""Browsers stop nesting there (Chromium's and WebKit's maximum DOM depth); real pages stay below 60."""
+MAX_DEPTH = 5_000
+"""Open elements beyond which a page is refused unparsed: the parser's time grows with the square (50,000 take 12 s)."""
 SAFE_TAGS = 6_000
 """Pages with fewer tags can't nest deep enough to make the parser slow; only larger ones are scanned first."""
 MAX_LINKS = 5_000
 LANGUAGE_CHARS = 2_000
 
-_TAGS = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)")
-_VOID = frozenset(
-    b"area base br col embed hr img input link meta param source track wbr p li dt dd option tr td th path".split()
+_TAGS = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)[^>]*?(/?)>")
+_UNCLOSED = frozenset(
+    b"area base br col embed hr img input link meta param source track wbr p li dt dd option tr td th thead tbody".split()
 )
 
 
@@ -48,42 +49,76 @@ class Normalized:
     """blake2b-256 of the text, case and spaces aside: equal for exact duplicates."""
 
 
+@dataclass(slots=True)
+class Parsed:
+    """A page after its one parse and walk."""
+
+    tree: LexborHTMLParser
+    walk: Walk
+    head: page_facts.Head
+    html: str
+
+
+def parse_page(html: bytes | str, headers: Mapping[str, str] | None = None) -> Parsed:
+    """Decode, refuse, parse, walk. Raises Refused."""
+    text = decode(html, (headers or {}).get("content-type", "")) if isinstance(html, bytes) else html
+    encoded = text.encode("utf-8", "replace")
+    if text.count("<") > SAFE_TAGS:
+        refuse_nesting(encoded)
+    tree = _parsed(encoded)
+    head = page_facts.read_head(tree)
+    page = walk(tree.body) if tree.body is not None else Walk()
+    head.kinds = page_facts.read_kinds(head, page, text)
+    return Parsed(tree, page, head, text)
+
+
 def normalize(html: bytes | str, *, url: str, headers: Mapping[str, str] | None = None) -> Normalized:
     """Normalize a page. `headers` have lower-case names. Raises Refused for nesting that no parser should be given."""
     headers = headers or {}
-    text = decode(html, headers.get("content-type", "")) if isinstance(html, bytes) else html
-    refuse_nesting(text.encode("utf-8", "replace") if text.count("<") > SAFE_TAGS else b"")
-    tree = _parsed(text)
-    head = page_facts.read_head(tree, headers)
+    parsed = parse_page(html, headers)
+    page, head = parsed.walk, parsed.head
     resolver = Resolver(url, head.base)
-    page = walk(tree.body) if tree.body is not None else Walk()
-    kept = label(page)
-    containers, blocks = Builder(page, resolver.absolute, (page.segments[index] for index in kept)).result()
-    found = page_facts.gather(head, page, resolver)
-    body = "\n".join(block.text for block in blocks)
-    language = identify(body[:LANGUAGE_CHARS], head.language)
-    document = Document(
-        url=url,
-        title=found.title,
-        description=found.description,
-        language=language.language or head.language,
-        language_confidence=round(language.confidence, 4),
-        containers=containers,
-        blocks=blocks,
-        links=_links(page, frozenset(kept), resolver),
-        facts=found.facts,
-    )
+    written = written_out(page.scripts) if head.clean else None
+    head.clean = written is not None
+    kept = label(page, head)
+    segments = (page.segments[index] for index in kept)
+    containers, blocks = Builder(page, resolver.absolute, segments, clean=head.clean).result()
+    document = Document(url=url, containers=containers, blocks=blocks)
+    if written is not None:
+        document = replace(document, **written)
+        canonical = str(document.facts.get("canonical") or "")
+    else:
+        found = page_facts.gather(parsed.tree, parsed.html, head, page, kept, resolver)
+        language = identify(document.text[:LANGUAGE_CHARS], head.language)
+        canonical = found.canonical or ""
+        document = replace(
+            document,
+            title=found.title,
+            description=found.description,
+            language=language.language or head.language,
+            language_confidence=round(language.confidence, 4),
+            links=_links(page, frozenset(kept), resolver),
+            facts=found.facts,
+        )
     return Normalized(
-        document=document,
+        document=replace(document, blocks=tuple(_without_page_language(block, document) for block in blocks)),
         directives=directives(head.metas, headers),
-        canonical=found.canonical,
-        content_hash=content_hash(body),
+        canonical=canonical or None,
+        content_hash=content_hash(document.text),
     )
 
 
-def _parsed(text: str) -> LexborHTMLParser:
+def _without_page_language(block: Block, document: Document) -> Block:
+    """A block says its language only where it is another than the page's."""
+    if not block.language or block.tag == "pre":
+        return block
+    same = block.language.partition("-")[0] == document.language.partition("-")[0].lower()
+    return replace(block, language="") if same else block
+
+
+def _parsed(html: bytes) -> LexborHTMLParser:
     try:
-        return LexborHTMLParser(text.encode("utf-8", "replace"))
+        return LexborHTMLParser(html)
     except SelectolaxError as error:  # it says so when it gets no more memory
         raise Refused("parser", str(error)) from None
 
@@ -94,12 +129,12 @@ def content_hash(text: str) -> str:
 
 
 def refuse_nesting(html: bytes) -> None:
-    """Raise Refused when elements nest deeper than MAX_DEPTH: the parser's time grows with its square."""
+    """Raise Refused when more elements are open at once than MAX_DEPTH. Counts tags alone, so it errs on the high side."""
     depth = 0
-    for closing, name in _TAGS.findall(html):
+    for closing, name, empty in _TAGS.findall(html):
         if closing:
             depth = max(depth - 1, 0)
-        elif name.lower() not in _VOID:
+        elif not empty and name.lower() not in _UNCLOSED:
             depth += 1
             if depth > MAX_DEPTH:
                 raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")

@@ -5,7 +5,7 @@ The parser numbers elements; the numbers are read from it here, once, so that th
 
 from selectolax.lexbor import LexborHTMLParser
 
-INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SCRIPT = range(13)
+INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SCRIPT, SMALL = range(14)
 """INLINE: no meaning. BLOCK: text ends before and after it. SKIP: dropped with all it holds. SPAN: emphasis and code.
 HEADING and PRE: blocks that nothing inside divides."""
 
@@ -27,11 +27,11 @@ SPAN_KINDS = {
 
 _BLOCKS = (
     "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
-    "figure footer form frameset header hgroup hr html legend li listing main menu nav ol p search section summary "
+    "figure footer form frameset header hgroup hr html legend li listing main menu nav noscript ol p search section summary "
     "table tbody td tfoot th thead tr ul"
 )
 _SKIPPED = (
-    "applet area audio base canvas datalist embed frame head iframe input link map meta meter noembed noframes noscript "
+    "applet area audio base canvas datalist embed frame head iframe input link map meta meter noembed noframes "
     "object optgroup option param progress rp rt select source style svg template textarea title track video"
 )
 
@@ -39,7 +39,16 @@ _SKIPPED = (
 def _kinds() -> dict[int, int]:
     kinds = dict.fromkeys(_BLOCKS.split(), BLOCK) | dict.fromkeys(_SKIPPED.split(), SKIP)
     kinds |= dict.fromkeys(SPAN_KINDS, SPAN) | dict.fromkeys(HEADINGS, HEADING)
-    kinds |= {"a": LINK, "br": BREAK, "wbr": COMMENT, "img": IMAGE, "math": MATH, "pre": PRE, "script": SCRIPT}
+    kinds |= {
+        "a": LINK,
+        "br": BREAK,
+        "wbr": COMMENT,
+        "img": IMAGE,
+        "math": MATH,
+        "pre": PRE,
+        "script": SCRIPT,
+        "small": SMALL,
+    }
     parser = LexborHTMLParser("<p>text<!-- comment -->")
     paragraph = parser.css_first("p")
     assert paragraph is not None and paragraph.first_child is not None and paragraph.last_child is not None

@@ -22,13 +22,15 @@ from streams.pages.tags import (
     MATH,
     PRE,
     SCRIPT,
-    SKIP,
+    SMALL,
     SPAN,
     SPAN_KINDS,
     TEXT,
 )
 
 Attributes = dict[str, Any]
+_POINTS = frozenset({"image", "footnote"})
+"""Kinds of spans that take no room."""
 RawSpan = tuple[int, int, str, str, str]
 """First part, end part, kind, target, label."""
 
@@ -97,8 +99,8 @@ def walk(body: LexborNode) -> Walk:
             segments.append(Segment(element, text, placed, link_chars, links, images))
             spans = []
             link_chars = links = images = 0
-        else:  # images wait for the next text
-            spans = [(0, 0, kind, target, label) for _, _, kind, target, label in spans if kind == "image"]
+        else:  # images and footnotes wait for the next text
+            spans = [(0, 0, kind, target, label) for _, _, kind, target, label in spans if kind in _POINTS]
         parts = []
 
     for node in body.traverse(include_text=True):
@@ -159,26 +161,39 @@ def walk(body: LexborNode) -> Walk:
             top = node.mem_id
             stack.append(top)
             closers.append(INLINE)
+        elif kind == SMALL:
+            if node.attributes.get("role") == "doc-footnote":
+                note = " ".join(node.text().split())
+                if note:
+                    spans.append((len(parts), len(parts), "footnote", note, ""))
+                skipped.add(node.mem_id)
+            else:
+                top = node.mem_id
+                stack.append(top)
+                closers.append(INLINE)
         elif kind == LINK:
             attrs = node.attributes
-            href = attrs.get("href")
+            target = attrs.get("href")
             top = node.mem_id
             stack.append(top)
-            if href is None or link_parts is not None:
+            if target is None or link_parts is not None:
                 closers.append(INLINE)
             else:
                 if parts and spans and spans[-1][1] == len(parts) and spans[-1][2] == "link":
                     parts.append(" ")  # links side by side: styles keep them apart
                 links += 1
-                link = (href, attrs.get("rel") or "")
+                link = (target, attrs.get("rel") or "")
                 link_parts = []
-                open_spans.append((len(parts), "link", href))
+                open_spans.append((len(parts), "link", target))
                 closers.append(LINK)
         elif kind == SPAN:
             top = node.mem_id
             stack.append(top)
             if solid == PRE:
                 closers.append(INLINE)
+                if named := node.attributes.get("class"):  # <pre><code class="language-python">
+                    outer = attributes[element]
+                    outer["class"] = f"{outer.get('class') or ''} {named}"
             else:
                 open_spans.append((len(parts), SPAN_KINDS[node.tag or ""], ""))
                 closers.append(SPAN)
@@ -194,7 +209,7 @@ def walk(body: LexborNode) -> Walk:
             attrs = node.attributes
             images += 1
             source = attrs.get("src") or ""
-            if source and not source.startswith("data:"):
+            if isinstance(source, str) and source and not source.startswith("data:"):
                 label = " ".join((attrs.get("alt") or "").split())
                 spans.append((len(parts), len(parts), "image", source, label))
         elif kind == HEADING or kind == PRE:
@@ -251,7 +266,7 @@ def _collapsed(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[RawSpa
         pending = part[-1].isspace()
     placed = []
     for first, end, kind, target, label in spans:
-        if kind == "image" or kind == "footnote":
+        if kind in _POINTS:
             at = ends[first - 1] if first else 0
             placed.append((at, at, kind, target, label))
             continue
@@ -275,7 +290,7 @@ def _preformatted(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[Raw
     placed = []
     for first, end, kind, target, label in spans:
         start, stop = (min(max(bounds[index] - lead, 0), len(text)) for index in (first, end))
-        if start < stop or kind in ("image", "footnote"):
+        if start < stop or kind in _POINTS:
             placed.append((start, stop, kind, target, label))
     return text, placed
 

@@ -1,0 +1,275 @@
+"""Train the content model of `streams.pages.model`, and say how well it does on pages that it never saw.
+
+    python benchmarks/content_model.py DIR [--folds 4] [--out streams/pages/content_model.json]
+
+DIR holds `html/ID.html` and `truth/ID.json` (as for `riffle eval extract`). Each segment's label is the share of its
+words that stand in the truth in the same order (trigrams); a page counts as much as any other, a segment by its length.
+The loss is cross-entropy and the page's soft F1. With --folds the pages are split by number, no page on both sides. The
+weights that ship were trained on WCXB's development set (CC BY 4.0, Murrough Foley), all pages, seed 0.
+"""
+
+import argparse
+import json
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from streams.pages.content import decide, page_features
+from streams.pages.evaluation import Page, load_pages, word_f1
+from streams.pages.model import REACHES, ContentModel, Neighbours
+from streams.pages.normalize import parse_page
+
+F = np.float32
+WORD = re.compile(r"\w+")
+EPOCHS = 14
+PAGES_PER_STEP = 12
+LEARNING_RATE = 3e-3
+WEIGHT_DECAY = 5e-3
+DROPOUT = 0.25
+INPUT_DROPOUT = 0.1
+HIDDEN = (40, 32)
+MAX_SEGMENTS = 2_500
+
+
+@dataclass
+class Example:
+    page: Page
+    features: np.ndarray
+    near: Neighbours
+    labels: np.ndarray
+    counts: list[Counter[str]]
+    words: np.ndarray
+    truth: Counter[str]
+
+
+def labels_of(texts: list[list[str]], truth: list[str]) -> np.ndarray:
+    """The share of each text's words in trigrams that the truth has, too; second copies get none."""
+    known = set(zip(truth, truth[1:], truth[2:], strict=False))
+    stream = [word for text in texts for word in text]
+    covered = np.zeros(len(stream), bool)
+    if len(truth) < 3:
+        covered[:] = [word in set(truth) for word in stream]
+    for at in range(len(stream) - 2):
+        if (stream[at], stream[at + 1], stream[at + 2]) in known:
+            covered[at : at + 3] = True
+    left = Counter(zip(*(truth[n:] for n in range(6)), strict=False))
+    labels, at = [], 0
+    for text in texts:
+        share = float(covered[at : at + len(text)].mean()) if text else 0.0
+        at += len(text)
+        if len(text) >= 8 and share > 0.5:
+            grams = list(zip(*(text[n:] for n in range(6)), strict=False))
+            if sum(left[gram] > 0 for gram in grams) < 0.3 * len(grams):
+                share = 0.0
+            left.subtract(grams)
+        labels.append(share)
+    return np.array(labels, F)
+
+
+def example(page: Page) -> Example | None:
+    parsed = parse_page(page.html)
+    if not parsed.walk.segments:
+        return None
+    features, near = page_features(parsed.walk, parsed.head)
+    texts = [WORD.findall(segment.text.lower()) for segment in parsed.walk.segments]
+    truth = WORD.findall(page.main_content.lower())
+    return Example(
+        page,
+        features,
+        near,
+        labels_of(texts, truth),
+        [Counter(text) for text in texts],
+        np.array([len(text) for text in texts], F),
+        Counter(truth),
+    )
+
+
+class Mean:
+    """The weighted mean of each group, given back to its members; and its derivative."""
+
+    def __init__(self, groups: np.ndarray, weights: np.ndarray) -> None:
+        _, self.inverse = np.unique(groups, return_inverse=True)
+        self.order = np.argsort(self.inverse, kind="stable")
+        self.starts = np.searchsorted(self.inverse[self.order], np.arange(self.inverse.max() + 1))
+        self.weights = weights
+        self.total = np.add.reduceat(weights[self.order], self.starts)
+
+    def forward(self, values: np.ndarray) -> np.ndarray:
+        return (np.add.reduceat((values * self.weights)[self.order], self.starts) / self.total)[self.inverse]
+
+    def backward(self, gradient: np.ndarray) -> np.ndarray:
+        return self.weights * (np.add.reduceat(gradient[self.order], self.starts) / self.total)[self.inverse]
+
+
+class Window:
+    """The mean of the neighbours on the same page; and its derivative."""
+
+    def __init__(self, low: np.ndarray, high: np.ndarray) -> None:
+        self.low, self.high = low, high
+        self.length = (high - low)[:, None].astype(F)
+
+    def forward(self, values: np.ndarray) -> np.ndarray:
+        sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)])
+        return ((sums[self.high] - sums[self.low]) / self.length).astype(F)
+
+    def backward(self, gradient: np.ndarray) -> np.ndarray:
+        gradient = gradient / self.length
+        changes = np.zeros((len(gradient) + 1, gradient.shape[1]))
+        np.add.at(changes, self.low, gradient)
+        np.subtract.at(changes, self.high, gradient)
+        return np.cumsum(changes, axis=0)[:-1].astype(F)
+
+
+def pools(batch: list[Example]) -> list[Mean | Window]:
+    weights = np.concatenate([one.near.weights for one in batch])
+    sizes = [len(one.labels) for one in batch]
+    pages = np.repeat(np.arange(len(batch)), sizes)
+    found: list[Mean | Window] = [Mean(pages, weights)]
+    for number in range(3):
+        groups = np.concatenate([one.near.groups[number] for one in batch])
+        found.append(Mean(groups + pages * 10_000_000, weights))
+    starts = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
+    ends = starts + np.repeat(sizes, sizes)
+    at = np.arange(len(pages))
+    for reach in REACHES:
+        found.append(Window(np.maximum(at - reach, starts), np.minimum(at + reach + 1, ends)))
+    return found
+
+
+def loss_gradient(probability: np.ndarray, one: Example) -> np.ndarray:
+    """Of cross-entropy, weighted by length, and of the soft F1 of the page; by the score."""
+    weights = (one.words + 2) ** 0.8
+    gradient = weights / weights.sum() * (probability - one.labels)
+    truth = float(sum(one.truth.values()))
+    if truth:
+        hits = float((probability * one.words * one.labels).sum())
+        size = float((probability * one.words).sum()) + truth
+        slope = 2 * one.words * (one.labels * size - hits) / size**2
+        gradient -= slope * probability * (1 - probability)
+    return gradient.astype(F)
+
+
+def train(examples: list[Example], seed: int = 0) -> ContentModel:
+    random = np.random.default_rng(seed)
+    everything = np.concatenate([one.features for one in examples])
+    mean, deviation = everything.mean(axis=0), everything.std(axis=0) + F(0.02)
+    del everything
+    one, two = HIDDEN
+    shapes = [(len(mean), one), (one,), (one * 7, two), (two,), (two, 1), (1,)]
+    weights = [
+        (random.standard_normal(shape) * np.sqrt(2 / shape[0])).astype(F) if len(shape) == 2 else np.zeros(shape, F)
+        for shape in shapes
+    ]
+    momentum = [np.zeros_like(array) for array in weights]
+    squares = [np.zeros_like(array) for array in weights]
+    steps = EPOCHS * -(-len(examples) // PAGES_PER_STEP)
+    step = 0
+    for _ in range(EPOCHS):
+        order = random.permutation(len(examples))
+        for at in range(0, len(order), PAGES_PER_STEP):
+            batch = [examples[index] for index in order[at : at + PAGES_PER_STEP]]
+            step += 1
+            gradients = gradients_of(batch, weights, mean, deviation, random)
+            rate = LEARNING_RATE * min(1.0, step / 30) * 0.5 * (1 + np.cos(np.pi * step / steps))
+            for array, gradient, first, second in zip(weights, gradients, momentum, squares, strict=True):
+                first += 0.1 * (gradient - first)
+                second += 0.01 * (gradient * gradient - second)
+                change = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-7)
+                array -= (rate * (change + (WEIGHT_DECAY * array if array.ndim > 1 else 0))).astype(F)
+    # The scaling of the inputs goes into the first layer, so that nothing needs to be scaled at run time.
+    first = weights[0] / deviation[:, None]
+    return ContentModel(first, weights[1] - mean @ first, *weights[2:])
+
+
+def gradients_of(
+    batch: list[Example],
+    weights: list[np.ndarray],
+    mean: np.ndarray,
+    deviation: np.ndarray,
+    random: np.random.Generator,
+) -> list[np.ndarray]:
+    first, first_bias, second, second_bias, last, last_bias = weights
+    means = pools(batch)
+    inputs = (np.concatenate([one.features for one in batch]) - mean) / deviation
+    inputs *= random.random((1, inputs.shape[1]), dtype=F) > INPUT_DROPOUT
+    hidden = np.maximum(inputs @ first + first_bias, 0)
+    hidden_mask = (random.random(hidden.shape, dtype=F) > DROPOUT) / F(1 - DROPOUT)
+    dropped = hidden * hidden_mask
+    joined = np.concatenate([dropped, *(pool.forward(dropped) for pool in means)], axis=1)
+    upper = np.maximum(joined @ second + second_bias, 0)
+    upper_mask = (random.random(upper.shape, dtype=F) > DROPOUT) / F(1 - DROPOUT)
+    scores = ((upper * upper_mask) @ last + last_bias)[:, 0]
+    probability = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    parts, at = [], 0
+    for one in batch:
+        parts.append(loss_gradient(probability[at : at + len(one.labels)], one) / len(batch))
+        at += len(one.labels)
+    score_gradient = np.concatenate(parts)[:, None]
+    last_gradient = (upper * upper_mask).T @ score_gradient
+    upper_gradient = (score_gradient @ last.T) * upper_mask * (upper > 0)
+    joined_gradient = upper_gradient @ second.T
+    width = hidden.shape[1]
+    hidden_gradient = joined_gradient[:, :width].copy()
+    for number, pool in enumerate(means, start=1):
+        hidden_gradient += pool.backward(joined_gradient[:, width * number : width * (number + 1)])
+    hidden_gradient *= hidden_mask * (hidden > 0)
+    return [
+        inputs.T @ hidden_gradient,
+        hidden_gradient.sum(axis=0),
+        joined.T @ upper_gradient,
+        upper_gradient.sum(axis=0),
+        last_gradient,
+        score_gradient.sum(axis=0),
+    ]
+
+
+def scores(model: ContentModel, examples: list[Example]) -> list[tuple[str, float]]:
+    found = []
+    for one in examples:
+        kept = decide(model.probabilities(one.features, one.near), one.words)
+        words: Counter[str] = Counter()
+        for index in kept:
+            words.update(one.counts[index])
+        found.append((one.page.type, word_f1(words, one.truth)))
+    return found
+
+
+def report(found: list[tuple[str, float]], name: str) -> None:
+    types = sorted({kind for kind, _ in found})
+    line = "  ".join(f"{kind} {np.mean([f1 for one, f1 in found if one == kind]):.3f}" for kind in types)
+    print(f"{name}: {np.mean([f1 for _, f1 in found]):.4f}  {line}", flush=True)
+
+
+def save(model: ContentModel, path: Path) -> None:
+    stored = {name: np.round(getattr(model, name).astype(float), 4).tolist() for name in ContentModel.__slots__}
+    path.write_text(json.dumps(stored, separators=(",", ":")) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--only", type=int, nargs="*", help="these folds alone")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    started = time.perf_counter()
+    examples = [found for page in load_pages(arguments.directory) if (found := example(page)) is not None]
+    trainable = [one for one in examples if len(one.labels) <= MAX_SEGMENTS]
+    print(f"{len(examples)} pages, {examples[0].features.shape[1]} features, {time.perf_counter() - started:.0f} s")
+    if arguments.out:
+        save(train(trainable), arguments.out)
+    tested: list[tuple[str, float]] = []
+    folds = arguments.only if arguments.only is not None else list(range(arguments.folds))
+    for fold in folds:
+        held = [one for one in examples if int(one.page.id) % arguments.folds == fold]
+        model = train([one for one in trainable if int(one.page.id) % arguments.folds != fold])
+        tested += scores(model, held)
+        report(tested, f"fold {fold}, {time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

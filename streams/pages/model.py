@@ -1,0 +1,109 @@
+"""The content model: how likely each segment is the page's own text.
+
+A small network over features (`streams.pages.features`). What sets it apart from judging segments one by one are the means
+that it takes of its first layer: over the page, the siblings, the section, the segments in like elements, and two windows
+of neighbours; so that a list of teasers is seen as a list, and a forum page as a forum page. The weights are trained by
+`benchmarks/content_model.py`, which says on what, and how well it does on pages that it never saw.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.pages.features import Matrix, group_numbers
+from streams.pages.walk import Walk
+
+Indices = NDArray[np.int64]
+WEIGHTS_FILE = Path(__file__).with_name("content_model.json")
+REACHES = (2, 8)
+"""Of the windows, in segments to either side."""
+SECTION_SHARE = 0.4
+"""A section is the widest element with less than this share of the page's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Which segments belong together, in four ways, and how much each counts in a mean."""
+
+    groups: tuple[Indices, ...]
+    """Siblings, sections, like elements: for each segment the number of its group."""
+    weights: Matrix
+    """Shape (segments, 1)."""
+
+
+def neighbours(page: Walk) -> Neighbours:
+    count = len(page.segments)
+    elements = np.array([segment.element for segment in page.segments], np.int64)
+    words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
+    parents = np.maximum(np.array(page.parents, np.int64), 0)
+    held = np.bincount(elements, words, len(parents)).tolist()
+    for index in range(len(held) - 1, 0, -1):
+        held[page.parents[index]] += held[index]
+    limit = SECTION_SHARE * max(held[0], 1.0)
+    sections = [0] * len(held)
+    for index in range(1, len(held)):
+        parent = page.parents[index]
+        sections[index] = sections[parent] if held[parent] < limit else index
+    siblings = parents[parents[elements]]
+    assert count == len(words)
+    return Neighbours(
+        (siblings, np.array(sections, np.int64)[elements], group_numbers(page)),
+        np.log1p(words)[:, None] + np.float32(0.1),
+    )
+
+
+def pooled(hidden: Matrix, near: Neighbours) -> Matrix:
+    """The hidden layer beside its means: page, the three groups, the two windows. Shape (segments, 7 x hidden)."""
+    weighted = hidden * near.weights
+    page = weighted.sum(axis=0) / near.weights.sum()
+    parts = [hidden, np.broadcast_to(page, hidden.shape)]
+    for group in near.groups:
+        order = np.argsort(group, kind="stable")
+        ordered = group[order]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        means = np.add.reduceat(weighted[order], starts) / np.add.reduceat(near.weights[order], starts)
+        back = np.empty(len(group), np.int64)
+        back[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(group))))
+        parts.append(means[back])
+    sums = np.concatenate([np.zeros((1, hidden.shape[1])), np.cumsum(hidden, axis=0, dtype=np.float64)])
+    at = np.arange(len(hidden))
+    for reach in REACHES:
+        low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(hidden))
+        parts.append((sums[high] - sums[low]) / (high - low)[:, None])
+    return np.concatenate(parts, axis=1, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class ContentModel:
+    """Two layers with the means between them."""
+
+    first: Matrix
+    first_bias: Matrix
+    second: Matrix
+    second_bias: Matrix
+    last: Matrix
+    last_bias: Matrix
+
+    @classmethod
+    def load(cls, path: Path = WEIGHTS_FILE) -> Self:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{name: np.array(stored[name], np.float32) for name in cls.__slots__})
+
+    def probabilities(self, features: Matrix, near: Neighbours) -> Matrix:
+        """Shape (segments,)."""
+        hidden = np.maximum(features @ self.first + self.first_bias, 0)
+        second = np.maximum(pooled(hidden, near) @ self.second + self.second_bias, 0)
+        scores = (second @ self.last + self.last_bias)[:, 0]
+        likely: Matrix = (1.0 / (1.0 + np.exp(-scores))).astype(np.float32)
+        return likely
+
+
+@cache
+def content_model() -> ContentModel:
+    """The model that ships with the package."""
+    return ContentModel.load()
