@@ -6,7 +6,8 @@
 MODEL is a folder with a sentence-transformers model (config.json, the weights, tokenizer.json, modules.json,
 1_Pooling/config.json), such as a clone of multi-qa-mpnet-base-dot-v1. Nothing is downloaded. REPOSITORY is a copy of
 triton_models/production; the script writes model.onnx and tokenizer.json into it, and name, version, dimensions,
-pooling and checksums into its config.pbtxt files. The vectors of a few sentences are compared with PyTorch's before it ends.
+pooling and checksums into its config.pbtxt files. Before it ends, the vectors of a few sentences are compared with
+PyTorch's.
 
 TensorRT: build the plan from the fp32 export on the kind of GPU that will run it, with TensorRT's own tool:
 

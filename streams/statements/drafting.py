@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from streams.pages.document import Document
 from streams.statements.boundaries import Span
 from streams.statements.lengths import MAX_WORDS, bounded, word_count
-from streams.statements.outline import MAX_LABEL_WORDS, Kind, Piece, outline
+from streams.statements.outline import Kind, Piece, outline
 from streams.statements.sentences import SentenceSplitter
 
 MAX_STATEMENTS = 2_000
 """Of a page. A book on one page would hold up all others: it is searchable by its beginning."""
 MAX_CONTEXT_WORDS = 64
 """More would drown the statement in its own context."""
+MAX_LABEL_WORDS = 24
+"""A longer heading, term or caption is cut where it is context, and is a statement of its own as well."""
 MAX_LEAD_WORDS = 40
 _PARAGRAPH = re.compile(r"\n[ \t]*(?=\n)")
 _LINE = re.compile(r"\n")
@@ -41,13 +43,31 @@ def drafts(document: Document, splitter: SentenceSplitter) -> tuple[list[Draft],
     """The drafts of a document, and how many were left out at its end."""
     pieces = outline(document)
     spans = _sentence_spans(document, pieces, splitter)
-    sections = _sections(document, pieces)
-    found = [
-        draft
-        for section, piece in zip(sections, pieces, strict=True)
-        for draft in _drafts(document, piece, spans, section)
+    by_piece = [
+        [] if piece.is_name else list(_drafts(document, piece, spans, section))
+        for section, piece in zip(_sections(document, pieces), pieces, strict=True)
     ]
+    said = _said(document, pieces, by_piece)
+    for index, piece in enumerate(pieces):
+        if piece.is_name and _plain(document.blocks[piece.block].text) not in said:
+            by_piece[index] = list(_drafts(document, piece, spans, -1 - index))
+    found = [draft for group in by_piece for draft in group]
     return found[:MAX_STATEMENTS], max(0, len(found) - MAX_STATEMENTS)
+
+
+def _said(document: Document, pieces: Sequence[Piece], by_piece: Sequence[Sequence[Draft]]) -> set[str]:
+    """Which headings, terms and captions are said whole in the context (or row) of some statement."""
+    said = {part for group in by_piece for draft in group for part in draft.context}
+    heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
+    return said | {_plain(document.blocks[head].text) for head in heads if _fits(document, head)}
+
+
+def _fits(document: Document, head: int) -> bool:
+    return word_count(document.blocks[head].text) <= MAX_LABEL_WORDS
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _sections(document: Document, pieces: Sequence[Piece]) -> list[int]:
@@ -87,7 +107,7 @@ def context_of(document: Document, piece: Piece, spans: dict[int, list[Span]]) -
     parts += [_cut(_last_sentence(document, index, spans), MAX_LEAD_WORDS) for index in piece.leads]
     parts += [_cut(document.blocks[index].text, MAX_LABEL_WORDS) for index in piece.labels]
     parts = [_cut(part, MAX_LABEL_WORDS) if number == 0 else part for number, part in enumerate(parts)]
-    distinct = [part for part in dict.fromkeys(" ".join(part.split()) for part in parts) if part and part != own]
+    distinct = [part for part in dict.fromkeys(map(_plain, parts)) if part and part != own]
     while len(distinct) > 1 and sum(map(word_count, distinct)) > MAX_CONTEXT_WORDS:
         # The title says what the page is about, the last parts what the statement is about: those between can go.
         del distinct[1 if len(distinct) > 2 else 0]

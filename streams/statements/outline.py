@@ -9,13 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from streams.pages.document import Block, Document
-from streams.statements.lengths import word_count
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "row", "code", "heading"]
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
-MAX_LABEL_WORDS = 24
-"""A longer heading, term or caption is cut where it is context, and is a statement of its own as well."""
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
@@ -33,6 +30,8 @@ class Piece:
     """Blocks whose whole text names it: a term, a caption, the heading of its column."""
     cells: tuple[tuple[int | None, int], ...] = ()
     """Of a row: the block of the column's heading, and the cell's."""
+    is_name: bool = False
+    """It is a heading, a term or a caption: said in the context of others, and a statement only where none says it."""
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class _State:
 
 
 def outline(document: Document) -> list[Piece]:
-    """The pieces of a document in reading order. Headings without anything below them are pieces of their own."""
+    """The pieces of a document in reading order."""
     tables = tables_of(document)
     state, pieces = _State(), []
     for index, block in enumerate(document.blocks):
@@ -64,21 +63,15 @@ def outline(document: Document) -> list[Piece]:
         else:
             labels = (*context.labels, *tables.captions.get(index, ()), *tables.columns.get(index, ()))
             pieces.append(replace(context, labels=labels))
-    pieces = [*_unnamed(document, pieces), *_headings_alone(document, pieces)]
-    return sorted(pieces, key=lambda piece: piece.block)
+    return sorted([*_marked(pieces), *_heading_pieces(document)], key=lambda piece: piece.block)
 
 
-def _unnamed(document: Document, pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces without those that only name others: they are said in their context."""
+def _marked(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces, those that name others marked as such."""
     heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
     names = heads.union(*(piece.labels for piece in pieces))
     for piece in pieces:
-        if piece.kind == "row" or piece.block not in names or _too_long_for_a_name(document, piece.block):
-            yield piece
-
-
-def _too_long_for_a_name(document: Document, index: int) -> bool:
-    return word_count(document.blocks[index].text) > MAX_LABEL_WORDS
+        yield replace(piece, is_name=True) if piece.block in names and piece.kind != "row" else piece
 
 
 def _enter_heading(document: Document, state: _State, index: int) -> None:
@@ -157,13 +150,11 @@ def _inside(document: Document, block: Block, tags: frozenset[str]) -> bool:
     return any(document.containers[container].tag in tags for container in document.ancestors(block))
 
 
-def _headings_alone(document: Document, pieces: Sequence[Piece]) -> Iterator[Piece]:
-    used = {heading for piece in pieces for heading in piece.headings}
+def _heading_pieces(document: Document) -> Iterator[Piece]:
     above: list[int] = []
     for index, block in enumerate(document.blocks):
         if block.tag in _HEADINGS and not _inside(document, block, _LISTS):
             while above and document.blocks[above[-1]].tag >= block.tag:
                 above.pop()
-            if index not in used or _too_long_for_a_name(document, index):
-                yield Piece(index, "heading", tuple(above))
+            yield Piece(index, "heading", tuple(above), is_name=True)
             above.append(index)

@@ -1,0 +1,223 @@
+"""Documents as tables of blocks -> statements with their context."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.pages.document import BLOCK_TAGS, CONTAINER_TAGS, Block, Container, Document
+from streams.statements.chaining import chain_input, statements
+from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
+from streams.statements.drafting import MAX_CONTEXT_WORDS, MAX_STATEMENTS, Draft, drafts
+from streams.statements.lengths import word_count
+from streams.statements.sentences import SentenceSplitter
+from streams.statements.statement import Statement
+
+SPLITTER = SentenceSplitter()
+PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
+
+
+def cut(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "Guide") -> list[Draft]:
+    document = Document(url="https://a.test/", title=title, language="de", containers=containers, blocks=blocks)
+    return drafts(document, SPLITTER)[0]
+
+
+def said(found: list[Draft]) -> list[tuple[str, tuple[str, ...], str]]:
+    return [(draft.kind, draft.context, draft.text) for draft in found]
+
+
+def test_headings_are_context() -> None:
+    found = cut(
+        Block("h1", "Guide"),
+        Block("h2", "Installing"),
+        Block("h3", "On Linux"),
+        Block("p", "Run the installer as root."),
+        Block("h2", "Using it"),
+        Block("p", "Open the window and look."),
+        Block("h2", "Nothing yet"),
+    )
+    assert said(found) == [
+        ("sentence", ("Guide", "Installing", "On Linux"), "Run the installer as root."),
+        ("sentence", ("Guide", "Using it"), "Open the window and look."),
+        ("heading", ("Guide",), "Nothing yet"),
+    ]
+
+
+def test_a_lead_in_is_context_of_its_items_and_an_item_of_the_list_inside_it() -> None:
+    containers = (Container("ul"), Container("li", 0), Container("ul", 1), Container("li", 2), Container("li", 0))
+    found = cut(
+        Block("p", "There are two of them here. The options are:"),
+        Block("p", "fast mode for servers", 1),
+        Block("p", "without any locking", 3),
+        Block("p", "safe mode for phones", 4),
+        containers=containers,
+    )
+    assert said(found)[1:] == [
+        ("item", ("Guide", "The options are:"), "fast mode for servers"),
+        ("item", ("Guide", "The options are:", "fast mode for servers"), "without any locking"),
+        ("item", ("Guide", "The options are:"), "safe mode for phones"),
+    ]
+
+
+def test_a_term_is_context_of_what_defines_it() -> None:
+    dl = (
+        Container("dl"),
+        Container("dt", 0),
+        Container("dt", 0),
+        Container("dd", 0),
+        Container("dt", 0),
+        Container("dd", 0),
+    )
+    found = cut(
+        Block("p", "-v", 1),
+        Block("p", "--verbose", 2),
+        Block("p", "Say more about everything.", 3),
+        Block("p", "-q", 4),
+        Block("p", "Say less about everything.", 5),
+        containers=dl,
+    )
+    assert said(found) == [
+        ("item", ("Guide", "-v", "--verbose"), "Say more about everything."),
+        ("item", ("Guide", "-q"), "Say less about everything."),
+    ]
+
+
+TABLE = (
+    Container("table"),
+    Container("caption", 0),
+    Container("thead", 0),
+    Container("tr", 2),
+    Container("th", 3),
+    Container("th", 3),
+    Container("tbody", 0),
+    Container("tr", 6),
+    Container("td", 7),
+    Container("td", 7),
+    Container("tr", 6),
+    Container("td", 10),
+    Container("td", 10),
+)
+
+
+def test_a_row_says_its_cells_with_the_headings_of_their_columns() -> None:
+    found = cut(
+        Block("p", "Data types", 1),
+        Block("p", "Name", 4),
+        Block("p", "Bytes", 5),
+        Block("p", "smallint", 8),
+        Block("p", "2", 9),
+        Block("p", "integer", 11),
+        containers=TABLE,
+    )
+    assert said(found) == [
+        ("row", ("Guide", "Data types"), "Name: smallint; Bytes: 2"),
+        ("sentence", ("Guide", "Data types", "Name"), "integer"),
+    ]
+
+
+def test_a_cell_of_prose_is_cut_like_prose_below_its_columns_heading() -> None:
+    long = "The storage grows with the value. " * 9
+    found = cut(
+        Block("p", "Name", 4),
+        Block("p", "Notes", 5),
+        Block("p", "text", 8),
+        Block("p", long.strip(), 9),
+        containers=TABLE,
+    )
+    assert {draft.context for draft in found if "storage" in draft.text} == {("Guide", "Notes")}
+    assert len(found) > 2
+
+
+def test_a_listing_is_cut_at_empty_lines_and_led_in_by_the_sentence_before_it() -> None:
+    listing = "\n".join(f"line {number} of the first part" for number in range(12)) + "\n\nCREATE TABLE t (a, b);"
+    found = cut(Block("p", "Some text here first. Run this script:"), Block("pre", listing))
+    assert [draft.kind for draft in found[1:]] == ["code", "code"]
+    assert found[2].text == "CREATE TABLE t (a, b);"
+    assert found[1].context == ("Guide", "Run this script:")
+
+
+def test_a_page_has_at_most_so_many_statements() -> None:
+    document = Document(
+        url="https://a.test/", blocks=tuple(Block("p", f"Number {n} is a number.") for n in range(MAX_STATEMENTS + 7))
+    )
+    found, left_out = drafts(document, SPLITTER)
+    assert (len(found), left_out) == (MAX_STATEMENTS, 7)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    containers: list[Container] = []
+    for index in range(draw(st.integers(0, 12))):
+        containers.append(Container(draw(st.sampled_from(CONTAINER_TAGS)), draw(st.integers(-1, index - 1))))
+    parents = sorted(draw(st.lists(st.integers(-1, len(containers) - 1), max_size=12)))
+    words = st.lists(
+        st.sampled_from(["Wort", "a.", "b:", "Ende.", "中文。", "x" * 50, "und,"]), min_size=1, max_size=120
+    )
+    blocks = [Block(draw(st.sampled_from(BLOCK_TAGS)), " ".join(draw(words)), parent) for parent in parents]
+    return Document(
+        url="https://a.test/",
+        title=draw(st.sampled_from(["", "Titel"])),
+        language="de",
+        containers=tuple(containers),
+        blocks=tuple(blocks),
+    )
+
+
+@given(documents())
+def test_every_text_is_in_a_statement_or_its_context(document: Document) -> None:
+    found, left_out = drafts(document, SPLITTER)
+    assert left_out == 0
+    spoken = " ".join(part for draft in found for part in (draft.text, *draft.context))
+    covered: dict[int, set[int]] = {}
+    for draft in found:
+        covered.setdefault(draft.block, set()).update(range(draft.start, draft.end))
+        if draft.kind != "row":
+            assert document.blocks[draft.block].text[draft.start : draft.end] == draft.text
+        assert sum(map(word_count, draft.context)) <= MAX_CONTEXT_WORDS or len(draft.context) == 1
+    for index, block in enumerate(document.blocks):
+        missing = [
+            at for at, char in enumerate(block.text) if not char.isspace() and at not in covered.get(index, set())
+        ]
+        assert not missing or block.text in spoken, (index, block)
+
+
+@given(documents())
+def test_statements_survive_their_bytes_and_are_the_same_for_the_same_document(document: Document) -> None:
+    def page() -> PageStatements:
+        found, _ = drafts(document, SPLITTER)
+        sentences, owners = chain_input(found)
+        chained = statements(PAGE, found, owners, [index - 1 for index in range(len(sentences))])
+        return PageStatements(PAGE, document.url, document.title, document.language, 7, chained)
+
+    content = encode_statements(page())
+    assert content == encode_statements(page())
+    assert decode_statements(content) == page()
+    assert len({statement.id for statement in page().statements}) == len(page().statements)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00", b"\x91\x02", b"\x92\x01\xc0", encode_statements(PageStatements(PAGE, "", "", "", 0, ()))[:-3]],
+)
+def test_other_bytes_are_no_statements(content: bytes) -> None:
+    with pytest.raises(InvalidStatements):
+        decode_statements(content)
+
+
+def test_chains_lead_back_but_not_into_another_section() -> None:
+    found = cut(
+        Block("h2", "One"),
+        Block("p", "A dog came into the house. It barked at the cat. It left the house again."),
+        Block("h2", "Two"),
+        Block("p", "It was a different story here."),
+    )
+    sentences, owners = chain_input(found)
+    assert sentences == [*(draft.text for draft in found[:3]), "", found[3].text]
+    chained: tuple[Statement, ...] = statements(PAGE, found, owners, [-1, 0, 1, -1, 3])
+    assert [statement.context for statement in chained] == [
+        ("Guide", "One"),
+        ("Guide", "One", "A dog came into the house."),
+        ("Guide", "One", "A dog came into the house.", "It barked at the cat."),
+        ("Guide", "Two"),
+    ]
