@@ -90,10 +90,10 @@ class FrontierAgent(Agent):
         self.dispatcher.wake()
 
     async def _discovered(self, event: PageDiscovered, delivery: Delivery) -> Sequence[Event]:
-        _must_be_canonical(event)
         cause = str(delivery.envelope.id)
         if not event.force and not frontier.seeds(event) and self._seen.has(event.crawl_id, event.page_id):
             return []
+        _must_be_canonical(event)
         async with self.hosts.holding(event.host, delivery.partition) as live:
             if frontier.seeds(event) and not live.host.share(event.crawl_id).seeded:
                 live.host.share(event.crawl_id).seeded = True

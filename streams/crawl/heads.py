@@ -6,6 +6,7 @@ Both are caches of the store. A head is bounded; the hosts are those for which s
 from bisect import insort
 from collections.abc import Callable
 from heapq import heappop, heappush
+from uuid import UUID
 
 from streams.stores.protocols import QueueEntry
 
@@ -31,6 +32,9 @@ class Head:
 
     def first(self) -> QueueEntry | None:
         return self._entries[0] if self._entries else None
+
+    def pages(self) -> set[UUID]:
+        return {entry.page_id for entry in self._entries}
 
     def take(self) -> QueueEntry:
         return self._entries.pop(0)

@@ -144,8 +144,8 @@ class Hosts:
 
     def _remember(self, live: LiveHost, url: FrontierUrl) -> None:
         if len(live.urls) >= KEPT_URLS:
-            leased = {lease.page_id for lease in live.host.leases.values()}
-            live.urls = {page_id: kept for page_id, kept in live.urls.items() if page_id in leased}
+            wanted = live.head.pages() | {lease.page_id for lease in live.host.leases.values()}
+            live.urls = {page_id: kept for page_id, kept in live.urls.items() if page_id in wanted}
         live.urls[url.page_id] = url
 
     async def persist(self, live: LiveHost) -> None:

@@ -1,0 +1,71 @@
+"""The frontier's heads and due hosts."""
+
+import random
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.crawl.heads import HEAD_ENTRIES, DueHosts, Head
+from streams.stores.protocols import QueueEntry
+
+
+def entry(position: int) -> QueueEntry:
+    return QueueEntry(position, UUID(int=position))
+
+
+@given(st.lists(st.integers(0, 500), unique=True), st.lists(st.integers(0, 500), unique=True))
+def test_a_head_gives_the_queue_in_order(stored: list[int], pushed: list[int]) -> None:
+    """Whatever is in the store before and comes later: taken from head and store together, nothing is missed."""
+    queue = {entry(position) for position in stored}
+    head, taken, cursor = Head(), [], -1
+    later = [position for position in pushed if position not in stored]
+    for position in [*later, None]:
+        if position is not None and position > cursor:
+            queue.add(entry(position))
+            head.push(entry(position))
+        for _ in range(1 if position is not None else 2_000):
+            if not head.known:
+                head.fill(sorted(e for e in queue if e.position > cursor)[:HEAD_ENTRIES])
+            if head.first() is None:
+                break
+            cursor = head.take().position
+            taken.append(cursor)
+    assert taken == sorted(taken)
+    assert set(taken) == {e.position for e in queue}
+
+
+def test_a_head_is_bounded() -> None:
+    head = Head()
+    head.fill([])
+    for position in reversed(range(1_000)):
+        head.push(entry(position))
+    assert len(head.pages()) == HEAD_ENTRIES
+    assert head.first() == entry(0)
+    assert not head.complete
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.none() | st.integers(0, 20))), st.integers(0, 20))
+def test_due_hosts_are_those_whose_last_time_has_come(puts: list[tuple[str, int | None]], now: int) -> None:
+    due, last = DueHosts(), dict[str, int | None]()
+    for host, when in puts:
+        due.put(host, when)
+        last[host] = when
+    rng = random.Random(1)
+    popped = []
+    while (host := due.pop(now, rng.random)) is not None:
+        popped.append(host)
+    assert sorted(popped) == sorted(host for host, when in last.items() if when is not None and when <= now)
+    later = [when for when in last.values() if when is not None and when > now]
+    assert due.next_at() == min(later, default=None)
+    assert len(due) == len(later)
+
+
+def test_which_of_the_due_hosts_is_next_is_left_to_chance() -> None:
+    firsts = set()
+    for seed in range(50):
+        due = DueHosts()
+        for host in "abc":
+            due.put(host, 0)
+        firsts.add(due.pop(1, random.Random(seed).random))
+    assert firsts == {"a", "b", "c"}
