@@ -1,0 +1,106 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.stores.protocols import SparseVector
+from streams.vectors.bm25 import FUNCTION_WORDS, document_vector, query_vector, term_id
+from streams.vectors.stemming import stem
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [  # Examples of Porter's paper, a few of each step.
+        ("caresses", "caress"),
+        ("ponies", "poni"),
+        ("cats", "cat"),
+        ("agreed", "agre"),
+        ("plastered", "plaster"),
+        ("bled", "bled"),
+        ("sing", "sing"),
+        ("conflated", "conflat"),
+        ("hopping", "hop"),
+        ("falling", "fall"),
+        ("filing", "file"),
+        ("happy", "happi"),
+        ("sky", "sky"),
+        ("relational", "relat"),
+        ("rational", "ration"),
+        ("sensibiliti", "sensibl"),
+        ("triplicate", "triplic"),
+        ("goodness", "good"),
+        ("revival", "reviv"),
+        ("replacement", "replac"),
+        ("adoption", "adopt"),
+        ("probate", "probat"),
+        ("rate", "rate"),
+        ("controll", "control"),
+        ("roll", "roll"),
+        ("generalizations", "gener"),
+        # What isn't a plain word stays.
+        ("is", "is"),
+        ("c++", "c++"),
+        ("utf8", "utf8"),
+        ("größen", "größen"),
+        ("", ""),
+    ],
+)
+def test_stems(word: str, expected: str) -> None:
+    assert stem(word) == expected
+
+
+def score(query: SparseVector, document: SparseVector) -> float:
+    weights = dict(zip(document.indices, document.values, strict=True))
+    return sum(asked * weights.get(term, 0.0) for term, asked in zip(query.indices, query.values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("query", "better", "worse", "why"),
+    [
+        ("vacuum", "vacuum frees pages", "the log frees pages", "a word that is there"),
+        ("vacuuming", "VACUUM frees pages", "the log frees pages", "whatever its form and case"),
+        ("vacuum", "vacuum, then vacuum once more", "vacuum, then nothing at all", "more often is better"),
+        (
+            "vacuum",
+            "vacuum frees pages",
+            "vacuum frees pages " + "and writes many other words " * 5,
+            "shorter is better",
+        ),
+        ("what is vacuum", "vacuum frees pages", "what is what here", "function words ask for nothing"),
+    ],
+)
+def test_ranks(query: str, better: str, worse: str, why: str) -> None:
+    asked = query_vector(query, "en")
+    assert score(asked, document_vector(better)) > score(asked, document_vector(worse)), why
+
+
+def test_context_is_found_and_its_repetition_ranks_higher() -> None:
+    asked = query_vector("installing")
+    under, says = document_vector("Run the script.", ["Installing"]), document_vector("Install it.", ["Installing"])
+    assert 0 < score(asked, under) < score(asked, says)
+
+
+def test_a_query_of_function_words_alone_still_asks() -> None:
+    assert set(query_vector("to be or not to be").indices) >= {term_id("not")}
+    assert query_vector("the who").indices
+    assert {"the", "who"} <= FUNCTION_WORDS
+
+
+def test_other_languages_keep_their_words() -> None:
+    assert query_vector("was ist das", "de").indices != query_vector("was ist das", "en").indices
+
+
+@given(st.text(max_size=400), st.lists(st.text(max_size=60), max_size=3))
+def test_vectors_are_sorted_unique_finite_and_repeatable(text: str, context: list[str]) -> None:
+    vector = document_vector(text, context)
+    assert list(vector.indices) == sorted(set(vector.indices))
+    assert all(0 <= term < 2**32 for term in vector.indices)
+    assert all(math.isfinite(weight) and weight > 0 for weight in vector.values)
+    assert vector == document_vector(text, context)
+
+
+@given(st.text(max_size=200))
+def test_a_query_finds_the_statement_that_it_quotes(text: str) -> None:
+    asked = query_vector(text)
+    assert not asked.indices or score(asked, document_vector(text)) > 0
