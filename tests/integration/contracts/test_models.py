@@ -1,0 +1,127 @@
+"""The models: one suite over the fake, the model files in this process, and the real Triton."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
+from streams.settings import Settings, TritonSettings
+from streams.stores.memory import MemoryChains, MemoryEmbedder
+from streams.stores.triton import Models, open_models
+from tests.integration.contracts.proxy import Proxy
+
+TEXTS = ("A dog barked.", "Write-ahead logging lets readers go on.", "", "数据库", "\ud800", "word " * 4_000)
+
+
+async def _nothing() -> None: ...
+
+
+@pytest_asyncio.fixture(
+    scope="session", params=["memory", "inprocess", pytest.param("triton", marks=pytest.mark.integration("triton"))]
+)
+async def models(request: pytest.FixtureRequest) -> AsyncIterator[Models]:
+    if request.param == "memory":
+        yield Models(MemoryEmbedder(), MemoryChains(), _nothing)
+        return
+    settings = Settings(triton=TritonSettings(url="inprocess:"))
+    if request.param == "triton":
+        settings = request.getfixturevalue("stack")
+    try:
+        opened = await open_models(settings)
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    yield opened
+    await opened.close()
+
+
+async def test_info_describes_the_vectors(models: Models) -> None:
+    info = await models.embedder.info()
+    vectors = await models.embedder.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), info.dimensions)
+    assert vectors.dtype == np.float32
+    assert info.name
+    assert info.version
+    assert not info.normalized or np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-4)
+
+
+async def test_no_texts_have_no_vectors(models: Models) -> None:
+    assert (await models.embedder.embed([])).shape == (0, (await models.embedder.info()).dimensions)
+
+
+async def test_vectors_are_in_the_order_of_the_texts_and_repeatable(models: Models) -> None:
+    """More than one batch, of many lengths: each text has the vector that it has alone."""
+    texts = [f"{'more ' * (n % 7)}text number {n}" for n in range(70)]
+    together = await models.embedder.embed(texts)
+    for index in (0, 13, 69):
+        assert (together[index] == (await models.embedder.embed([texts[index]]))[0]).all()
+
+
+async def test_like_texts_are_nearer(models: Models) -> None:
+    dog, dogs, journal = await models.embedder.embed(
+        ["The dog barked at the cat.", "The dog barked at a cat once.", "Journal files are deleted at commit."]
+    )
+    assert dog @ dogs > dog @ journal
+
+
+async def test_calls_at_the_same_time_don_t_mix(models: Models) -> None:
+    texts = [f"text {n}" for n in range(12)]
+    alone = await models.embedder.embed(texts)
+    at_once = await asyncio.gather(*(models.embedder.embed([text], deadline_seconds=30) for text in texts))
+    assert (np.concatenate(at_once) == alone).all()
+
+
+@pytest.mark.parametrize(
+    ("sentences", "expected"),
+    [([], []), (["A dog came."], [-1]), (["A dog came.", "It barked.", "", "It slept."], [-1, 0, -1, -1])],
+)
+async def test_antecedents_are_earlier_and_never_beyond_a_break(
+    models: Models, sentences: list[str], expected: list[int]
+) -> None:
+    assert await models.chains.antecedents(sentences) == expected
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def test_a_server_that_is_not_there_is_named() -> None:
+    url = f"127.0.0.1:{closed_port()}"
+    with pytest.raises(StoreUnavailable, match=f"{url}.*RIFFLE_TRITON__URL"):
+        await open_models(Settings(triton=TritonSettings(url=url, timeout_seconds=2)))
+
+
+async def test_a_server_that_says_nothing_is_too_late() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    url = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    with pytest.raises((DeadlineExceeded, StoreUnavailable), match=url):
+        await open_models(Settings(triton=TritonSettings(url=url, timeout_seconds=0.5)))
+    server.close()
+
+
+@pytest.mark.integration("triton")
+async def test_a_server_that_comes_back_answers_again(stack: Settings) -> None:
+    """Cut off it is unavailable, silent it is too late, and afterwards all is as before."""
+    async with Proxy(int(stack.triton.url.rpartition(":")[2])) as proxy:
+        settings = TritonSettings(url=f"127.0.0.1:{proxy.port}", timeout_seconds=20)
+        models = await open_models(Settings(triton=settings))
+        expected = await models.embedder.embed(["A dog barked."])
+        await proxy.cut()
+        with pytest.raises((StoreUnavailable, DeadlineExceeded), match=settings.url):
+            await models.embedder.embed(["A dog barked."], deadline_seconds=1)
+        await proxy.restore()
+        assert (await models.embedder.embed(["A dog barked."]) == expected).all()
+        proxy.hush()
+        with pytest.raises(DeadlineExceeded, match=r"no answer in 0\.5 s"):
+            await models.embedder.embed(["A dog barked."], deadline_seconds=0.5)
+        await models.close()

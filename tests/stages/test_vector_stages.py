@@ -1,0 +1,232 @@
+"""Statements, embed and index over memory stores: one page's way into the index, twice, late, removed and changed."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import numpy as np
+import pytest
+
+from schemas import Envelope, Event, PageChunked, PageDeduplicated, PageEmbedded, PageIndexed, PageRemoved
+from schemas.ids import page_id
+from streams.errors import MissingBlob
+from streams.pages.codec import encode_document
+from streams.pages.document import Block, Document
+from streams.runtime.agent import Agent, Delivery
+from streams.statements.agent import StatementsAgent
+from streams.statements.codec import PageStatements, decode_statements
+from streams.statements.sentences import SentenceSplitter
+from streams.stores.memory import MemoryEmbedder
+from streams.stores.opening import Stores, memory_stores
+from streams.stores.protocols import Hit
+from streams.vectors.bm25 import query_vector
+from streams.vectors.codec import decode_vectors
+from streams.vectors.embed_agent import EmbedAgent
+from streams.vectors.index_agent import IndexAgent
+
+URL = "https://site.example/wal"
+PAGE = page_id(URL)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+BODY = (
+    Block("h2", "Checkpoints"),
+    Block("p", "The log is copied back into the database. It starts over then."),
+    Block("p", "A reader is never blocked by a writer."),
+)
+
+
+@dataclass
+class Journey:
+    """The three stages behind each other, over the same stores."""
+
+    stores: Stores
+    minutes: int = 0
+
+    def __post_init__(self) -> None:
+        self.stages: list[Agent] = [
+            StatementsAgent(self.stores, SentenceSplitter()),
+            EmbedAgent(self.stores),
+            IndexAgent(self.stores),
+        ]
+
+    def delivery(self, event: Event) -> Delivery:
+        """Later than the one before."""
+        self.minutes += 1
+        envelope = Envelope(
+            id=uuid4(), type=event.event_type(), source="test", time=START + timedelta(minutes=self.minutes), subject=""
+        )
+        return Delivery(event, envelope, event.topic, 0, 0)
+
+    async def deduplicated(self, *blocks: Block, generation: int = 1, canonical: UUID = PAGE) -> PageDeduplicated:
+        document = Document(url=URL, title="Write-ahead log", language="en", blocks=blocks or BODY)
+        return PageDeduplicated(
+            page_id=PAGE,
+            url=URL,
+            generation=generation,
+            crawl_id="c",
+            document_ref=await self.stores.blobs.put(encode_document(document)),
+            verdict="unique" if canonical == PAGE else "near",
+            canonical_page_id=canonical,
+        )
+
+    async def through(self, event: Event) -> list[Event]:
+        """All events that this one leads to, in order."""
+        events = [event]
+        for stage in self.stages:
+            outputs = await stage.handle(self.delivery(events[-1]))
+            if not outputs:
+                break
+            events += outputs
+        return events[1:]
+
+    async def remove(self, generation: int) -> None:
+        event = PageRemoved(page_id=PAGE, url=URL, generation=generation, reason="gone")
+        assert await self.stages[-1].handle(self.delivery(event)) == []
+
+    async def points(self) -> list[Hit]:
+        return [
+            hit
+            for name in await self.stores.vectors.collections()
+            for hit in await self.stores.vectors.scroll(name, PAGE)
+        ]
+
+    async def texts(self) -> list[str]:
+        return [hit.payload["text"] for hit in await self.points()]
+
+
+@pytest.fixture
+def journey() -> Journey:
+    return Journey(memory_stores())
+
+
+async def test_a_page_becomes_searchable(journey: Journey) -> None:
+    chunked, embedded, indexed = await journey.through(await journey.deduplicated())
+    assert isinstance(chunked, PageChunked)
+    assert isinstance(embedded, PageEmbedded)
+    assert isinstance(indexed, PageIndexed)
+    assert (chunked.statements, embedded.statements, indexed.statements, indexed.crawl_id) == (3, 3, 3, "c")
+    asked = "is a reader blocked by a writer"
+    dense = (await journey.stores.embedder.embed([asked]))[0].tolist()
+    found = await journey.stores.vectors.search(dense=dense, sparse=query_vector(asked))
+    assert [page.page_id for page in found] == [PAGE]
+    payload = found[0].hits[0].payload
+    assert payload == {
+        "page_id": str(PAGE),
+        "url": URL,
+        "host": "site.example",
+        "title": "Write-ahead log",
+        "text": "A reader is never blocked by a writer.",
+        "context": ["Write-ahead log", "Checkpoints"],
+        "ordinal": 2,
+        "kind": "sentence",
+        "language": "en",
+        "generation": 1,
+    }
+
+
+async def test_statements_say_their_antecedents_and_vectors_are_of_statements_in_context(journey: Journey) -> None:
+    chunked, embedded, _ = await journey.through(await journey.deduplicated())
+    assert isinstance(chunked, PageChunked)
+    assert isinstance(embedded, PageEmbedded)
+    page: PageStatements = decode_statements(await journey.stores.blobs.get(chunked.statements_ref))
+    assert page.statements[1].context[-1] == "The log is copied back into the database."
+    stored = decode_vectors(await journey.stores.blobs.get(embedded.vectors_ref), chunked.statements_ref)
+    expected = await MemoryEmbedder().embed([statement.in_context for statement in page.statements])
+    assert np.allclose(stored, expected, atol=1e-3)
+
+
+async def test_every_stage_gives_and_stores_the_same_when_an_event_comes_twice(journey: Journey) -> None:
+    first = await journey.through(await journey.deduplicated())
+    parts, points = await journey.stores.pages.get(PAGE), await journey.points()
+    assert await journey.through(await journey.deduplicated()) == first
+    assert await journey.stores.pages.get(PAGE) == parts
+    assert await journey.points() == points
+
+
+async def test_a_crash_before_the_record_loses_and_doubles_nothing(journey: Journey) -> None:
+    """Points are written, the process ends before the record and the offset: the event is handled again."""
+    expected = Journey(memory_stores())
+    events = await expected.through(await expected.deduplicated())
+    _, embedded, indexed = await journey.through(await journey.deduplicated())
+    assert (await journey.points()) == await expected.points()
+    restarted = Journey(Stores(**{name: getattr(journey.stores, name) for name in Stores.__slots__}))
+    restarted.stores.pages = memory_stores().pages
+    assert await restarted.stages[-1].handle(restarted.delivery(embedded)) == [indexed] == [events[-1]]
+    assert await restarted.points() == await expected.points()
+
+
+async def test_a_duplicate_leads_to_nothing(journey: Journey) -> None:
+    assert await journey.through(await journey.deduplicated(canonical=page_id("https://other.example/"))) == []
+    assert await journey.stores.pages.get(PAGE) == {}
+
+
+async def test_a_changed_page_replaces_its_former_statements(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated())
+    await journey.through(await journey.deduplicated(Block("p", "All of it is new text here."), generation=2))
+    assert await journey.texts() == ["All of it is new text here."]
+
+
+async def test_the_same_fetch_cut_into_other_statements_replaces_them_too(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated())
+    await journey.through(await journey.deduplicated(Block("p", "Cut by another release of the code.")))
+    assert await journey.texts() == ["Cut by another release of the code."]
+
+
+async def test_an_older_generation_never_replaces_a_newer_one(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated(Block("p", "This is the newer text of it."), generation=5))
+    late = await journey.through(await journey.deduplicated(generation=4))
+    assert [type(event) for event in late] == [PageChunked, PageEmbedded]
+    assert await journey.texts() == ["This is the newer text of it."]
+
+
+@pytest.mark.parametrize(
+    ("removed", "stays", "why"),
+    [
+        (6, False, "a newer removal"),
+        (5, False, "a removal of this very fetch"),
+        (4, True, "a removal that came late: the page was fetched again meanwhile"),
+    ],
+)
+async def test_removals(journey: Journey, removed: int, stays: bool, why: str) -> None:
+    await journey.through(await journey.deduplicated(generation=5))
+    await journey.remove(removed)
+    await journey.remove(removed)
+    assert bool(await journey.points()) is stays, why
+
+
+@pytest.mark.parametrize(
+    ("generation", "returns", "why"),
+    [
+        (4, False, "an older fetch that was on its way"),
+        (5, False, "the removed fetch itself"),
+        (6, True, "a newer fetch"),
+    ],
+)
+async def test_a_removed_page_comes_back_only_by_a_newer_fetch(
+    journey: Journey, generation: int, returns: bool, why: str
+) -> None:
+    await journey.remove(5)
+    events = await journey.through(await journey.deduplicated(generation=generation))
+    assert isinstance(events[-1], PageIndexed) is returns, why
+    assert bool(await journey.points()) is returns, why
+
+
+async def test_a_removed_page_leaves_the_collections_of_all_models(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated())
+    journey.stores.embedder = MemoryEmbedder(32, name="other")
+    await journey.through(await journey.deduplicated())
+    assert len(await journey.points()) == 6
+    await journey.remove(1)
+    assert await journey.points() == []
+
+
+async def test_a_page_without_text_is_indexed_with_no_statements(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated())
+    events = await journey.through(await journey.deduplicated(Block("p", ""), generation=2))
+    assert [getattr(event, "statements", None) for event in events] == [0, 0, 0]
+    assert await journey.points() == []
+
+
+async def test_a_blob_that_is_not_there_is_poison(journey: Journey) -> None:
+    event = (await journey.deduplicated()).model_copy(update={"document_ref": "00" * 32})
+    with pytest.raises(MissingBlob):
+        await journey.through(event)
