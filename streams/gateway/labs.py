@@ -1,13 +1,15 @@
 """What was kept of a page beside what came: for those who ask why a text is not found.
 
 The original is shown as text, never as a page: nothing of it is loaded or run. A page that asks for no copies
-(`noarchive`, `nosnippet`, or taken out on request) is not shown.
+(`noarchive`, `nosnippet`, `noindex`, or taken out on request) is not shown.
 """
 
+import asyncio
 from dataclasses import dataclass
 
 from streams.errors import PoisonError
 from streams.gateway import presentation
+from streams.gateway.comparison import Removed, removed_texts
 from streams.gateway.lookup import Known, read_blob
 from streams.gateway.problems import Problem, ProblemError
 from streams.gateway.site import Site
@@ -17,7 +19,7 @@ from streams.pages.document import Block, Document
 
 MAX_ORIGINAL_CHARS = 100_000
 MAX_BLOCKS = 2_000
-_NO_COPIES = {"noarchive", "nosnippet", "none"}
+_NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +27,6 @@ class ShownBlock:
     tag: str
     path: str
     """Where it stands: `table › tr › td › p`."""
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """A part of the page that was not kept."""
-
-    reason: str
     text: str
 
 
@@ -59,6 +53,10 @@ async def labs_view(site: Site, known: Known) -> LabsView:
     packed = await _blob(site, known.value("normalized", "document_ref"))
     document = _document(packed)
     original = _original(body, known)
+    removed = None
+    if original is not None and document is not None:
+        shown = original[:MAX_ORIGINAL_CHARS]
+        removed = tuple(await asyncio.to_thread(removed_texts, shown, document.text))
     return LabsView(
         url=known.url or str(known.page_id),
         title=presentation.clean_line(document.title, presentation.MAX_TITLE_CHARS) if document else "",
@@ -67,6 +65,7 @@ async def labs_view(site: Site, known: Known) -> LabsView:
         original_bytes=len(body or b""),
         original_cut=original is not None and len(original) > MAX_ORIGINAL_CHARS,
         blocks=tuple(_shown(document, block) for block in document.blocks[:MAX_BLOCKS]) if document else None,
+        removed=removed,
     )
 
 

@@ -44,6 +44,7 @@ def _templates() -> Environment:
         "href": presentation.safe_href,
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,
+        "line": presentation.clean_line,
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
     }

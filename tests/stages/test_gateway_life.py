@@ -147,6 +147,7 @@ async def test_labs_show_what_came_and_what_was_kept(stores: Stores) -> None:
     html = (await get(stores, f"/labs/page?url={WAL}", **HTML)).text
     assert "&lt;nav&gt;Home About&lt;/nav&gt;" in html  # the original, as text
     assert '<span class="text" dir="auto">The log is fast.</span>' in html
+    assert '<span class="tag">in a navigation</span><span class="text" dir="auto">Home About</span>' in html
     assert_harmless(html)
 
 
