@@ -114,7 +114,7 @@ def _runs(source: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _tokens(source: str) -> Iterator[tuple[str, bool, str]]:
-    """Tag (lower case; empty for text), whether it closes, and the text. Comments are left out; finds only go forward."""
+    """Tag (lower case; empty for text), whether it closes, and the text. Comments are left out; no find goes back."""
     lowered, position = source.translate(_ASCII_LOWER), 0
     while position < len(source):
         start = source.find("<", position)
