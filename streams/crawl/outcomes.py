@@ -44,7 +44,7 @@ class Verdict:
 
 
 def judge(url: str, status: int, headers: Mapping[str, Sequence[str]], purpose: Purpose, conditional: bool) -> Verdict:
-    """What the status line and headers (by lower-case name) say; the body is worth reading only when the outcome is ok."""
+    """What the status line and headers (by lower-case name) say; only after `ok` is the body worth reading."""
     if status in _REDIRECTS:
         return _redirect(url, _first(headers, "location"))
     match status:
