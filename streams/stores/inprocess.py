@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from streams.errors import DeadlineExceeded
 from streams.settings import Settings
 from streams.stores.inference.antecedents import antecedents
@@ -33,14 +35,21 @@ class InProcessEmbedder:
         return self._info
 
     async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
-        """Raises DeadlineExceeded; work that has begun goes on in the thread until it is done."""
-        loop = asyncio.get_running_loop()
+        """Raises DeadlineExceeded; the batch that has begun goes on in the thread until it is done."""
         try:
-            return await asyncio.wait_for(
-                loop.run_in_executor(self._thread, self._encoder.embed, list(texts)), deadline_seconds
-            )
+            async with asyncio.timeout(deadline_seconds):
+                return await self._embed(list(texts))
         except TimeoutError as error:
-            raise DeadlineExceeded(f"the model in this process: no answer in {deadline_seconds:g} s") from error
+            raise DeadlineExceeded(f"the model in this process: no answer in {deadline_seconds} s") from error
+
+    async def _embed(self, texts: list[str]) -> Vectors:
+        """Batch by batch, so that a query gets the thread between two batches of a long page."""
+        loop = asyncio.get_running_loop()
+        vectors = np.empty((len(texts), self._info.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), self._batch_size):
+            batch = texts[start : start + self._batch_size]
+            vectors[start : start + len(batch)] = await loop.run_in_executor(self._thread, self._encoder.embed, batch)
+        return vectors
 
     async def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -68,6 +68,11 @@ class TritonConnection:
         self._settings = settings
         self._client = InferenceServerClient(settings.url)
 
+    @property
+    def timeout_seconds(self) -> float:
+        """Of a call for which nothing else was asked."""
+        return self._settings.timeout_seconds
+
     async def config(self, model: str) -> dict[str, Any]:
         """The model's configuration as Triton gives it in JSON."""
         answer = await self._tried(
@@ -186,7 +191,7 @@ class TritonChains:
         if not sentences:
             return []
         tensor = _text_tensor("SENTENCES", sentences, (len(sentences),))
-        seconds = self._connection._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
+        seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
         found = await self._connection.infer(CHAIN_MODEL, tensor, "ANTECEDENTS", seconds)
         return [int(index) for index in found]
 
