@@ -28,7 +28,9 @@ _REFERRING = _set(
 _LEADING = _set(
     "and but or so yet nor then also still again in on at by for from with of to as if when while because since "
     "although though after before during through under over within without between unlike despite like about "
-    "even only just perhaps maybe well yes no all some most many each one because than not now here where"
+    "even only just perhaps maybe well yes no all some most many each one because than not now here where "
+    "i you we me us my your our is are was were be been do does did have has had will would can could should may might "
+    "must think know see get go make take there what who how why which that said"
 )
 """Words that may stand before the first thing that a sentence speaks of."""
 _EXPLETIVE = re.compile(
@@ -39,7 +41,13 @@ _EXPLETIVE = re.compile(
     r"that|time|raining|interesting|obvious|found|seen|estimated|reported|suggested|thought)\b",
     re.IGNORECASE,
 )
-_WORDS_SEEN = 5
+_WORDS_SEEN = 8
+_INTRODUCED = re.compile(
+    r"(?!(?:when|whenever|if|because|although|though|while|once|as|since|unless|until|before|wherever)\b)"
+    r"[^,;:.!?]{4,90},\s+(?=(?:he|she|it|they)\b)",
+    re.IGNORECASE,
+)
+"""A phrase with no subject of its own before a pronoun: "Founded in 1871, it ..."."""
 
 
 def antecedents(sentences: Sequence[str]) -> list[int]:
@@ -55,7 +63,7 @@ def needs_context(sentence: str) -> bool:
     for number, match in enumerate(_WORD.finditer(sentence)):
         word = match.group().lower().replace("’", "'")
         if number == _WORDS_SEEN:
-            return False
+            break
         if word in _PERSONAL:
             return not _EXPLETIVE.match(sentence, match.start())
         if word in _DEMONSTRATIVE:
@@ -63,5 +71,6 @@ def needs_context(sentence: str) -> bool:
         if word in _REFERRING:
             return word in {"such", "latter", "former", "both", "neither", "either"} or number == 0
         if word not in _LEADING:
-            return False
-    return False
+            break
+    introduced = _INTRODUCED.match(sentence)
+    return introduced is not None and not _EXPLETIVE.match(sentence, introduced.end())

@@ -91,6 +91,8 @@ def test_meaning_is_near(encoder: SentenceEncoder) -> None:
         (["A dog came.", "This makes no sense."], [-1, 0], "a demonstrative"),
         (["A dog came.", "The cat ate its food."], [-1, -1], "named before the pronoun"),
         (["A dog came.", "In his house, Tom slept."], [-1, 0], "a possessive before the name"),
+        (["A dog came.", "Found in 1971, it was old."], [-1, 0], "a pronoun behind a phrase without a subject"),
+        (["A dog came.", "When the cat came, it ran."], [-1, -1], "a clause before it has a subject"),
         (["A dog came.", "However, no one saw."], [-1, 0], "a connective"),
         ([], [], "nothing"),
     ],
