@@ -9,8 +9,8 @@ Layout, little-endian:
     12      32                   reference of the statements that they belong to (blake2b-256)
     44      n * d * 2            float16, vector by vector, in the order of the statements
 
-Half precision: with MiniLM's vectors of Cranfield (3,612 statements, 225 queries) the ten nearest are the same for every
-query, and the blob is half as large.
+Half precision: with MiniLM's vectors of Cranfield (3,612 statements, 225 queries) the ten nearest are the same for
+every query, and the blob is half as large.
 """
 
 import struct
