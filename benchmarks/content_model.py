@@ -25,7 +25,7 @@ from streams.pages.normalize import parse_page
 
 F = np.float32
 WORD = re.compile(r"\w+")
-EPOCHS = 14
+EPOCHS = 18
 PAGES_PER_STEP = 12
 LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 5e-3

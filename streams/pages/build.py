@@ -164,13 +164,11 @@ class Builder:
                 target = self._resolve(target)
                 if not target:
                     continue
-            elif tag == "pre" and kind in _LETTERING:
-                continue
-            elif tag in _HEADINGS and kind in ("strong", "em") and start == 0 and end == length:
+            elif (tag == "pre" and kind in _LETTERING) or (tag in _HEADINGS and kind in ("strong", "em") and start == 0 and end == length):
                 continue
             found.append(Span(start, end, kind, target, label))
-        # Outer before inner: what starts first, then what ends last.
-        found.sort(key=lambda span: (span.start, -span.end, _KIND_ORDER[span.kind]))
+        # What starts first, then what takes no room, then outer before inner.
+        found.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
         return tuple(dict.fromkeys(found))
 
     def _language(self, element: int) -> str:

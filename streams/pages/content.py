@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.facts import Head
-from streams.pages.features import Matrix, features
+from streams.pages.features import Matrix, features, group_numbers
 from streams.pages.model import Neighbours, content_model, neighbours
 from streams.pages.walk import Walk
 
@@ -28,7 +28,8 @@ _CHROME_ROLES = frozenset(
 def page_features(page: Walk, head: Head) -> tuple[Matrix, Neighbours]:
     """The model's inputs for a page that has text."""
     names = page.attributes[0].get("class") or ""
-    return features(page, head.title, head.kinds, names), neighbours(page)
+    groups = group_numbers(page)
+    return features(page, groups, head.title, head.kinds, names), neighbours(page, groups)
 
 
 def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:

@@ -37,6 +37,10 @@ class Head:
     """(name, property or itemprop in lower case, content), in order."""
     links: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     """(rel in lower case, href, attributes)."""
+    scripts: list[tuple[str, str]] = field(default_factory=list)
+    """(type in lower case, text) of scripts that hold data."""
+    breadcrumbs: list[str] = field(default_factory=list)
+    """As the page shows them."""
     kinds: tuple[str, ...] = ()
     """Types that structured data and OpenGraph name, as written."""
     clean: bool = False
@@ -69,6 +73,8 @@ def read_head(tree: LexborHTMLParser) -> Head:
         head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()
     for node in tree.css("title, base, meta, link"):
         _note(head, node)
+    for node in tree.css('script[type*="json"]'):
+        head.scripts.append(((node.attributes.get("type") or "").strip().lower(), node.text()))
     head.clean = head.meta("generator") == CLEAN_GENERATOR
     return head
 
@@ -92,12 +98,12 @@ def _note(head: Head, node: LexborNode) -> None:
         head.title = " ".join(node.text().split())
 
 
-def read_kinds(head: Head, page: Walk, html: str) -> tuple[str, ...]:
+def read_kinds(head: Head, html: str) -> tuple[str, ...]:
     """The types that JSON-LD, microdata and OpenGraph give the page, read without parsing them."""
     found = [head.meta("og:type")]
-    for node in page.scripts:
-        if (node.attributes.get("type") or "").lower() == "application/ld+json":
-            found += _JSON_TYPE.findall(node.text())
+    for kind, text in head.scripts:
+        if kind == "application/ld+json":
+            found += _JSON_TYPE.findall(text)
     if "itemtype" in html:
         found += _MICRODATA_TYPE.findall(html)
     return tuple(dict.fromkeys(kind for kind in found if kind))
@@ -105,7 +111,7 @@ def read_kinds(head: Head, page: Walk, html: str) -> tuple[str, ...]:
 
 def gather(tree: LexborHTMLParser, html: str, head: Head, page: Walk, kept: list[int], resolver: Resolver) -> Facts:
     """All facts of the page. `kept`: the segments that are its own text."""
-    items = structured.json_ld(page.scripts)
+    items = structured.json_ld(head.scripts)
     if "itemprop" in html:
         items += structured.microdata(tree)
     if "typeof=" in html:
@@ -124,7 +130,7 @@ def gather(tree: LexborHTMLParser, html: str, head: Head, page: Walk, kept: list
         "feeds": [
             resolver.absolute(href) for _, href, attributes in head.links if attributes.get("type") in _FEED_TYPES
         ],
-        "breadcrumbs": _breadcrumbs(items),
+        "breadcrumbs": _breadcrumbs(items) or head.breadcrumbs,
         "licence": _licence(head, page, items, resolver),
         "type": next((str(item["type"]) for item in written or items), head.meta("og:type")),
         "structured": items,

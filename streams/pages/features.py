@@ -252,19 +252,17 @@ def word_mask(names: str) -> int:
 
 def _own_mask(tag: str, attributes: Attributes) -> int:
     mask = _ELEMENT_BITS.get(tag, 0)
-    if attributes:
-        get = attributes.get
-        if name := get("class"):
-            mask |= word_mask(name)
-        if name := get("id"):
-            mask |= word_mask(name)
-        if role := get("role"):
-            mask |= _ELEMENT_BITS.get(role, 0)
-        if (
-            "hidden" in attributes
-            or get("aria-hidden") == "true"
-            or ((style := get("style")) and _HIDDEN_STYLE.search(style))
-        ):
+    for attribute, value in attributes.items():
+        if attribute == "class" or attribute == "id":
+            if value:
+                known = _masks.get(value)
+                mask |= word_mask(value) if known is None else known
+        elif attribute == "role":
+            mask |= _ELEMENT_BITS.get(value, 0)
+        elif attribute == "style":
+            if value and _HIDDEN_STYLE.search(value):
+                mask |= 1 << HIDDEN_BIT
+        elif attribute == "hidden" or (attribute == "aria-hidden" and value == "true"):
             mask |= 1 << HIDDEN_BIT
     return mask
 
@@ -291,10 +289,12 @@ PAGE_KINDS = (
 _KIND_NUMBERS = {word: number for number, words in enumerate(PAGE_KINDS) for word in words.split()}
 
 
-def features(page: Walk, title: str = "", kinds: Iterable[str] = (), names: str = "") -> Matrix:
+def features(
+    page: Walk, groups: NDArray[np.int64], title: str = "", kinds: Iterable[str] = (), names: str = ""
+) -> Matrix:
     """Shape (segments, features), float32.
 
-    `kinds`: the types that the page's metadata names; `names`: the classes of its body.
+    `groups`: of `group_numbers`; `kinds`: the types that the page's metadata names; `names`: the classes of its body.
     """
     segments = page.segments
     count = len(segments)
@@ -355,7 +355,7 @@ def features(page: Walk, title: str = "", kinds: Iterable[str] = (), names: str 
         _window(basis[:, [0, 1, 6]], 3),
         _window(basis[:, [0, 1, 6]], 10),
         *(_shift(basis[:, :6], by) for by in _SHIFTS),
-        _group_features(page, length, link_share),
+        _group_features(groups, length, link_share),
         np.broadcast_to(whole, (count, len(whole))),
     ]
     return np.concatenate(columns, axis=1, dtype=np.float32)
@@ -381,7 +381,7 @@ def _text_features(page: Walk, title: str) -> tuple[Matrix, Matrix]:
             | (seen[text] > 1) << 5
             | (text[0].isupper()) << 6
             | (text[-1] == ":") << 7
-            | bool(segment.spans) << 8
+            | segment.marked << 8
         )
         if size < 120:
             low = text.lower()
@@ -396,7 +396,10 @@ def _text_features(page: Walk, title: str) -> tuple[Matrix, Matrix]:
                 | ("|" in text or "»" in text or "›" in text or "•" in text) << 15
             )
         sizes.append(size)
-        measures.append((segment.link_chars, words, text.count(","), text.count(". "), segment.links))
+        long = size > 40
+        measures.append(
+            (segment.link_chars, words, text.count(",") if long else 0, text.count(". ") if long else 0, segment.links)
+        )
         flags.append(flag)
         kinds.append(_TAG_NUMBERS.get(tag, len(_TAGS) - 1))
     length = np.array(sizes, np.float32)
@@ -434,7 +437,7 @@ def _masks_of(page: Walk, elements: NDArray[np.int32], sums: Matrix) -> tuple[Ma
 
     An element around nearly the whole page says nothing of a part of it (`class="with-sidebar"`).
     """
-    own_masks, two_masks, near_masks, all_masks, depths = [0], [0], [0], [0], [0]
+    own_masks, all_masks, depths = [0], [0], [0]
     parents, tags, attributes = page.parents, page.tags, page.attributes
     held = sums[:, 0].tolist()
     wide = held[0] * 0.75
@@ -442,12 +445,13 @@ def _masks_of(page: Walk, elements: NDArray[np.int32], sums: Matrix) -> tuple[Ma
         parent = parents[index]
         own = _own_mask(tags[index], attributes[index]) if 0 < held[index] <= wide else 0
         own_masks.append(own)
-        two_masks.append(own | own_masks[parent])
-        near_masks.append(own | two_masks[parent])
         all_masks.append(own | all_masks[parent])
         depths.append(depths[parent] + 1)
+    own_array = np.array(own_masks, np.uint64)
+    above = np.maximum(np.array(parents, np.int64), 0)
+    first, second = above[elements], above[above[elements]]
     return (
-        _unpacked(np.array(near_masks, np.uint64)[elements]),
+        _unpacked(own_array[elements] | own_array[first] | own_array[second]),
         _unpacked(np.array(all_masks, np.uint64)[elements]),
         np.array(depths, np.float32)[elements],
     )
@@ -494,9 +498,8 @@ def group_numbers(page: Walk) -> NDArray[np.int64]:
     return np.array(numbers, np.int64)
 
 
-def _group_features(page: Walk, length: Matrix, link_share: Matrix) -> Matrix:
+def _group_features(group: NDArray[np.int64], length: Matrix, link_share: Matrix) -> Matrix:
     """Of the segments in elements alike: how many, how long, how linked."""
-    group = group_numbers(page)
     size = np.maximum(np.bincount(group), 1).astype(np.float32)
     mean_length = np.bincount(group, length) / size
     mean_links = np.bincount(group, link_share) / size

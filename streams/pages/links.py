@@ -7,6 +7,7 @@ from ada_url import URL
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _BLANKS = re.compile(r"[\t\n\r]")
 _PLAIN = re.compile(r"https?://[a-z0-9.-]+(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*)?")
+_ROOTED = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+,;=:@%/?-]*")
 MAX_HREF_CHARS = 4_096
 
 
@@ -34,6 +35,8 @@ class Resolver:
             return ""
         if _PLAIN.fullmatch(plain) and "/." not in plain:
             return plain
+        if _ROOTED.fullmatch(plain) and "/." not in plain:
+            return self._origin + plain
         if _SCHEME.match(plain) and not plain[:5].lower().startswith("http"):
             return ""
         return self._joined(self._base, plain)

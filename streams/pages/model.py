@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.pages.features import Matrix, group_numbers
+from streams.pages.features import Matrix
 from streams.pages.walk import Walk
 
 Indices = NDArray[np.int64]
@@ -36,8 +36,7 @@ class Neighbours:
     """Shape (segments, 1)."""
 
 
-def neighbours(page: Walk) -> Neighbours:
-    count = len(page.segments)
+def neighbours(page: Walk, groups: Indices) -> Neighbours:
     elements = np.array([segment.element for segment in page.segments], np.int64)
     words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
     parents = np.maximum(np.array(page.parents, np.int64), 0)
@@ -50,9 +49,8 @@ def neighbours(page: Walk) -> Neighbours:
         parent = page.parents[index]
         sections[index] = sections[parent] if held[parent] < limit else index
     siblings = parents[parents[elements]]
-    assert count == len(words)
     return Neighbours(
-        (siblings, np.array(sections, np.int64)[elements], group_numbers(page)),
+        (siblings, np.array(sections, np.int64)[elements], groups),
         np.log1p(words)[:, None] + np.float32(0.1),
     )
 

@@ -21,19 +21,21 @@ from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link
 from streams.pages.language import identify
 from streams.pages.links import Resolver
+from streams.pages.prune import Pruned, prune
 from streams.pages.walk import Walk, walk
 from streams.pages.written import written_out
 
 MAX_DEPTH = 5_000
 """Open elements beyond which a page is refused unparsed: the parser's time grows with the square (50,000 take 12 s)."""
-SAFE_TAGS = 6_000
-"""Pages with fewer tags can't nest deep enough to make the parser slow; only larger ones are scanned first."""
+SAFE_TAGS = 10_000
+"""Pages with fewer tags can't make the parser slow (0.5 s when all nest); only larger ones are scanned first."""
 MAX_LINKS = 5_000
 LANGUAGE_CHARS = 2_000
 
-_TAGS = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)[^>]*?(/?)>")
+_TAGS = re.compile(rb"<(/?)([a-zA-Z]+)")
 _UNCLOSED = frozenset(
-    b"area base br col embed hr img input link meta param source track wbr p li dt dd option tr td th thead tbody".split()
+    b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon polyline "
+    b"rect source stop tbody td th thead tr track use wbr".split()
 )
 
 
@@ -67,8 +69,15 @@ def parse_page(html: bytes | str, headers: Mapping[str, str] | None = None) -> P
         refuse_nesting(encoded)
     tree = _parsed(encoded)
     head = page_facts.read_head(tree)
+    head.kinds = page_facts.read_kinds(head, text)
+    pruned = prune(tree)
     page = walk(tree.body) if tree.body is not None else Walk()
-    head.kinds = page_facts.read_kinds(head, page, text)
+    if not page.segments and pruned.links:  # nothing but menus: then they are what there is
+        whole = _parsed(encoded).body
+        page = walk(whole) if whole is not None else page
+        pruned = Pruned()
+    page.links += [(href, name, rel, -1) for href, name, rel in pruned.links]
+    head.breadcrumbs = pruned.breadcrumbs
     return Parsed(tree, page, head, text)
 
 
@@ -78,7 +87,7 @@ def normalize(html: bytes | str, *, url: str, headers: Mapping[str, str] | None 
     parsed = parse_page(html, headers)
     page, head = parsed.walk, parsed.head
     resolver = Resolver(url, head.base)
-    written = written_out(page.scripts) if head.clean else None
+    written = written_out(head.scripts) if head.clean else None
     head.clean = written is not None
     kept = label(page, head)
     segments = (page.segments[index] for index in kept)
@@ -131,10 +140,10 @@ def content_hash(text: str) -> str:
 def refuse_nesting(html: bytes) -> None:
     """Raise Refused when more elements are open at once than MAX_DEPTH. Counts tags alone, so it errs on the high side."""
     depth = 0
-    for closing, name, empty in _TAGS.findall(html):
+    for closing, name in _TAGS.findall(html):
         if closing:
             depth = max(depth - 1, 0)
-        elif not empty and name.lower() not in _UNCLOSED:
+        elif name.lower() not in _UNCLOSED:
             depth += 1
             if depth > MAX_DEPTH:
                 raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")

@@ -30,12 +30,12 @@ _CONTROL = re.compile("[\x00-\x1f]")
 _VALUE_ATTRIBUTES = ("content", "datetime", "href", "src", "value")
 
 
-def json_ld(scripts: list[LexborNode]) -> list[Item]:
-    """Items of all JSON-LD scripts, graphs unfolded, references by @id put in place. What is not JSON is left out."""
+def json_ld(scripts: list[tuple[str, str]]) -> list[Item]:
+    """Items of all JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left out."""
     roots: list[Any] = []
-    for node in scripts:
-        if (node.attributes.get("type") or "").lower().startswith("application/ld+json"):
-            roots.append(_loaded(node.text()))
+    for kind, text in scripts:
+        if kind.startswith("application/ld+json"):
+            roots.append(_loaded(text))
     items = list(_unfolded(roots, 0))
     known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
     return [_pruned(item, known, 0) for item in items[:MAX_ITEMS]]

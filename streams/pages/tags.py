@@ -5,7 +5,7 @@ The parser numbers elements; the numbers are read from it here, once, so that th
 
 from selectolax.lexbor import LexborHTMLParser
 
-INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SCRIPT, SMALL = range(14)
+INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL = range(13)
 """INLINE: no meaning. BLOCK: text ends before and after it. SKIP: dropped with all it holds. SPAN: emphasis and code.
 HEADING and PRE: blocks that nothing inside divides."""
 
@@ -32,7 +32,7 @@ _BLOCKS = (
 )
 _SKIPPED = (
     "applet area audio base canvas datalist embed frame head iframe input link map meta meter noembed noframes "
-    "object optgroup option param progress rp rt select source style svg template textarea title track video"
+    "object optgroup option param progress rp rt script select source style svg template textarea title track video"
 )
 
 
@@ -46,7 +46,6 @@ def _kinds() -> dict[int, int]:
         "img": IMAGE,
         "math": MATH,
         "pre": PRE,
-        "script": SCRIPT,
         "small": SMALL,
     }
     parser = LexborHTMLParser("<p>text<!-- comment -->")

@@ -5,6 +5,7 @@ a page has some two thousand; this loop is the hot spot of the whole stage, henc
 parallel lists instead of objects.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,6 @@ from streams.pages.tags import (
     LINK,
     MATH,
     PRE,
-    SCRIPT,
     SMALL,
     SPAN,
     SPAN_KINDS,
@@ -38,16 +38,42 @@ RawSpan = tuple[int, int, str, str, str]
 class Segment:
     """A run of text that no boundary divides, in the block element `element`."""
 
-    __slots__ = ("element", "images", "link_chars", "links", "spans", "text")
+    __slots__ = ("_parts", "_raw", "_solid", "element", "images", "link_chars", "links", "text")
 
-    def __init__(self, element: int, text: str, spans: list[RawSpan], link_chars: int, links: int, images: int) -> None:
+    def __init__(
+        self,
+        element: int,
+        text: str,
+        parts: list[str],
+        raw: list[RawSpan],
+        solid: bool,
+        link_chars: int,
+        links: int,
+        images: int,
+    ) -> None:
         self.element = element
         self.text = text
-        self.spans = spans
-        """start, end, kind, target, label: positions in `text`. Targets are as written in the page."""
         self.link_chars = link_chars
         self.links = links
         self.images = images
+        self._parts = parts
+        self._raw = raw
+        self._solid = solid
+
+    @property
+    def marked(self) -> bool:
+        """Whether it has spans at all."""
+        return bool(self._raw)
+
+    @property
+    def spans(self) -> list[RawSpan]:
+        """start, end, kind, target, label: positions in `text`. Targets are as written in the page.
+
+        Placed when asked for: most segments are chrome, of which nobody asks.
+        """
+        if not self._raw:
+            return []
+        return (_preformatted if self._solid else _collapsed)(self._parts, self._raw)[1]
 
 
 @dataclass(slots=True)
@@ -60,9 +86,6 @@ class Walk:
     segments: list[Segment] = field(default_factory=list)
     links: list[tuple[str, str, str, int]] = field(default_factory=list)
     """href, text, rel, index of the segment that it ends in (or of the next one, when it has no text)."""
-    scripts: list[LexborNode] = field(default_factory=list)
-    ids: dict[str, int] = field(default_factory=dict)
-    """An `id` -> its block element."""
 
 
 def walk(body: LexborNode) -> Walk:
@@ -90,13 +113,11 @@ def walk(body: LexborNode) -> Walk:
             spans += [(start, end, kind, target, "") for start, kind, target in open_spans]
             open_spans = [(0, kind, target) for _, kind, target in open_spans]
         if solid == PRE:
-            text, placed = _preformatted(parts, spans)
-        elif spans:
-            text, placed = _collapsed(parts, spans)
+            text = _preformatted(parts, ())[0]
         else:
-            text, placed = " ".join("".join(parts).split()), []
+            text = " ".join("".join(parts).split())
         if text:
-            segments.append(Segment(element, text, placed, link_chars, links, images))
+            segments.append(Segment(element, text, parts, spans, solid == PRE, link_chars, links, images))
             spans = []
             link_chars = links = images = 0
         else:  # images and footnotes wait for the next text
@@ -127,9 +148,9 @@ def walk(body: LexborNode) -> Walk:
                     result.links.append((href, " ".join("".join(link_parts or ()).split()), link[1], len(segments)))
                     link_parts = None
                 elif closing == SPAN:
-                    start, name, target = open_spans.pop()
+                    start, name, _ = open_spans.pop()
                     if start < len(parts):
-                        spans.append((start, len(parts), name, target, ""))
+                        spans.append((start, len(parts), name, "", ""))
                 elif closing == BREAK:  # a block inside a heading or preformatted text
                     parts.append("\n")
                 else:
@@ -173,18 +194,18 @@ def walk(body: LexborNode) -> Walk:
                 closers.append(INLINE)
         elif kind == LINK:
             attrs = node.attributes
-            target = attrs.get("href")
+            link_target = attrs.get("href")
             top = node.mem_id
             stack.append(top)
-            if target is None or link_parts is not None:
+            if link_target is None or link_parts is not None:
                 closers.append(INLINE)
             else:
                 if parts and spans and spans[-1][1] == len(parts) and spans[-1][2] == "link":
                     parts.append(" ")  # links side by side: styles keep them apart
                 links += 1
-                link = (target, attrs.get("rel") or "")
+                link = (link_target, attrs.get("rel") or "")
                 link_parts = []
-                open_spans.append((len(parts), "link", target))
+                open_spans.append((len(parts), "link", link_target))
                 closers.append(LINK)
         elif kind == SPAN:
             top = node.mem_id
@@ -233,9 +254,6 @@ def walk(body: LexborNode) -> Walk:
                 parts.append(source)
                 spans.append((len(parts) - 1, len(parts), "math", "", ""))
             skipped.add(node.mem_id)
-        elif kind == SCRIPT:
-            result.scripts.append(node)
-            skipped.add(node.mem_id)
         elif kind != COMMENT:
             skipped.add(node.mem_id)
     if parts:
@@ -243,7 +261,7 @@ def walk(body: LexborNode) -> Walk:
     return result
 
 
-def _collapsed(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[RawSpan]]:
+def _collapsed(parts: list[str], spans: Sequence[RawSpan]) -> tuple[str, list[RawSpan]]:
     """The text with single spaces, and the spans as positions in it; spans without text are dropped."""
     starts, ends, out = [], [], []
     length = 0
@@ -276,7 +294,7 @@ def _collapsed(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[RawSpa
     return "".join(out), placed
 
 
-def _preformatted(parts: list[str], spans: list[RawSpan]) -> tuple[str, list[RawSpan]]:
+def _preformatted(parts: list[str], spans: Sequence[RawSpan]) -> tuple[str, list[RawSpan]]:
     """The text with its lines, without blank lines around it."""
     bounds = [0]
     cleaned = [part.replace("\r\n", "\n").replace("\r", "\n") for part in parts]

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import orjson
-from selectolax.lexbor import LexborNode
 
 from streams.pages.document import Link
 from streams.pages.facts import DATA_TYPE
@@ -12,16 +11,16 @@ from streams.pages.facts import DATA_TYPE
 _TYPES = {"title": str, "description": str, "language": str, "language_confidence": float, "facts": dict, "links": list}
 
 
-def written_out(scripts: Iterable[LexborNode]) -> dict[str, Any] | None:
+def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
     """The fields of a document that its text does not hold; None when the page holds none of that form.
 
     Any page may claim to be a document of ours. It gains nothing: its own words are taken for its own words.
     """
-    script = next((node for node in scripts if node.attributes.get("type") == DATA_TYPE), None)
+    script = next((text for kind, text in scripts if kind == DATA_TYPE), None)
     if script is None:
         return None
     try:
-        data = orjson.loads(script.text())
+        data = orjson.loads(script)
         if not all(isinstance(data[name], kind) for name, kind in _TYPES.items()):
             return None
         links = tuple(_link(*link) for link in data["links"])

@@ -48,14 +48,14 @@ PAGES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(PAGES)
 def test_every_valid_document_parses_back_to_itself(page: str) -> None:
     document = normalize(page, url=URL).document
     assert normalize(to_html(document), url=URL).document == document
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PAGES)
 def test_every_document_obeys_the_grammar(page: str) -> None:
     assert_valid(normalize(page, url=URL).document)

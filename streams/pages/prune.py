@@ -1,0 +1,66 @@
+"""Takes menus and footers out of the tree before the walk: by element and ARIA role, the surest signs that there are.
+
+They hold a third of a page's nodes and 2 % of the words that people call content, most of those in elements that only bear
+the name: so what holds much text that is no link stays, and is judged like the rest. Their links are kept for the crawl.
+"""
+
+from dataclasses import dataclass, field
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+SELECTOR = "nav, footer, [role=navigation], [role=contentinfo]"
+MAX_PLAIN_CHARS = 1_500
+"""With more text outside of links, an element is no menu, whatever it is called."""
+_OWN = frozenset({"main", "article"})
+
+
+@dataclass(slots=True)
+class Pruned:
+    """What was taken out."""
+
+    links: list[tuple[str, str, str]] = field(default_factory=list)
+    """href, text, rel."""
+    breadcrumbs: list[str] = field(default_factory=list)
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    """Text and the element's name; only when asked for."""
+
+
+def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
+    """Remove menus and footers that don't stand in the page's own text."""
+    pruned = Pruned()
+    going: dict[int, LexborNode] = {}
+    for node in tree.css(SELECTOR):
+        if _is_outside(node, going) and _is_menu(node, pruned):
+            going[node.mem_id] = node
+            if with_texts:
+                pruned.texts.append((" ".join(node.text(separator=" ").split()), node.tag or ""))
+    for node in going.values():
+        node.decompose()
+    return pruned
+
+
+def _is_outside(node: LexborNode, going: dict[int, LexborNode]) -> bool:
+    above = node.parent
+    while above is not None:
+        if above.tag in _OWN or above.mem_id in going:
+            return False
+        above = above.parent
+    return node.tag not in ("body", "html")
+
+
+def _is_menu(node: LexborNode, pruned: Pruned) -> bool:
+    links = [(link, " ".join((link.text() or "").split())) for link in node.css("a[href]")]
+    plain = len(node.text()) - sum(len(text) for _, text in links)
+    if (
+        plain > MAX_PLAIN_CHARS
+        and len(" ".join(node.text().split())) - sum(len(text) for _, text in links) > MAX_PLAIN_CHARS
+    ):
+        return False
+    for link, text in links:
+        attributes = link.attributes
+        pruned.links.append((attributes.get("href") or "", text, attributes.get("rel") or ""))
+    attributes = node.attributes
+    named = f"{attributes.get('aria-label') or ''} {attributes.get('class') or ''}".lower()
+    if "breadcrumb" in named and not pruned.breadcrumbs:
+        pruned.breadcrumbs = [text for _, text in links if text]
+    return True
