@@ -47,7 +47,7 @@ class Decision:
 
     @property
     def changes(self) -> bool:
-        return self.page.canonical != self.canonical.page_id
+        return self.page.canonical != self.canonical.page_id or is_undecided(self.page)
 
     @property
     def change(self) -> Change:
@@ -61,9 +61,14 @@ class Decision:
         return max(page.written_at + (0 if own else 1), page.decided_at + (0 if page.canonical is None else 1))
 
 
+def is_undecided(page: Fingerprint) -> bool:
+    """Nothing was decided since its fingerprint was written: its own event is on its way through some worker."""
+    return page.canonical is None or page.decided_at < page.written_at
+
+
 def is_leader(page: Fingerprint) -> bool:
-    """Stands for itself, or is still undecided and so may come to."""
-    return page.canonical in (None, page.page_id)
+    """Stands for itself, or may come to."""
+    return page.canonical == page.page_id or is_undecided(page)
 
 
 class Grouping:

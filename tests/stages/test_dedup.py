@@ -25,6 +25,7 @@ from streams.stores.opening import Stores
 from streams.stores.protocols import Fingerprint
 
 NOW = 1_700_000_000_000_000
+SECOND = 1_000_000
 VOCABULARY = [f"word{number}" for number in range(2_000)]
 
 
@@ -58,18 +59,18 @@ class Site:
         event = PageNormalized(
             page_id=page_id(url),
             url=url,
-            generation=NOW + at,
+            generation=NOW + at * SECOND,
             document_ref=ref,
             content_hash=content_hash(text),
             canonical_url=canonical,
         )
-        return delivery(event, NOW + at)
+        return delivery(event, NOW + at * SECOND)
 
     def removed(self, url: str, reason: str, at: int) -> Delivery:
         event = PageRemoved.model_validate(
-            {"page_id": page_id(url), "url": url, "generation": NOW + at, "reason": reason}
+            {"page_id": page_id(url), "url": url, "generation": NOW + at * SECOND, "reason": reason}
         )
-        return delivery(event, NOW + at)
+        return delivery(event, NOW + at * SECOND)
 
     async def say(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> list[str]:
         return told(await self.agent.handle(await self.normalized(url, text, at, canonical)))
@@ -194,7 +195,7 @@ async def test_when_the_leader_is_gone_the_best_of_the_others_is_indexed() -> No
     assert told(events) == [f"{B} unique"]
     assert isinstance(events[0], PageDeduplicated)
     assert events[0].document_ref
-    assert events[0].generation > NOW + 1, "newer than its removal, or the index would leave it out"
+    assert events[0].generation > NOW + 1 * SECOND, "newer than its removal, or the index would leave it out"
     assert await site.leader(C) == B
     assert await site.stores.fingerprints.get(page_id(A)) is None
 
@@ -267,33 +268,78 @@ class _Breaking:
         return call
 
 
-async def test_a_crash_at_any_call_is_repaired_when_the_event_comes_again() -> None:
-    async def run(budget: int) -> tuple[bool, list[Any], list[str]]:
-        site = Site()
-        await site.say(C, TEXT)
-        await site.say(B, NEAR, 1)
-        last, left = await site.normalized(A, TEXT, 2), [budget]
-        stores = site.stores
-        breaking = Stores(
-            blobs=_Breaking(stores.blobs, left),
-            pages=_Breaking(stores.pages, left),
-            fingerprints=_Breaking(stores.fingerprints, left),
-        )
-        crashed = False
-        try:
-            await DedupAgent(breaking).handle(last)
-        except Crash:
-            crashed = True
-        said = told(await site.agent.handle(last))
-        return crashed, [await site.leader(url) for url in (A, B, C)], said
+# (what happened before, the event that is cut off, the leaders of A, B and C afterwards, what is said)
+CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None], list[str]]] = {
+    "a better page comes": (
+        [(C, TEXT), (B, NEAR)],
+        (A, TEXT),
+        [A, A, A],
+        [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate"],
+    ),
+    "a duplicate comes": (
+        [(A, TEXT), (B, TEXT)],
+        (C, NEAR),
+        [A, A, A],
+        [f"{C} near", f"{C} removed duplicate", f"{C} settled duplicate"],
+    ),
+    "the leader changes": (
+        [(A, TEXT), (B, TEXT), (C, NEAR)],
+        (A, text_of(8)),
+        [A, B, B],
+        [f"{A} unique", f"{A} settled changed", f"{B} unique"],
+    ),
+    "the leader becomes a duplicate of another": (
+        [(A, text_of(8)), (B, TEXT), (C, TEXT)],
+        (B, text_of(8)),
+        [A, A, C],
+        [f"{B} exact", f"{B} removed duplicate", f"{B} settled duplicate", f"{C} unique"],
+    ),
+    "the leader is gone": ([(A, TEXT), (B, NEAR), (C, TEXT)], (A, "gone"), [None, B, B], [f"{B} unique"]),
+}
 
+
+@pytest.mark.parametrize("case", CUT_OFF)
+async def test_a_crash_at_any_call_is_repaired_when_the_event_comes_again(case: str) -> None:
+    before, (url, last), leaders, said = CUT_OFF[case]
     budget, crashed = 0, True
     while crashed:
-        crashed, leaders, said = await run(budget)
-        assert leaders == [A, A, A], f"after a crash at call {budget}"
-        assert said == [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate"], f"after a crash at {budget}"
+        site, left = Site(), [budget]
+        for at, (known, text) in enumerate(before):
+            await site.say(known, text, at)
+        one = site.removed(url, last, 10) if last == "gone" else await site.normalized(url, last, 10)
+        crashed = await cut_off(site.stores, one, left)
+        assert told(await site.agent.handle(one)) == said, f"after a crash at call {budget}"
+        found = [await site.leader(page) if page != url or last != "gone" else None for page in (A, B, C)]
+        assert found == leaders, f"after a crash at call {budget}"
         budget += 1
     assert budget > 10
+
+
+async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
+    """Handle an event until so many calls of stores are used up. Whether that was too few."""
+    breaking = Stores(
+        blobs=_Breaking(stores.blobs, left),
+        pages=_Breaking(stores.pages, left),
+        fingerprints=_Breaking(stores.fingerprints, left),
+    )
+    try:
+        await DedupAgent(breaking).handle(one)
+    except Crash:
+        return True
+    return False
+
+
+async def test_a_promoted_page_says_the_same_when_its_own_event_comes_again() -> None:
+    site = Site()
+    await site.say(A, TEXT)
+    own = await site.normalized(B, TEXT, 1)
+    await site.agent.handle(own)
+    promoted = await site.agent.handle(site.removed(A, "gone", 2))
+    again = await site.agent.handle(own)
+    assert told(again) == [f"{B} unique", f"{B} settled changed"]
+    assert isinstance(promoted[0], PageDeduplicated)
+    assert isinstance(again[0], PageDeduplicated)
+    assert again[0].generation == promoted[0].generation
 
 
 class _Slow:
