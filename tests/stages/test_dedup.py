@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -378,6 +379,57 @@ async def test_near_duplicates_that_pass_at_once_agree(seed: int) -> None:
     assert leaders == [urls[0], urls[0], urls[0], urls[3], urls[3]]
     removed = {event.url for events in outputs for event in events if isinstance(event, PageRemoved)}
     assert removed == {urls[1], urls[2], urls[4]}
+
+
+class Index:
+    """What the index stage would hold, by its rule: generations decide, and a removal wins a tie."""
+
+    def __init__(self) -> None:
+        self.pages: dict[UUID, int] = {}
+        self._removed: dict[UUID, int] = {}
+
+    def hear(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, PageRemoved):
+                self._remove(event)
+            elif isinstance(event, PageDeduplicated) and event.verdict == "unique":
+                newest = max(self.pages.get(event.page_id, 0), self._removed.get(event.page_id, -1) + 1)
+                if event.generation >= newest:
+                    self.pages[event.page_id] = event.generation
+
+    def _remove(self, event: PageRemoved) -> None:
+        if event.generation >= max(self.pages.get(event.page_id, 0), self._removed.get(event.page_id, 0)):
+            self._removed[event.page_id] = event.generation
+            self.pages.pop(event.page_id, None)
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_whatever_happens_at_once_the_index_holds_the_leaders_alone(seed: int) -> None:
+    """Pages change, vanish, come back and are delivered twice, all of one or two groups, through workers at once."""
+    site, chance, index = Site(), random.Random(seed), Index()
+    urls = [f"https://{name}.test/" + "x" * number for number, name in enumerate("abcdefg")]
+    texts = [edited(text_of(group), count, group) for group in (1, 2) for count in (1, 4, 10, 22)]
+    happenings = [(chance.choice(urls), chance.choice([*texts, "gone"]), at) for at in range(1, 17)]
+    slow = Stores(
+        blobs=site.stores.blobs,
+        pages=_Slow(site.stores.pages, chance),
+        fingerprints=_Slow(site.stores.fingerprints, chance),
+    )
+
+    async def life(url: str) -> None:
+        for where, what, at in happenings:
+            if where != url:
+                continue
+            one = site.removed(url, what, at) if what == "gone" else await site.normalized(url, what, at)
+            index.hear([one.event])
+            for _ in range(chance.choice([1, 1, 1, 2])):
+                index.hear(await DedupAgent(slow).handle(one))
+
+    await asyncio.gather(*(life(url) for url in urls))
+    known = [page for url in urls if (page := await site.stores.fingerprints.get(page_id(url)))]
+    leaders = {page.page_id for page in known if page.canonical == page.page_id}
+    assert {page.canonical for page in known} <= leaders
+    assert set(index.pages) == leaders
 
 
 async def test_build_gives_the_agent() -> None:
