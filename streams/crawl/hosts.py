@@ -143,9 +143,12 @@ class Hosts:
         self._remember(live, url)
 
     def _remember(self, live: LiveHost, url: FrontierUrl) -> None:
+        kept = live.urls.get(url.page_id)
+        if kept and kept.at > url.at:
+            return  # a write that ended late, beside one that had failed
         if len(live.urls) >= KEPT_URLS:
             wanted = live.head.pages() | {lease.page_id for lease in live.host.leases.values()}
-            live.urls = {page_id: kept for page_id, kept in live.urls.items() if page_id in wanted}
+            live.urls = {page_id: old for page_id, old in live.urls.items() if page_id in wanted}
         live.urls[url.page_id] = url
 
     async def persist(self, live: LiveHost) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import heapq
 import random
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched,
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier_agent import FrontierAgent
+from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryFrontier
@@ -32,12 +33,14 @@ class Killed(BaseException):
 
 
 class Process:
-    """Lets calls through until its time has come; then it raises on every call."""
+    """Lets calls through until its time has come; then it raises on every call. Some calls fail and are no end."""
 
-    def __init__(self, rng: random.Random, probability: float) -> None:
+    def __init__(self, rng: random.Random, probability: float, flaky: float = 0.0) -> None:
         self._rng = rng
         self._probability = probability
+        self._flaky = flaky
         self.dead = False
+        self.failures = 0
 
     async def call(self, work: Callable[[], Awaitable[Any]]) -> Any:
         await asyncio.sleep(0)
@@ -50,6 +53,9 @@ class Process:
         if self.dead or self._rng.random() < self._probability:
             self.dead = True
             raise Killed
+        if self._rng.random() < self._flaky:
+            self.failures += 1
+            raise StoreUnavailable("the store is away for a moment")
 
 
 class Mortal:
@@ -86,7 +92,9 @@ class Site:
 class World:
     """Everything but the frontier."""
 
-    def __init__(self, sites: dict[str, Site], settings: CrawlSettings, seed: int, kill_probability: float) -> None:
+    def __init__(
+        self, sites: dict[str, Site], settings: CrawlSettings, seed: int, kill_probability: float, flaky: float = 0.0
+    ) -> None:
         self.sites = sites
         self.settings = settings
         self.rng = random.Random(seed)
@@ -102,12 +110,12 @@ class World:
         self._answers: list[tuple[int, int, PageFetched, UUID]] = []
         self.origins: list[OriginChanged] = []
         self._leases: dict[UUID, PageFetched] = {}
-        self._probability = kill_probability
+        self._probability, self._flaky = kill_probability, flaky
         self._process = Process(self.rng, 0)
         self.agent = self._new_agent()
 
     def _new_agent(self) -> FrontierAgent:
-        self._process = Process(self.rng, self._probability)
+        self._process = Process(self.rng, self._probability, self._flaky)
         stores = Stores(
             blobs=self.blobs,
             frontier=Mortal(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
@@ -236,6 +244,8 @@ class World:
                         raise result
                 if not self.inputs and not self.agent.dispatcher.woken.is_set():
                     return results[1]  # type: ignore[return-value] # of the round
+            except TransientError:
+                continue  # a round that failed: the dispatcher's loop begins another one
             except Killed:
                 self.kills += 1
                 self.agent = self._new_agent()
@@ -253,14 +263,22 @@ class World:
     async def _consume_key(self, events: list[tuple[Event, UUID]]) -> None:
         for n, (event, of) in enumerate(events):
             try:
-                outputs = await self.agent.handle(delivery(event, of, self.now))
+                outputs = await self._handle(event, of)
                 for ordinal, output in enumerate(outputs):
-                    self._process._maybe_die()
                     self._send(output, event_id(output.event_type(), str(of), output.key(), ordinal))
-                self._process._maybe_die()
+                if self._process.dead:
+                    raise Killed
             except Killed:
                 self.inputs.extend(events[n:])
                 raise
+
+    async def _handle(self, event: Event, of: UUID) -> Sequence[Event]:
+        """As the runtime: tried again while the store is away."""
+        while True:
+            try:
+                return await self.agent.handle(delivery(event, of, self.now))
+            except TransientError:
+                continue
 
 
 def delivery(event: Event, of: UUID, now: int) -> Delivery:

@@ -41,11 +41,15 @@ def allowed(sites: dict[str, Site]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "kill_probability"), [(1, 0.0), (2, 0.002), (4, 0.01)], ids=lambda value: str(value)
+    ("seed", "kill_probability", "flaky"),
+    [(1, 0.0, 0.0), (2, 0.002, 0.0), (3, 0.0, 0.01), (4, 0.01, 0.01)],
+    ids=lambda value: str(value),
 )
-async def test_every_allowed_page_is_fetched_and_no_host_is_hurried(seed: int, kill_probability: float) -> None:
+async def test_every_allowed_page_is_fetched_and_no_host_is_hurried(
+    seed: int, kill_probability: float, flaky: float
+) -> None:
     sites = web()
-    world = World(sites, SETTINGS, seed, kill_probability)
+    world = World(sites, SETTINGS, seed, kill_probability, flaky)
     world.seed("https://h0.example/0")
     await world.run()
 
