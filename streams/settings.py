@@ -120,7 +120,7 @@ class Settings(BaseSettings):
     home: Path = Path(".riffle")
     """Data, logs and state of the local stack."""
     model_repository: Path | None = None
-    """None: the `triton_models` folder beside the packages."""
+    """None: the one that the package carries, or `triton_models` of the checkout."""
     local_web: Path | None = None
     """A folder DIR/HOST/path that the local stack serves over HTTPS, and whose hosts the crawler finds on loopback."""
     otlp_endpoint: str = ""
@@ -171,7 +171,9 @@ class Settings(BaseSettings):
 
     @cached_property
     def models_path(self) -> Path:
-        return self.model_repository or Path(__file__).resolve().parent.parent / "triton_models"
+        here = Path(__file__).resolve().parent
+        packaged = here / "_models"
+        return self.model_repository or (packaged if packaged.is_dir() else here.parent / "triton_models")
 
 
 def stack_file(home: Path) -> Path:

@@ -29,6 +29,7 @@ DOORS: dict[str, str] = {
     "streams/crawl/hosts.py": "live hosts, each behind a lock, loaded from the store",
     "streams/crawl/rules_cache.py": "robots rules, read from blobs once and shared by those who wait",
     "streams/crawl/dispatching.py": "the frontier's loop: waits until a host is due",
+    "streams/pages/evaluation.py": "measures the time of other extractors in the same run",
     "streams/pages/pool.py": "starts and kills the processes that parse",
     "streams/pages/worker.py": "the process that parses",
 }
@@ -70,8 +71,7 @@ def test_only_the_runtime_knows_faust(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules("streams/stores"), ids=relative)
 def test_stores_know_no_stage(path: Path) -> None:
-    allowed = {"streams/stores/triton.py": {"streams.statements"}}.get(relative(path), set())
-    assert not uses(path, {f"streams.{name}" for name in JOURNEY} | {"streams.gateway", "streams.runtime"}) - allowed
+    assert not uses(path, {f"streams.{name}" for name in JOURNEY} | {"streams.gateway", "streams.runtime"})
 
 
 @pytest.mark.parametrize("path", [p for f in JOURNEY for p in modules(f"streams/{f}")], ids=relative)
