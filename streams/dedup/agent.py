@@ -14,7 +14,7 @@ from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSe
 from streams.crawl.urls import host_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
-from streams.dedup.grouping import Grouping
+from streams.dedup.grouping import Grouping, is_undecided
 from streams.dedup.learning import VariantLearner
 from streams.dedup.settling import Log, Settling, facts
 from streams.errors import MissingBlob, PoisonError
@@ -126,12 +126,13 @@ class DedupAgent(Agent):
         await self._learner.learn(page, canonical or page, at)
 
     async def _other_events(self, crawl_id: str, log: Log) -> list[Event]:
-        """What pages have become that began to lead or ceased to: as they are now, whoever decided last.
+        """What the other pages that this event decided have become, whoever decided last.
 
         Of a page that was fetched anew since, its own event speaks.
         """
-        pages = [await self._fingerprints.get(page_id) for page_id, change in log.changes.items() if change != "moved"]
-        known = [page for page in pages if page is not None and page.canonical and page.decided_at >= page.written_at]
+        pages = [await self._fingerprints.get(page_id) for page_id in sorted(log.changes)]
+        known = [page for page in pages if page is not None and not is_undecided(page)]
+        known.sort(key=lambda page: (page.canonical != page.page_id, page.url))
         return [(_promoted if page.canonical == page.page_id else _demoted)(page, crawl_id) for page in known]
 
 

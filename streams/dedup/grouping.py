@@ -11,7 +11,6 @@ afterwards, so that a crash in between can be repaired by writing the same plan 
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 from uuid import UUID
 
 from streams.dedup.election import elect, rank
@@ -29,7 +28,6 @@ MAX_COMPARED = 32
 MAX_DECIDED = 1_000
 """Pages decided anew in one go."""
 
-Change = Literal["promoted", "demoted", "moved"]
 Compare = Callable[[Fingerprint, Fingerprint], Awaitable[float]]
 """The exact similarity of two pages' texts, 0..1."""
 
@@ -48,12 +46,6 @@ class Decision:
     @property
     def changes(self) -> bool:
         return self.page.canonical != self.canonical.page_id or is_undecided(self.page)
-
-    @property
-    def change(self) -> Change:
-        if self.leads:
-            return "promoted"
-        return "demoted" if is_leader(self.page) else "moved"
 
     def at(self, own: bool) -> int:
         """The write time: later than the former decision, and than one that the page's own event is leading to now."""

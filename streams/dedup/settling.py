@@ -33,9 +33,9 @@ class Log:
         return self.record.get("event") == self.event_id
 
     @property
-    def changes(self) -> dict[UUID, str]:
-        """Other pages that this event decided anew, each with the kind of change."""
-        return {UUID(page): change for page, change in self.record.get("changes", {}).items()} if self.is_own else {}
+    def changes(self) -> set[UUID]:
+        """Other pages that this event decided anew."""
+        return {UUID(page) for page in self.record.get("changes", ())} if self.is_own else set()
 
 
 class Settling:
@@ -74,14 +74,10 @@ class Settling:
     async def _write_down(
         self, own: UUID, base: Mapping[str, Any], decisions: Sequence[Decision], log: Log, at: int
     ) -> Log:
-        changes = log.changes
-        for decision in decisions:
-            page_id, change = decision.page.page_id, decision.change
-            if decision.changes and page_id != own and (change != "moved" or page_id not in changes):
-                changes[page_id] = change
+        changes = log.changes | {decision.page.page_id for decision in decisions if decision.changes}
         former = {key: log.record[key] for key in _OUTCOME if log.is_own and key in log.record}
         outcome = next((_outcome(decision) for decision in decisions if decision.page.page_id == own), {})
-        told = {str(page): change for page, change in sorted(changes.items())}
+        told = sorted(str(page_id) for page_id in changes - {own})
         former_at = log.record.get("at", 0)
         record = {**former, **base, **outcome, "event": log.event_id, "changes": told, "at": former_at}
         if record == log.record:

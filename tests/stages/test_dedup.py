@@ -139,7 +139,8 @@ async def test_a_better_page_takes_over() -> None:
     site = Site()
     await site.say(C, TEXT)
     await site.say(B, NEAR, 1)
-    assert await site.say(A, TEXT, 2) == [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate"]
+    out = [f"{B} removed duplicate", f"{C} removed duplicate"]
+    assert await site.say(A, TEXT, 2) == [f"{A} unique", f"{A} settled changed", *out]
     assert [await site.leader(url) for url in (A, B, C)] == [A, A, A]
     assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["canonical_url"] == A
 
@@ -193,7 +194,7 @@ async def test_when_the_leader_is_gone_the_best_of_the_others_is_indexed() -> No
     for at, url in enumerate((A, B, C)):
         await site.say(url, TEXT, at)
     events = await site.agent.handle(site.removed(A, "gone", 10))
-    assert told(events) == [f"{B} unique"]
+    assert told(events) == [f"{B} unique", f"{C} removed duplicate"]
     assert isinstance(events[0], PageDeduplicated)
     assert events[0].document_ref
     assert events[0].generation > NOW + 1 * SECOND, "newer than its removal, or the index would leave it out"
@@ -206,7 +207,7 @@ async def test_when_the_leader_changes_its_text_its_duplicates_get_another() -> 
     for at, url in enumerate((A, B, C)):
         await site.say(url, TEXT, at)
     said = await site.say(A, text_of(7), 10)
-    assert said == [f"{A} unique", f"{A} settled changed", f"{B} unique"]
+    assert said == [f"{A} unique", f"{A} settled changed", f"{B} unique", f"{C} removed duplicate"]
     assert [await site.leader(url) for url in (A, B, C)] == [A, B, B]
 
 
@@ -275,7 +276,7 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [(C, TEXT), (B, NEAR)],
         (A, TEXT),
         [A, A, A],
-        [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate"],
+        [f"{A} unique", f"{A} settled changed", f"{B} removed duplicate", f"{C} removed duplicate"],
     ),
     "a duplicate comes": (
         [(A, TEXT), (B, TEXT)],
@@ -287,7 +288,7 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [(A, TEXT), (B, TEXT), (C, NEAR)],
         (A, text_of(8)),
         [A, B, B],
-        [f"{A} unique", f"{A} settled changed", f"{B} unique"],
+        [f"{A} unique", f"{A} settled changed", f"{B} unique", f"{C} removed duplicate"],
     ),
     "the leader becomes a duplicate of another": (
         [(A, text_of(8)), (B, TEXT), (C, TEXT)],
@@ -295,7 +296,12 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [A, A, C],
         [f"{B} exact", f"{B} removed duplicate", f"{B} settled duplicate", f"{C} unique"],
     ),
-    "the leader is gone": ([(A, TEXT), (B, NEAR), (C, TEXT)], (A, "gone"), [None, B, B], [f"{B} unique"]),
+    "the leader is gone": (
+        [(A, TEXT), (B, NEAR), (C, TEXT)],
+        (A, "gone"),
+        [None, B, B],
+        [f"{B} unique", f"{C} removed duplicate"],
+    ),
 }
 
 
