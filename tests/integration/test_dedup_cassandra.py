@@ -1,0 +1,48 @@
+"""The dedup stage over Cassandra: groups that are decided by several workers at once."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+
+from schemas import PageDeduplicated, PageRemoved
+from schemas.ids import page_id
+from streams.dedup.agent import DedupAgent
+from streams.settings import Settings
+from streams.stores import cassandra
+from streams.stores.opening import Stores
+from tests.stages.test_dedup import TEXT, Site, edited, text_of
+
+pytestmark = pytest.mark.integration("cassandra")
+
+
+async def test_duplicates_that_pass_at_once_leave_one_leader(stack: Settings, fresh_name: str) -> None:
+    settings = stack.cassandra.model_copy(update={"keyspace": fresh_name, "request_timeout_seconds": 20.0})
+    await cassandra.migrate(settings)
+    session = await cassandra.connect(settings)
+    try:
+        site = Site(
+            Stores(
+                blobs=cassandra.CassandraBlobs(session),
+                pages=cassandra.CassandraPages(session),
+                fingerprints=cassandra.CassandraFingerprints(session),
+            )
+        )
+        mark = uuid4().hex[:8]
+        urls = [f"https://{mark}.test/" + "x" * number for number in range(8)]
+        texts = [TEXT, *(edited(TEXT, 4, seed) for seed in range(6)), text_of(77)]
+        deliveries = [
+            await site.normalized(url, text, at) for at, (url, text) in enumerate(zip(urls, texts, strict=True))
+        ]
+        agents = [DedupAgent(site.stores) for _ in range(3)]
+        outputs = await asyncio.gather(*(agents[at % 3].handle(one) for at, one in enumerate(reversed(deliveries))))
+        assert [await site.leader(url) for url in urls] == [*[urls[0]] * 7, urls[7]]
+        removed = {event.url for events in outputs for event in events if isinstance(event, PageRemoved)}
+        assert removed == set(urls[1:7])
+
+        gone = await agents[0].handle(site.removed(urls[0], "gone", 20))
+        assert [event.url for event in gone if isinstance(event, PageDeduplicated)] == [urls[1]]
+        assert {await site.leader(url) for url in urls[1:7]} == {urls[1]}
+        assert len(await site.stores.fingerprints.duplicates(page_id(urls[1]))) == 5
+    finally:
+        await session.close()
