@@ -47,6 +47,17 @@ _WEB_NAMES = {
 _NOT_TEXT = frozenset({"base64", "hex", "rot13", "rot_13", "zlib", "bz2", "quopri", "uu", "punycode", "idna", "utf-7"})
 
 
+def decode_utf8(content: bytes, content_type: str = "") -> tuple[str, bytes]:
+    """The page's text, and the same as UTF-8: the bytes as they came, where they are that already."""
+    if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            return content.decode("utf-8"), content
+        except UnicodeDecodeError:
+            pass
+    text = decode(content, content_type)
+    return text, text.encode("utf-8", "replace")
+
+
 def decode(content: bytes, content_type: str = "") -> str:
     """The page's text; bytes that mean nothing become U+FFFD. Never raises."""
     for mark, name in _BOMS:

@@ -1,23 +1,27 @@
 """How good the extraction is, beside others on the same pages in the same run: `riffle eval extract DIR`.
 
-DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and `publish_date`, at the
-top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of their shingles; both are means
-over pages. Speed is pages per second of this process's CPU time.
+DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and `publish_date`, at
+the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of their shingles; both are
+means over pages. Titles, authors and dates are compared word by word, on the pages whose truth has one. Speed is pages
+per second of this process's CPU time: for us the whole normalizer, with facts and links; for the others the text alone.
 """
 
 import gzip
 import json
 import re
+import time
 from collections import Counter
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from streams.errors import UsageError
+from streams.errors import Refused, UsageError
+from streams.pages.normalize import normalize
 
 _WORD = re.compile(r"\w+")
 _T = TypeVar("_T", bound=Hashable)
+SHINGLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,156 @@ class Page:
     title: str = ""
     author: str = ""
     published: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What an extractor found."""
+
+    text: str = ""
+    title: str = ""
+    author: str = ""
+    published: str = ""
+
+
+@dataclass(slots=True)
+class Scores:
+    """The running figures of one extractor."""
+
+    words: dict[str, list[float]] = field(default_factory=dict)
+    shingles: dict[str, list[float]] = field(default_factory=dict)
+    hits: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
+    cpu_seconds: float = 0.0
+    worst: tuple[float, str] = (2.0, "")
+
+    def add(self, page: Page, found: Extracted, cpu_seconds: float) -> None:
+        self.cpu_seconds += cpu_seconds
+        words, truth = words_of(found.text), words_of(page.main_content)
+        score = word_f1(Counter(words), Counter(truth))
+        self.words.setdefault(page.type, []).append(score)
+        self.shingles.setdefault(page.type, []).append(word_f1(Counter(_shingles(words)), Counter(_shingles(truth))))
+        self.worst = min(self.worst, (score, page.id))
+        for name in ("title", "author", "published"):
+            expected = getattr(page, name)[: 10 if name == "published" else None]
+            if expected:
+                self.asked[name] += 1
+                self.hits[name] += words_of(expected) == words_of(getattr(found, name))
+
+    def to_dict(self) -> dict[str, Any]:
+        everything = [score for scores in self.words.values() for score in scores]
+        return {
+            "pages": len(everything),
+            "word_f1": _mean(everything),
+            "word_f1_by_type": {kind: _mean(scores) for kind, scores in sorted(self.words.items())},
+            "ngram_f1": _mean(score for scores in self.shingles.values() for score in scores),
+            "ngram_f1_by_type": {kind: _mean(scores) for kind, scores in sorted(self.shingles.items())},
+            "title_accuracy": self._accuracy("title"),
+            "author_accuracy": self._accuracy("author"),
+            "date_accuracy": self._accuracy("published"),
+            "pages_per_cpu_second": round(len(everything) / self.cpu_seconds, 1) if self.cpu_seconds else 0.0,
+            "worst_page": {"id": self.worst[1], "word_f1": round(self.worst[0], 4)},
+        }
+
+    def _accuracy(self, name: str) -> float | None:
+        return round(self.hits[name] / self.asked[name], 4) if self.asked[name] else None
+
+
+Extractor = Callable[[Page], Extracted]
+
+
+def evaluate_extraction(directory: Path, *, others: bool = True, limit: int | None = None) -> dict[str, dict[str, Any]]:
+    """The figures of each extractor by name, ours first. Raises UsageError when DIR is not laid out as said above."""
+    extractors: dict[str, tuple[Extractor, Extractor | None]] = {"riffle": (_riffle, None)}
+    if others:
+        extractors |= _others()
+    scores = {name: Scores() for name in extractors}
+    for number, page in enumerate(load_pages(directory, limit)):
+        for name, (extract, more) in extractors.items():
+            if number == 0:
+                extract(page)  # models are loaded by the first page, which is then not counted against anyone
+            started = time.process_time()
+            found = extract(page)
+            taken = time.process_time() - started
+            scores[name].add(page, more(page) if more is not None else found, taken)
+    return {name: score.to_dict() for name, score in scores.items()}
+
+
+def render(results: dict[str, dict[str, Any]]) -> str:
+    """The figures as a table for people: one column per extractor."""
+    kinds = sorted({kind for result in results.values() for kind in result["word_f1_by_type"]})
+    rows: list[tuple[str, list[Any]]] = [("word F1", [result["word_f1"] for result in results.values()])]
+    rows += [(f"  {kind}", [result["word_f1_by_type"].get(kind) for result in results.values()]) for kind in kinds]
+    rows += [("4-gram F1", [result["ngram_f1"] for result in results.values()])]
+    rows += [(f"  {kind}", [result["ngram_f1_by_type"].get(kind) for result in results.values()]) for kind in kinds]
+    for label, name in (("title", "title_accuracy"), ("author", "author_accuracy"), ("date", "date_accuracy")):
+        rows.append((f"{label} accuracy", [result[name] for result in results.values()]))
+    rows.append(("pages per CPU second", [result["pages_per_cpu_second"] for result in results.values()]))
+    rows.append(("worst page", [result["worst_page"]["id"] for result in results.values()]))
+    lines = [f"{'':22}" + "".join(f"{name:>18}" for name in results)]
+    for label, values in rows:
+        lines.append(f"{label:22}" + "".join(f"{_shown(value):>18}" for value in values))
+    pages = next(iter(results.values()))["pages"]
+    return "\n".join([*lines, f"{pages} pages"])
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) and value <= 1 else str(value)
+
+
+def _riffle(page: Page) -> Extracted:
+    try:
+        document = normalize(page.html, url=page.url).document
+    except Refused:
+        return Extracted()
+    facts = document.facts
+    published = str(facts.get("published") or facts.get("modified") or "")[:10]
+    return Extracted(document.text, document.title, str(facts.get("author") or ""), published)
+
+
+def _others() -> dict[str, tuple[Extractor, Extractor | None]]:
+    """The extractors that are installed. The second function is not timed: it adds what the first doesn't ask for."""
+    try:
+        import readability
+        import trafilatura
+        from resiliparse.extract.html2text import extract_plain_text
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is not installed; install the `compare` dependency group, or use --only-riffle"
+        ) from error
+
+    def traf(page: Page, *, fast: bool) -> Extracted:
+        return Extracted(trafilatura.extract(page.html, fast=fast) or "")
+
+    def traf_facts(page: Page, *, fast: bool) -> Extracted:
+        known = trafilatura.extract_metadata(page.html)
+        text = traf(page, fast=fast).text
+        return Extracted(text, known.title or "", known.author or "", (known.date or "")[:10])
+
+    def resili(page: Page) -> Extracted:
+        return Extracted(extract_plain_text(page.html.decode("utf-8", "replace"), main_content=True))
+
+    def readable(page: Page) -> Extracted:
+        try:
+            document = readability.Document(page.html.decode("utf-8", "replace"))
+            return Extracted(_plain(document.summary()), document.short_title())
+        except Exception:  # it raises its own error on pages without text, and lxml's on broken ones
+            return Extracted()
+
+    return {
+        "trafilatura": (lambda page: traf(page, fast=False), lambda page: traf_facts(page, fast=False)),
+        "trafilatura_fast": (lambda page: traf(page, fast=True), lambda page: traf_facts(page, fast=True)),
+        "resiliparse": (resili, None),
+        "readability": (readable, None),
+    }
+
+
+def _plain(html: str) -> str:
+    from lxml import html as lxml_html
+
+    return "\n".join(str(text) for text in lxml_html.fromstring(html).itertext()) if html else ""
 
 
 def load_pages(directory: Path, limit: int | None = None) -> Iterator[Page]:
@@ -78,3 +232,15 @@ def word_f1(found: Counter[_T], truth: Counter[_T]) -> float:
     """Of two multisets. Two empty ones are equal."""
     size = found.total() + truth.total()
     return 2 * (found & truth).total() / size if size else 1.0
+
+
+def _shingles(words: list[str]) -> list[tuple[str, ...]]:
+    """Runs of four words; of a shorter text the whole."""
+    if 0 < len(words) < SHINGLE:
+        return [tuple(words)]
+    return list(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return round(sum(listed) / len(listed), 4) if listed else 0.0

@@ -71,10 +71,8 @@ def read_head(tree: LexborHTMLParser) -> Head:
     root = tree.root
     if root is not None:
         head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()
-    for node in tree.css("title, base, meta, link"):
+    for node in tree.css('title, base, meta, link, script[type*="json"]'):
         _note(head, node)
-    for node in tree.css('script[type*="json"]'):
-        head.scripts.append(((node.attributes.get("type") or "").strip().lower(), node.text()))
     head.clean = head.meta("generator") == CLEAN_GENERATOR
     return head
 
@@ -92,6 +90,8 @@ def _note(head: Head, node: LexborNode) -> None:
     elif tag == "link":
         if href := attributes.get("href"):
             head.links.append(((attributes.get("rel") or "").lower(), href, attributes))
+    elif tag == "script":
+        head.scripts.append(((attributes.get("type") or "").strip().lower(), node.text()))
     elif tag == "base":
         head.base = head.base or (attributes.get("href") or "").strip()
     elif not head.title and node.parent is not None and node.parent.tag != "svg":

@@ -271,8 +271,8 @@ _LEVELS = (0, 1, 2, 3, 5, 7)
 _TAGS = tuple("p li td th div pre dd dt button section article body h1 h2 h3 h4 other".split())  # noqa: SIM905
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(_TAGS[:-1])}
 _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
-_HEADINGS = frozenset(HEADINGS)
-_FLAGS = 16
+_TAG_FLAGS = {tag: 1 for tag in HEADINGS} | {"h1": 3, "li": 4}
+_OTHER_TAG = len(_TAGS) - 1
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 PAGE_KINDS = (
@@ -354,7 +354,7 @@ def features(
         np.stack(position, axis=1),
         _window(basis[:, [0, 1, 6]], 3),
         _window(basis[:, [0, 1, 6]], 10),
-        *(_shift(basis[:, :6], by) for by in _SHIFTS),
+        *_shifted(basis[:, :6]),
         _group_features(groups, length, link_share),
         np.broadcast_to(whole, (count, len(whole))),
     ]
@@ -366,44 +366,55 @@ def _text_features(page: Walk, title: str) -> tuple[Matrix, Matrix]:
     tags = page.tags
     texts = [segment.text for segment in page.segments]
     seen = Counter(texts)
+    repeated = len(seen) < len(texts)
     lowered = title.lower()
-    sizes, measures, flags, kinds = [], [], [], []
+    measures: list[int] = []
+    flags: list[int] = []
+    digit = _DIGIT.search
     for segment, text in zip(page.segments, texts, strict=True):
         size = len(text)
-        tag = tags[segment.element]
-        words = text.count(" ") + 1
-        flag = (
-            (tag in _HEADINGS)
-            | (tag == "h1") << 1
-            | (tag == "li") << 2
-            | text.endswith(_SENTENCE_END) << 3
-            | (segment.images > 0) << 4
-            | (seen[text] > 1) << 5
-            | (text[0].isupper()) << 6
-            | (text[-1] == ":") << 7
-            | segment.marked << 8
-        )
+        bits = _TAG_FLAGS.get(tags[segment.element], 0)
+        if text.endswith(_SENTENCE_END):
+            bits |= 8
+        if segment.images:
+            bits |= 16
+        if repeated and seen[text] > 1:
+            bits |= 32
+        if text[0].isupper():
+            bits |= 64
+        if text[-1] == ":":
+            bits |= 128
+        if segment.marked:
+            bits |= 256
         if size < 120:
             low = text.lower()
             parts = low.split()
-            flag |= (
-                (not _CHROME_WORDS.isdisjoint(parts)) << 9
-                | (not _BYLINE_WORDS.isdisjoint(parts)) << 10
-                | (not _CONTROL_WORDS.isdisjoint(parts)) << 11
-                | (_DIGIT.search(text) is not None) << 12
-                | ("$" in text or "€" in text or "£" in text) << 13
-                | (size > 3 and low in lowered) << 14
-                | ("|" in text or "»" in text or "›" in text or "•" in text) << 15
-            )
-        sizes.append(size)
-        long = size > 40
-        measures.append(
-            (segment.link_chars, words, text.count(",") if long else 0, text.count(". ") if long else 0, segment.links)
-        )
-        flags.append(flag)
-        kinds.append(_TAG_NUMBERS.get(tag, len(_TAGS) - 1))
-    length = np.array(sizes, np.float32)
-    counted = np.array(measures, np.float32)
+            if not _CHROME_WORDS.isdisjoint(parts):
+                bits |= 1 << 9
+            if not _BYLINE_WORDS.isdisjoint(parts):
+                bits |= 1 << 10
+            if not _CONTROL_WORDS.isdisjoint(parts):
+                bits |= 1 << 11
+            if digit(text):
+                bits |= 1 << 12
+            if not text.isascii() or "$" in text or "|" in text:
+                if "$" in text or "€" in text or "£" in text:
+                    bits |= 1 << 13
+                if "|" in text or "»" in text or "›" in text or "•" in text:
+                    bits |= 1 << 15
+            if size > 3 and low in lowered:
+                bits |= 1 << 14
+            words = len(parts)
+        else:
+            words = text.count(" ") + 1
+        flags.append(bits)
+        if size > 40:
+            measures += (size, segment.link_chars, words, text.count(","), text.count(". "), segment.links)
+        else:
+            measures += (size, segment.link_chars, words, 0, 0, segment.links)
+    kinds = [_TAG_NUMBERS.get(tags[segment.element], _OTHER_TAG) for segment in page.segments]
+    counted = np.array(measures, np.float32).reshape(-1, 6)
+    length, counted = counted[:, 0], counted[:, 1:]
     counts = counted[:, 1]
     made = [
         np.log1p(length) * 0.2,
@@ -412,24 +423,23 @@ def _text_features(page: Walk, title: str) -> tuple[Matrix, Matrix]:
         np.where(counts > 1, np.minimum(length / counts, 15) * 0.1, 0.5),
         np.minimum(counts, 4) * 0.25,
     ]
-    bits = np.unpackbits(np.array(flags, np.uint16).view(np.uint8).reshape(-1, 2), axis=1, bitorder="little")
+    unpacked = np.unpackbits(np.array(flags, np.uint16).view(np.uint8).reshape(-1, 2), axis=1, bitorder="little")
     rest = np.minimum(counted[:, 2:], 10) * 0.1
-    return np.concatenate([np.stack(made, axis=1), bits, rest, _ONE_HOT[kinds]], axis=1, dtype=np.float32), length
+    return np.concatenate([np.stack(made, axis=1), unpacked, rest, _ONE_HOT[kinds]], axis=1, dtype=np.float32), length
 
 
 def _subtree_sums(parents: list[int], elements: NDArray[np.int32], values: Matrix) -> Matrix:
     """Per element, the sums of `values` over the segments in it and below it. Shape (elements, 4)."""
-    own = np.stack([np.bincount(elements, column, len(parents)) for column in values.T], axis=1)
-    rows = own.tolist()
-    for index in range(len(rows) - 1, 0, -1):
-        a, b, c, d = rows[index]
-        if d:
-            above = rows[parents[index]]
-            above[0] += a
-            above[1] += b
-            above[2] += c
-            above[3] += d
-    return np.array(rows, np.float32)
+    # Elements are numbered in document order, so what is below one is the run of numbers behind it.
+    sizes = [1] * len(parents)
+    for index in range(len(parents) - 1, 0, -1):
+        sizes[parents[index]] += sizes[index]
+    running = np.zeros((len(parents) + 1, values.shape[1]))
+    for column in range(values.shape[1]):
+        np.cumsum(np.bincount(elements, values[:, column], len(parents)), out=running[1:, column])
+    at = np.arange(len(parents))
+    sums: Matrix = (running[at + np.array(sizes)] - running[at]).astype(np.float32)
+    return sums
 
 
 def _masks_of(page: Walk, elements: NDArray[np.int32], sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -471,14 +481,12 @@ def _window(values: Matrix, reach: int) -> Matrix:
     return means
 
 
-def _shift(values: Matrix, by: int) -> Matrix:
-    """The row `by` further on; zeros beyond the ends."""
-    moved = np.zeros_like(values)
-    if by > 0:
-        moved[:-by] = values[by:]
-    else:
-        moved[-by:] = values[:by]
-    return moved
+def _shifted(values: Matrix) -> list[Matrix]:
+    """The rows before and behind each row; zeros beyond the ends."""
+    reach = max(_SHIFTS)
+    padded = np.zeros((len(values) + 2 * reach, values.shape[1]), np.float32)
+    padded[reach : reach + len(values)] = values
+    return [padded[reach + by : reach + by + len(values)] for by in _SHIFTS]
 
 
 def group_numbers(page: Walk) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from streams.errors import Refused
 from streams.pages import facts as page_facts
 from streams.pages.build import Builder
-from streams.pages.charset import decode
+from streams.pages.charset import decode_utf8
 from streams.pages.content import label
 from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link
@@ -30,7 +30,7 @@ MAX_DEPTH = 5_000
 SAFE_TAGS = 10_000
 """Pages with fewer tags can't make the parser slow (0.5 s when all nest); only larger ones are scanned first."""
 MAX_LINKS = 5_000
-LANGUAGE_CHARS = 2_000
+LANGUAGE_CHARS = 800
 
 _TAGS = re.compile(rb"<(/?)([a-zA-Z]+)")
 _UNCLOSED = frozenset(
@@ -63,9 +63,11 @@ class Parsed:
 
 def parse_page(html: bytes | str, headers: Mapping[str, str] | None = None) -> Parsed:
     """Decode, refuse, parse, walk. Raises Refused."""
-    text = decode(html, (headers or {}).get("content-type", "")) if isinstance(html, bytes) else html
-    encoded = text.encode("utf-8", "replace")
-    if text.count("<") > SAFE_TAGS:
+    if isinstance(html, bytes):
+        text, encoded = decode_utf8(html, (headers or {}).get("content-type", ""))
+    else:
+        text, encoded = html, html.encode("utf-8", "replace")
+    if encoded.count(b"<") > SAFE_TAGS:
         refuse_nesting(encoded)
     tree = _parsed(encoded)
     head = page_facts.read_head(tree)
@@ -133,8 +135,8 @@ def _parsed(html: bytes) -> LexborHTMLParser:
 
 
 def content_hash(text: str) -> str:
-    """Of the text in lower case with single spaces, so that markup alone makes no difference."""
-    return hashlib.blake2b(" ".join(text.lower().split()).encode("utf-8", "replace"), digest_size=32).hexdigest()
+    """Of the text in lower case, a block behind the other: which elements hold it makes no difference."""
+    return hashlib.blake2b(text.lower().replace("\n", " ").encode("utf-8", "replace"), digest_size=32).hexdigest()
 
 
 def refuse_nesting(html: bytes) -> None:

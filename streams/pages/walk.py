@@ -102,9 +102,7 @@ def walk(body: LexborNode) -> Walk:
     link_parts: list[str] | None = None
     link: tuple[str, str] = ("", "")
     link_chars = links = images = 0
-    element = -1
     solid = 0  # HEADING or PRE while inside one
-    top = -1
 
     def flush() -> None:
         nonlocal parts, spans, open_spans, link_chars, links, images
@@ -124,14 +122,23 @@ def walk(body: LexborNode) -> Walk:
             spans = [(0, 0, kind, target, label) for _, _, kind, target, label in spans if kind in _POINTS]
         parts = []
 
-    for node in body.traverse(include_text=True):
+    nodes = body.traverse(include_text=True)
+    next(nodes)  # the body itself
+    tags.append("body")
+    parents.append(-1)
+    attributes.append(body.attributes)
+    element = 0
+    top = body.mem_id
+    stack.append(top)
+    closers.append(INLINE)
+    for node in nodes:
         kind = kinds.get(node.tag_id, INLINE)
-        above = node.parent.mem_id  # type: ignore[union-attr]  # the body has one, too
-        if above != top and element >= 0:
+        above = node.parent.mem_id  # type: ignore[union-attr]  # below the body each has one
+        if above != top:
             if above in skipped:
                 skipped.add(node.mem_id)
                 continue
-            while top != above and len(stack) > 1:
+            while top != above:
                 closing = closers.pop()
                 stack.pop()
                 top = stack[-1]
