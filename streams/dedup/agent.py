@@ -6,7 +6,7 @@ again. The second time the same events come out, less those that a later event h
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,9 +14,9 @@ from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSe
 from streams.crawl.urls import host_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
-from streams.dedup.grouping import Grouping, is_undecided
+from streams.dedup.grouping import Decision, Grouping, is_undecided
 from streams.dedup.learning import VariantLearner
-from streams.dedup.settling import Log, Settling, facts
+from streams.dedup.settling import Log, Settling, facts, outcome_of
 from streams.errors import MissingBlob, PoisonError
 from streams.pages.codec import decode_document
 from streams.runtime.agent import Agent, Delivery
@@ -60,14 +60,22 @@ class DedupAgent(Agent):
             return []
         log = await self._settling.log(event.page_id, str(delivery.envelope.id))
         same_content = log.record.get("content_hash") == event.content_hash
-        settled = log.record.get("settled") if log.is_own else "unchanged" if same_content else "changed"
+        settled = log.record["settled"] if log.is_own else "unchanged" if same_content else "changed"
         # With other content it may no longer stand for those that it stood for.
         followers = await self._grouping.followers(event.page_id) if log.is_own or not same_content else []
         base = {**facts(page), "settled": settled, "crawl_id": event.crawl_id}
         log = await self._settling.settle(event.page_id, [page, *followers], base, log, delivery.at)
-        page = await self._fingerprints.get(event.page_id) or page
-        await self._learn(page, delivery.at)
-        return [*_own_events(event, page.generation, log), *await self._other_events(event.crawl_id, log)]
+        page, told = await self._outcome(page, log)
+        return [*_own_events(event, page.generation, told, settled), *await self._other_events(event.crawl_id, log)]
+
+    async def _outcome(self, page: Fingerprint, log: Log) -> tuple[Fingerprint, Mapping[str, Any]]:
+        """What has become of the page: as it is now, unless another worker is deciding it at this moment."""
+        now = await self._fingerprints.get(page.page_id)
+        if now is None or now.canonical is None or is_undecided(now):
+            return page, log.record
+        canonical = await self._fingerprints.get(now.canonical)
+        await self._learner.learn(now, canonical or now, now.written_at)
+        return now, outcome_of(Decision(now, canonical)) if canonical else log.record
 
     async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
         """The page is gone: those that it stood for get another leader. A duplicate stays known: it is still there."""
@@ -121,10 +129,6 @@ class DedupAgent(Agent):
             return found
         return self._shingled[document_ref]
 
-    async def _learn(self, page: Fingerprint, at: int) -> None:
-        canonical = await self._fingerprints.get(page.canonical) if page.canonical else None
-        await self._learner.learn(page, canonical or page, at)
-
     async def _other_events(self, crawl_id: str, log: Log) -> list[Event]:
         """What the other pages that this event decided have become, whoever decided last.
 
@@ -141,27 +145,26 @@ def _is_older(event: PageNormalized | PageRemoved, known: Fingerprint | None) ->
     return known is not None and known.generation >= event.generation + PROMOTIONS
 
 
-def _own_events(event: PageNormalized, generation: int, log: Log) -> list[Event]:
-    record = log.record
-    canonical = UUID(record["canonical_page_id"])
+def _own_events(event: PageNormalized, generation: int, told: Mapping[str, Any], settled: str) -> list[Event]:
+    canonical = UUID(told["canonical_page_id"])
     duplicate = canonical != event.page_id
     shared = _shared(event.page_id, event.url, generation, event.crawl_id)
-    told = PageDeduplicated(
+    deduplicated = PageDeduplicated(
         **shared,
         document_ref=event.document_ref,
-        verdict=record["verdict"],
+        verdict=told["verdict"],
         canonical_page_id=canonical,
-        distance=record["distance"],
-        simhash=record["simhash"],
+        distance=told["distance"],
+        simhash=told["simhash"],
     )
-    settled = PageSettled(
+    feedback = PageSettled(
         **shared,
         host=host_of(event.url),
-        verdict="duplicate" if duplicate else record["settled"],
+        verdict="duplicate" if duplicate else settled,
         canonical_page_id=canonical if duplicate else None,
     )
     removed = PageRemoved(**shared, reason="duplicate", canonical_page_id=canonical)
-    return [told, removed, settled] if duplicate else [told, settled]
+    return [deduplicated, removed, feedback] if duplicate else [deduplicated, feedback]
 
 
 def _promoted(page: Fingerprint, crawl_id: str) -> Event:

@@ -17,7 +17,7 @@ from streams.stores.tables import hamming
 MAX_ROUNDS = 5
 """Of planning, when other workers change the same group meanwhile."""
 PART: Literal["deduplicated"] = "deduplicated"
-_OUTCOME = ("verdict", "canonical_page_id", "canonical_url", "distance")
+_OUTCOME = ("verdict", "canonical_page_id", "canonical_url", "distance", "simhash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Settling:
     ) -> Log:
         changes = log.changes | {decision.page.page_id for decision in decisions if decision.changes}
         former = {key: log.record[key] for key in _OUTCOME if log.is_own and key in log.record}
-        outcome = next((_outcome(decision) for decision in decisions if decision.page.page_id == own), {})
+        outcome = next((outcome_of(decision) for decision in decisions if decision.page.page_id == own), {})
         told = sorted(str(page_id) for page_id in changes - {own})
         former_at = log.record.get("at", 0)
         record = {**former, **base, **outcome, "event": log.event_id, "changes": told, "at": former_at}
@@ -100,7 +100,7 @@ class Settling:
         page_id = decision.page.page_id
         record = (await self._pages.get(page_id)).get(PART, {})
         at = max(decision.at(False), record.get("at", 0) + 1)
-        told = {**facts(decision.page), **record, **_outcome(decision), "at": at}
+        told = {**facts(decision.page), **record, **outcome_of(decision), "at": at}
         await self._pages.put(page_id, PART, told, at)
 
     async def _undone(self, decisions: Sequence[Decision], own: UUID) -> list[Fingerprint]:
@@ -127,12 +127,12 @@ def facts(page: Fingerprint) -> dict[str, Any]:
         "generation": page.generation,
         "document_ref": page.document_ref,
         "content_hash": page.content_hash,
-        "simhash": f"{page.simhash:016x}",
         "words": page.words,
     }
 
 
-def _outcome(decision: Decision) -> dict[str, Any]:
+def outcome_of(decision: Decision) -> dict[str, Any]:
+    """What a record says of a decision."""
     page, canonical = decision.page, decision.canonical
     verdict: Literal["exact", "near"] = "exact" if page.content_hash == canonical.content_hash else "near"
     return {
@@ -140,4 +140,5 @@ def _outcome(decision: Decision) -> dict[str, Any]:
         "canonical_page_id": str(canonical.page_id),
         "canonical_url": canonical.url,
         "distance": hamming(page.simhash, canonical.simhash),
+        "simhash": f"{page.simhash:016x}",
     }
