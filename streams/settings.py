@@ -42,6 +42,8 @@ class CassandraSettings(_Group):
     password: SecretStr = SecretStr("")
     ca_file: Path | None = None
     request_timeout_seconds: float = 10.0
+    simhash_tables: Literal[4, 10, 20] = 4
+    """Of the fingerprints: 4 up to some tens of millions of pages, 10 up to a billion, 20 beyond. Part of their keys."""
 
 
 class QdrantSettings(_Group):

@@ -58,7 +58,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.blobs = cassandra.CassandraBlobs(session)
             stores.pages = cassandra.CassandraPages(session)
             stores.ledger = cassandra.CassandraLedger(session)
-            stores.fingerprints = cassandra.CassandraFingerprints(session)
+            stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
             stores.frontier = cassandra.CassandraFrontier(session)
         if "triton" in wanted:
             from streams.stores import triton
