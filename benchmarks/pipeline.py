@@ -100,6 +100,8 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
     peaks: dict[str, int] = {}
     started = time.monotonic()
     async with EventProducer(settings, "bench") as producer:
+        status = err.status("Reading")
+        status.start()
         # As fast as they can be read, so that after a moment every stage has work.
         reading = asyncio.create_task(import_html(folder, stores.blobs, producer, crawl_id=seen.crawl_id))
         seen.last_event_at = started
@@ -107,9 +109,10 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
             seen.note(await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS))), time.monotonic())
             for process in state.processes:
                 peaks[process.name] = max(peaks.get(process.name, 0), usage(process.pid)[0])
-            err.print(f"{seen.settled} of {len(seen.fetched)} pages", end="\r", highlight=False)
+            status.update(f"{seen.settled} of {len(seen.fetched)} pages")
             if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
                 raise UsageError(f"nothing has happened for {IDLE_SECONDS:.0f} s: look at `riffle status`")
+        status.stop()
     seconds = seen.last_event_at - seen.first_at
     follower.close()
     cpu = {process.name: usage(process.pid)[1] - before[process.name] for process in state.processes}
