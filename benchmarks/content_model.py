@@ -21,15 +21,15 @@ import numpy as np
 from streams.pages.content import decide, page_features
 from streams.pages.evaluation import Page, load_pages, word_f1
 from streams.pages.model import REACHES, ContentModel, Neighbours
-from streams.pages.normalize import parse_page
+from streams.pages.parsing import parse_page
 
 F = np.float32
 WORD = re.compile(r"\w+")
-EPOCHS = 18
+EPOCHS = 12
 PAGES_PER_STEP = 12
 LEARNING_RATE = 3e-3
-WEIGHT_DECAY = 5e-3
-DROPOUT = 0.25
+WEIGHT_DECAY = 1e-2
+DROPOUT = 0.3
 INPUT_DROPOUT = 0.1
 HIDDEN = (40, 32)
 MAX_SEGMENTS = 2_500

@@ -164,7 +164,9 @@ class Builder:
                 target = self._resolve(target)
                 if not target:
                     continue
-            elif (tag == "pre" and kind in _LETTERING) or (tag in _HEADINGS and kind in ("strong", "em") and start == 0 and end == length):
+            elif (tag == "pre" and kind in _LETTERING) or (
+                tag in _HEADINGS and kind in ("strong", "em") and start == 0 and end == length
+            ):
                 continue
             found.append(Span(start, end, kind, target, label))
         # What starts first, then what takes no room, then outer before inner.

@@ -4,12 +4,17 @@ Removing content by accident is worse than keeping noise. So small pages are jud
 model finds nothing at all, everything stands that is not chrome by its element or role.
 """
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.facts import Head
 from streams.pages.features import Matrix, features, group_numbers
 from streams.pages.model import Neighbours, content_model, neighbours
+from streams.pages.parsing import Parsed
+from streams.pages.tags import HEADINGS
+from streams.pages.templates import HostBlocks, without_template
 from streams.pages.walk import Walk
 
 SURE = 0.5
@@ -45,17 +50,65 @@ def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
     return np.flatnonzero(probabilities >= threshold)
 
 
-def label(page: Walk, head: Head) -> list[int]:
-    """Indices of the segments that are content, in order."""
+@dataclass(slots=True)
+class Labels:
+    """Which segments are content."""
+
+    kept: list[int]
+    reasons: dict[int, str] = field(default_factory=dict)
+    """For each other segment why it isn't; only when asked for."""
+
+
+def label(parsed: Parsed, host: HostBlocks | None = None, *, explaining: bool = False) -> Labels:
+    """Tell content from chrome: a document of ours is all content, a quirk knows its site, else the model is asked."""
+    page = parsed.walk
+    everything = range(len(page.segments))
+    reasons: dict[int, str] = {}
+    if parsed.head.clean:
+        return Labels(list(everything))
+    if parsed.quirk is not None:
+        kept = without_sections(page, parsed.quirk.drop_sections)
+        reasons = dict.fromkeys(everything, "quirk: a section that is dropped") if explaining else reasons
+    else:
+        kept = _judged(parsed, reasons if explaining else None)
+    if host is not None:
+        texts = [segment.text for segment in page.segments]
+        judged, kept = kept, without_template(texts, kept, host)
+        reasons |= dict.fromkeys(set(judged) - set(kept), "repeated on the host's other pages")
+    own = frozenset(kept)
+    return Labels(kept, {index: why for index, why in reasons.items() if index not in own})
+
+
+def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
+    page = parsed.walk
     if not page.segments:
         return []
-    if head.clean:
-        return list(range(len(page.segments)))
     words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
-    kept: list[int] = []
     if words.sum() >= SMALL_WORDS:
-        kept = decide(content_model().probabilities(*page_features(page, head)), words).tolist()
-    return kept or _by_element(page)
+        likely = content_model().probabilities(*page_features(page, parsed.head))
+        if kept := decide(likely, words).tolist():
+            if reasons is not None:
+                reasons |= {index: f"model: content with probability {value:.2f}" for index, value in enumerate(likely)}
+            return list(kept)
+    if reasons is not None:
+        reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
+    return _by_element(page)
+
+
+def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
+    """All segments but those below such a heading, up to the next of its rank or above."""
+    kept: list[int] = []
+    dropping = ""
+    for index, segment in enumerate(page.segments):
+        tag = page.tags[segment.element]
+        if tag in HEADINGS:
+            if dropping and tag <= dropping:
+                dropping = ""
+            if not dropping and segment.text.lower().strip(" :") in headings:
+                dropping = tag
+        if not dropping:
+            kept.append(index)
+    return kept
 
 
 def chrome_elements(page: Walk) -> list[bool]:

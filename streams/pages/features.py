@@ -271,7 +271,7 @@ _LEVELS = (0, 1, 2, 3, 5, 7)
 _TAGS = tuple("p li td th div pre dd dt button section article body h1 h2 h3 h4 other".split())  # noqa: SIM905
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(_TAGS[:-1])}
 _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
-_TAG_FLAGS = {tag: 1 for tag in HEADINGS} | {"h1": 3, "li": 4}
+_TAG_FLAGS = dict.fromkeys(HEADINGS, 1) | {"h1": 3, "li": 4}
 _OTHER_TAG = len(_TAGS) - 1
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 

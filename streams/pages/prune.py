@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages.quirks import Quirk
+
 SELECTOR = "nav, footer, [role=navigation], [role=contentinfo]"
 MAX_PLAIN_CHARS = 1_500
 """With more text outside of links, an element is no menu, whatever it is called."""
@@ -37,6 +39,30 @@ def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
     for node in going.values():
         node.decompose()
     return pruned
+
+
+def apply_quirk(tree: LexborHTMLParser, quirk: Quirk, *, with_texts: bool = False) -> tuple[LexborNode | None, Pruned]:
+    """Drop what the quirk names; gives back the element that holds the page's own text, if it has one."""
+    pruned = Pruned()
+    going: dict[int, LexborNode] = {}
+    for selector in quirk.drop:
+        for node in tree.css(selector):
+            going.setdefault(node.mem_id, node)
+            if with_texts and (text := " ".join(node.text(separator=" ").split())):
+                pruned.texts.append((text, selector))
+    # What stands in another that goes must not be touched once that one is gone.
+    for node in [node for node in going.values() if not _stands_in(node, going)]:
+        node.decompose()
+    return (tree.css_first(quirk.content) if quirk.content else None), pruned
+
+
+def _stands_in(node: LexborNode, going: dict[int, LexborNode]) -> bool:
+    above = node.parent
+    while above is not None:
+        if above.mem_id in going:
+            return True
+        above = above.parent
+    return False
 
 
 def _is_outside(node: LexborNode, going: dict[int, LexborNode]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
+from streams.pages.mathematics import source_of
 from streams.pages.tags import (
     BLOCK,
     BREAK,
@@ -38,7 +39,7 @@ RawSpan = tuple[int, int, str, str, str]
 class Segment:
     """A run of text that no boundary divides, in the block element `element`."""
 
-    __slots__ = ("_parts", "_raw", "_solid", "element", "images", "link_chars", "links", "text")
+    __slots__ = ("_parts", "_placed", "_raw", "_solid", "element", "images", "link_chars", "links", "text")
 
     def __init__(
         self,
@@ -59,6 +60,14 @@ class Segment:
         self._parts = parts
         self._raw = raw
         self._solid = solid
+        self._placed = False
+
+    @classmethod
+    def placed(cls, segment: "Segment", text: str, spans: list[RawSpan]) -> "Segment":
+        """The segment with another text, whose spans are known already."""
+        made = cls(segment.element, text, [], spans, False, segment.link_chars, segment.links, segment.images)
+        made._placed = True
+        return made
 
     @property
     def marked(self) -> bool:
@@ -71,8 +80,8 @@ class Segment:
 
         Placed when asked for: most segments are chrome, of which nobody asks.
         """
-        if not self._raw:
-            return []
+        if self._placed or not self._raw:
+            return self._raw
         return (_preformatted if self._solid else _collapsed)(self._parts, self._raw)[1]
 
 
@@ -256,7 +265,7 @@ def walk(body: LexborNode) -> Walk:
             top = node.mem_id
             stack.append(top)
         elif kind == MATH:
-            source = _math_source(node)
+            source = source_of(node)
             if source:
                 parts.append(source)
                 spans.append((len(parts) - 1, len(parts), "math", "", ""))
@@ -318,12 +327,3 @@ def _preformatted(parts: list[str], spans: Sequence[RawSpan]) -> tuple[str, list
         if start < stop or kind in _POINTS:
             placed.append((start, stop, kind, target, label))
     return text, placed
-
-
-def _math_source(node: LexborNode) -> str:
-    """The TeX that a formula was written in, or the formula's letters."""
-    for note in node.css("annotation"):
-        if "tex" in (note.attributes.get("encoding") or "").lower():
-            return " ".join(note.text().split())
-    alternative = node.attributes.get("alttext")
-    return " ".join((alternative or node.text()).split())

@@ -1,0 +1,82 @@
+"""Footnotes: a mark in the text and its note at the end become one span at the mark.
+
+Only what is surely a footnote: a link of a few signs to an element further down that a link leads back from, or whose name
+says so. Everything else stays as it stands.
+"""
+
+import re
+
+from streams.pages.walk import RawSpan, Segment, Walk
+
+_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
+_NOTE_NAME = re.compile(
+    r"^(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
+)
+_BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|[\s]*[↩↑⤴^︎\ufe0e]+\s*$")
+MAX_NOTE_CHARS = 2_000
+MAX_NOTES = 500
+
+
+def attach(page: Walk, kept: list[int]) -> list[int]:
+    """Move notes to their marks in the segments of `kept`; gives back those that stay."""
+    marks = [
+        (index, raw)
+        for index in kept
+        for raw in page.segments[index].spans
+        if raw[2] == "link" and raw[3].startswith("#")
+    ]
+    if not marks:
+        return kept
+    named = {attributes["id"]: element for element, attributes in enumerate(page.attributes) if attributes.get("id")}
+    own: dict[int, list[int]] = {}
+    for index in kept:
+        own.setdefault(page.segments[index].element, []).append(index)
+    gone: set[int] = set()
+    notes: dict[int, list[tuple[RawSpan, str]]] = {}
+    for index, raw in marks[:MAX_NOTES]:
+        start, end, _, target, _ = raw
+        element = named.get(target[1:], -1)
+        if element < 0 or not _MARK.fullmatch(page.segments[index].text[start:end]) or not _NOTE_NAME.match(target[1:]):
+            continue
+        held = [at for inner in _below(page, element) for at in own.get(inner, ())]
+        note = _BACK.sub("", " ".join(page.segments[at].text for at in held)).strip()
+        if held and note and min(held) > index and len(note) <= MAX_NOTE_CHARS:
+            gone.update(held)
+            notes.setdefault(index, []).append((raw, note))
+    for index, found in notes.items():
+        page.segments[index] = _with_notes(page.segments[index], found)
+    return [index for index in kept if index not in gone and page.segments[index].text]
+
+
+def _below(page: Walk, element: int) -> range:
+    """The element and all below it: they are numbered in document order."""
+    end = element + 1
+    while end < len(page.parents) and page.parents[end] >= element:
+        end += 1
+    return range(element, end)
+
+
+def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
+    """The segment without its marks, with a span where each was."""
+    text, spans = segment.text, [raw for raw in segment.spans if all(raw != mark for mark, _ in notes)]
+    for (start, end, _, _, _), note in sorted(notes, key=lambda entry: -entry[0][0]):
+        cut = start
+        if cut and text[cut - 1] == " ":
+            cut -= 1
+        removed = end - cut
+        text = text[:cut] + text[end:]
+
+        def moved(at: int, cut: int = cut, end: int = end, removed: int = removed) -> int:
+            return at if at <= cut else (cut if at <= end else at - removed)
+
+        spans = [(moved(a), moved(b), kind, target, label) for a, b, kind, target, label in spans]
+        spans = [raw for raw in spans if raw[0] < raw[1] or raw[2] in ("image", "footnote")]
+        spans.append((cut, cut, "footnote", note, ""))
+    shift = len(text) - len(text.lstrip())
+    text = text.strip()
+    size = len(text)
+    placed = [
+        (min(max(a - shift, 0), size), min(max(b - shift, 0), size), kind, target, label)
+        for a, b, kind, target, label in spans
+    ]
+    return Segment.placed(segment, text, [raw for raw in placed if raw[0] < raw[1] or raw[2] in ("image", "footnote")])

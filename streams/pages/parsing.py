@@ -1,0 +1,115 @@
+"""Bytes -> a walked page: decode, refuse what would hurt, parse once, take out what is surely chrome, walk once."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from streams.crawl.urls import host_of
+from streams.errors import Refused
+from streams.pages import facts
+from streams.pages.charset import decode_utf8
+from streams.pages.mathematics import unify
+from streams.pages.prune import Pruned, apply_quirk, prune
+from streams.pages.quirks import Quirk, quirk_of
+from streams.pages.walk import Walk, walk
+from streams.pages.written import written_out
+
+MAX_DEPTH = 5_000
+"""Open elements beyond which a page is refused unparsed: the parser's time grows with the square (50,000 take 12 s)."""
+SAFE_TAGS = 10_000
+"""Pages with fewer tags can't make the parser slow (0.5 s when all nest); only larger ones are scanned first."""
+
+_TAGS = re.compile(rb"<(/?)([a-zA-Z]+)")
+_UNCLOSED = frozenset(
+    b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon "
+    b"polyline rect source stop tbody td th thead tr track use wbr".split()
+)
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A page after its one parse and walk."""
+
+    tree: LexborHTMLParser
+    walk: Walk
+    head: facts.Head
+    html: str
+    quirk: Quirk | None = None
+    """Whose `content` was found: then the walk holds the page's own text alone."""
+    written: dict[str, object] | None = None
+    """The other fields of a document that was written out by `streams.pages.html`."""
+    removed: list[tuple[str, str]] = field(default_factory=list)
+    """Text that was taken out of the tree, and why; only when asked for."""
+
+
+def parse_page(
+    html: bytes | str, headers: Mapping[str, str] | None = None, *, url: str = "", explaining: bool = False
+) -> Parsed:
+    """Decode, refuse, parse, walk. Raises Refused."""
+    if isinstance(html, bytes):
+        text, encoded = decode_utf8(html, (headers or {}).get("content-type", ""))
+    else:
+        text, encoded = html, html.encode("utf-8", "replace")
+    if encoded.count(b"<") > SAFE_TAGS:
+        refuse_nesting(encoded)
+    tree = _tree(encoded)
+    unify(tree, encoded)
+    head = facts.read_head(tree)
+    head.kinds = facts.read_kinds(head, text)
+    parsed = Parsed(tree, Walk(), head, text)
+    parsed.written = written_out(head.scripts) if head.clean else None
+    head.clean = parsed.written is not None
+    quirk = quirk_of(host_of(url)) if url and not head.clean else None
+    content = _quirked(parsed, quirk, explaining) if quirk is not None else None
+    if content is not None:
+        parsed.quirk = quirk
+        every = tree.css("a[href]")
+        parsed.walk = walk(content)
+        parsed.walk.links += [
+            (link.attributes["href"] or "", "", link.attributes.get("rel") or "", -1) for link in every
+        ]
+    elif not head.clean:
+        _pruned(parsed, encoded, explaining)
+    elif tree.body is not None:
+        parsed.walk = walk(tree.body)
+    return parsed
+
+
+def _quirked(parsed: Parsed, quirk: Quirk, explaining: bool) -> LexborNode | None:
+    content, dropped = apply_quirk(parsed.tree, quirk, with_texts=explaining)
+    parsed.removed += [(text, f"quirk of {quirk.hosts[0]}: {why}") for text, why in dropped.texts]
+    return content
+
+
+def _pruned(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
+    pruned = prune(parsed.tree, with_texts=explaining)
+    page = walk(parsed.tree.body) if parsed.tree.body is not None else Walk()
+    if not page.segments and pruned.links:  # nothing but menus: then they are what there is
+        whole = _tree(encoded).body
+        page = walk(whole) if whole is not None else page
+        pruned = Pruned()
+    page.links += [(href, name, rel, -1) for href, name, rel in pruned.links]
+    parsed.head.breadcrumbs = pruned.breadcrumbs
+    parsed.removed += [(text, f"element: {why}") for text, why in pruned.texts]
+    parsed.walk = page
+
+
+def _tree(html: bytes) -> LexborHTMLParser:
+    try:
+        return LexborHTMLParser(html)
+    except SelectolaxError as error:  # it says so when it gets no more memory
+        raise Refused("parser", str(error)) from None
+
+
+def refuse_nesting(html: bytes) -> None:
+    """Raise Refused when more elements are open at once than MAX_DEPTH. It counts tags, so it errs on the high side."""
+    depth = 0
+    for closing, name in _TAGS.findall(html):
+        if closing:
+            depth = max(depth - 1, 0)
+        elif name.lower() not in _UNCLOSED:
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")
