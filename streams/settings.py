@@ -18,7 +18,7 @@ from streams.errors import UsageError
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class KafkaSettings(_Group):
@@ -43,7 +43,7 @@ class CassandraSettings(_Group):
     ca_file: Path | None = None
     request_timeout_seconds: float = 10.0
     simhash_tables: Literal[4, 10, 20] = 4
-    """Of the fingerprints: 4 up to some tens of millions of pages, 10 up to a billion, 20 beyond. Part of their keys."""
+    """Of fingerprints: 4 up to some tens of millions of pages, 10 up to a billion, 20 beyond. Part of their keys."""
 
 
 class QdrantSettings(_Group):
@@ -116,7 +116,9 @@ class GatewaySettings(_Group):
 class Settings(BaseSettings):
     """All settings. `Settings.load()` reads them; nothing else reads the environment."""
 
-    model_config = SettingsConfigDict(env_prefix="RIFFLE_", env_nested_delimiter="__", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="RIFFLE_", env_nested_delimiter="__", frozen=True, extra="ignore", use_attribute_docstrings=True
+    )
 
     profile: Literal["local", "production"] = "local"
     home: Path = Path(".riffle")

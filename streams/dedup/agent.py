@@ -73,7 +73,7 @@ class DedupAgent(Agent):
         now = await self._fingerprints.get(page.page_id)
         if now is None or now.canonical is None or is_undecided(now):
             return page, log.record
-        canonical = await self._fingerprints.get(now.canonical)
+        canonical = now if now.canonical == now.page_id else await self._fingerprints.get(now.canonical)
         await self._learner.learn(now, canonical or now, now.written_at)
         return now, outcome_of(Decision(now, canonical)) if canonical else log.record
 

@@ -115,7 +115,8 @@ class Settling:
                 found[page.page_id] = page
             if page.canonical != page.page_id:
                 found |= {other.page_id: other for other in await self._grouping.followers(page.page_id)}
-        if await self._fingerprints.get(own) is None:
+        decided = {decision.page.page_id for decision in decisions}
+        if own not in decided and await self._fingerprints.get(own) is None:
             found |= {other.page_id: other for other in await self._grouping.followers(own)}
         return list(found.values())
 

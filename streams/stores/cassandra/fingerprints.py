@@ -4,8 +4,7 @@ A row found by a key is a hint: what counts is the page's own row, read afterwar
 off, or overtaken by a later one, leaves at most a hint that leads nowhere.
 """
 
-import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -19,33 +18,21 @@ from streams.stores.values import pack_fingerprint, unpack_fingerprint
 PER_CONTENT = 1_000
 PER_BAND = 100
 
-_PUT = "INSERT INTO fingerprints (page_id, value, at) VALUES (:page_id, :value, :at) USING TIMESTAMP :at"
+_PUT = "INSERT INTO fingerprints (page_id, value, at) VALUES (:page_id, :value, :at)"
 _GET = "SELECT value, at, canonical, decided_at FROM fingerprints WHERE page_id = :page_id"
 _REMOVE = "DELETE FROM fingerprints USING TIMESTAMP :at WHERE page_id = :page_id"
 _DECIDE = (
     "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at WHERE page_id = :page_id"
 )
-_PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
-_GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :key LIMIT :count"
-_CUT_CONTENT = (
-    "DELETE FROM fingerprints_by_content USING TIMESTAMP :at WHERE content_hash = :key AND page_id = :page_id"
-)
-_PUT_BITS = (
-    "INSERT INTO fingerprints_by_bits (tables, number, bits, page_id, simhash) "
-    "VALUES (:tables, :number, :bits, :page_id, :simhash) USING TIMESTAMP :at"
-)
-_GET_BITS = (
-    "SELECT page_id, simhash FROM fingerprints_by_bits WHERE tables = :tables AND number = :number AND bits = :bits"
-)
-_CUT_BITS = (
-    "DELETE FROM fingerprints_by_bits USING TIMESTAMP :at "
-    "WHERE tables = :tables AND number = :number AND bits = :bits AND page_id = :page_id"
-)
-_PUT_BAND = (
-    "INSERT INTO fingerprints_by_band (band, page_id, sketch) VALUES (:key, :page_id, :sketch) USING TIMESTAMP :at"
-)
-_GET_BAND = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band = :key LIMIT :count"
-_CUT_BAND = "DELETE FROM fingerprints_by_band USING TIMESTAMP :at WHERE band = :key AND page_id = :page_id"
+_PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALUES (:content_hash, :page_id)"
+_GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :content_hash LIMIT :count"
+_CUT_CONTENT = "DELETE FROM fingerprints_by_content WHERE content_hash = :content_hash AND page_id = :page_id"
+_PUT_BITS = "INSERT INTO fingerprints_by_bits (bits, page_id, simhash) VALUES (:key, :page_id, :simhash)"
+_GET_BITS = "SELECT page_id, simhash FROM fingerprints_by_bits WHERE bits IN :keys"
+_CUT_BITS = "DELETE FROM fingerprints_by_bits WHERE bits = :key AND page_id = :page_id"
+_PUT_BAND = "INSERT INTO fingerprints_by_band (band, page_id, sketch) VALUES (:key, :page_id, :sketch)"
+_GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :keys PER PARTITION LIMIT :count"
+_CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
 _PUT_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
 _GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical = :key"
 _CUT_MEMBER = "DELETE FROM fingerprint_duplicates USING TIMESTAMP :at WHERE canonical = :key AND page_id = :page_id"
@@ -54,11 +41,6 @@ _PUT_VARIANT = (
     "VALUES (:host, :rule, :slot, :url, :other, :agrees) USING TIMESTAMP :at"
 )
 _GET_VARIANTS = "SELECT rule, slot, url, other, agrees FROM url_variants WHERE host = :host"
-
-_Key = tuple[str, str, dict[str, Any]]
-"""Statements that put and delete a hint, and the row."""
-_Place = tuple[str, dict[str, Any]]
-"""Statement that deletes a hint, and its key."""
 
 
 class CassandraFingerprints:
@@ -72,40 +54,44 @@ class CassandraFingerprints:
         former = await self.get(fingerprint.page_id)
         if former is not None and former.written_at > at:
             return
-        await asyncio.gather(*(self._session.execute(put, row, at=at) for put, _, row in self._keys(fingerprint)))
-        row = {"page_id": fingerprint.page_id, "value": pack_fingerprint(fingerprint)}
-        await self._session.execute(_PUT, row, at=at)
+        bits, bands = self._bits(fingerprint), _bands(fingerprint)
+        row = {
+            "page_id": fingerprint.page_id,
+            "value": pack_fingerprint(fingerprint),
+            "content_hash": fingerprint.content_hash,
+            "simhash": _signed(fingerprint.simhash),
+            "sketch": fingerprint.sketch,
+            **_numbered(bits, "bits"),
+            **_numbered(bands, "band"),
+        }
+        puts = [_PUT, _PUT_CONTENT, *_repeated(_PUT_BITS, bits, "bits"), *_repeated(_PUT_BAND, bands, "band")]
+        await self._session.execute(_batch(puts), row, at=at)
         if former is not None:
-            kept = self._places(fingerprint)
-            await self._cut([place for place in self._places(former) if place not in kept], at)
+            await self._cut(former, fingerprint, at)
 
     async def get(self, page_id: UUID) -> Fingerprint | None:
         found = await self._get_all([page_id])
         return found[0] if found else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        rows = await self._session.execute(_GET_CONTENT, {"key": content_hash, "count": PER_CONTENT})
+        rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": PER_CONTENT})
         found = await self._get_all(page_id for (page_id,) in rows)
         return [fingerprint for fingerprint in found if fingerprint.content_hash == content_hash]
 
     async def near(self, simhash: int, distance: int = MAX_DISTANCE) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
-        answers = await self._session.execute_many(_GET_BITS, self._bits(simhash))
-        close = {
-            page_id for rows in answers for page_id, other in rows if hamming(_unsigned(other), simhash) <= distance
-        }
+        rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash)})
+        close = [page_id for page_id, other in rows if hamming(_unsigned(other), simhash) <= distance]
         found = await self._get_all(close)
         return [fingerprint for fingerprint in found if hamming(fingerprint.simhash, simhash) <= distance]
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        keys = [{"key": _signed(band), "count": PER_BAND} for band in fingerprint.bands]
-        answers = await self._session.execute_many(_GET_BAND, keys)
-        sketches = {page_id: sketch for rows in answers for page_id, sketch in rows}
+        keys = _bands(fingerprint)
+        rows = await self._session.execute(_GET_BANDS, {"keys": keys, "count": PER_BAND}) if keys else []
+        sketches: dict[UUID, bytes] = dict(rows)
         alike = [
-            page_id
-            for page_id, sketch in sketches.items()
-            if sketch_similarity(fingerprint.sketch, sketch) >= similarity
+            page for page, sketch in sketches.items() if sketch_similarity(fingerprint.sketch, sketch) >= similarity
         ]
         found = await self._get_all(alike)
         return [other for other in found if sketch_similarity(fingerprint.sketch, other.sketch) >= similarity]
@@ -115,7 +101,7 @@ class CassandraFingerprints:
         await self._session.execute(_REMOVE, {"page_id": page_id}, at=at)
         if former is None or former.written_at > at:
             return
-        await self._cut(self._places(former), at)
+        await self._cut(former, None, at)
         if former.canonical is not None:
             row = {"key": former.canonical, "page_id": page_id}
             await self._session.execute(_CUT_MEMBER, row, at=max(at, former.decided_at))
@@ -154,34 +140,44 @@ class CassandraFingerprints:
                 found.append(replace(fingerprint, written_at=at, canonical=canonical, decided_at=decided_at or 0))
         return found
 
-    async def _cut(self, places: Iterable[_Place], at: int) -> None:
-        await asyncio.gather(*(self._session.execute(cut, row, at=at) for cut, row in places))
+    async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
+        """Delete the hints of a former fingerprint, but for those that the one in its place has as well."""
+        bits = [key for key in self._bits(former) if kept is None or key not in self._bits(kept)]
+        bands = [key for key in _bands(former) if kept is None or key not in _bands(kept)]
+        cuts = [*_repeated(_CUT_BITS, bits, "bits"), *_repeated(_CUT_BAND, bands, "band")]
+        row: dict[str, Any] = {"page_id": former.page_id, **_numbered(bits, "bits"), **_numbered(bands, "band")}
+        if kept is None or kept.content_hash != former.content_hash:
+            cuts.append(_CUT_CONTENT)
+            row["content_hash"] = former.content_hash
+        if cuts:
+            await self._session.execute(_batch(cuts), row, at=at)
 
-    def _places(self, fingerprint: Fingerprint) -> list[_Place]:
-        """Where its hints are: their keys alone, without what they carry."""
-        return [
-            (cut, {name: value for name, value in row.items() if name not in ("simhash", "sketch")})
-            for _, cut, row in self._keys(fingerprint)
-        ]
+    def _bits(self, fingerprint: Fingerprint) -> list[int]:
+        return self._keys(fingerprint.simhash)
 
-    def _keys(self, fingerprint: Fingerprint) -> list[_Key]:
-        page = {"page_id": fingerprint.page_id}
-        simhash = _signed(fingerprint.simhash)
-        return [
-            (_PUT_CONTENT, _CUT_CONTENT, {**page, "key": fingerprint.content_hash}),
-            *((_PUT_BITS, _CUT_BITS, {**page, **bits, "simhash": simhash}) for bits in self._bits(fingerprint.simhash)),
-            *(
-                (_PUT_BAND, _CUT_BAND, {**page, "key": _signed(band), "sketch": fingerprint.sketch})
-                for band in fingerprint.bands
-            ),
-        ]
+    def _keys(self, simhash: int) -> list[int]:
+        return sorted({_signed(table.key(simhash)) for table in self._tables})
 
-    def _bits(self, simhash: int) -> list[dict[str, Any]]:
-        count = len(self._tables)
-        return [
-            {"tables": count, "number": number, "bits": _signed(table.key(simhash))}
-            for number, table in enumerate(self._tables)
-        ]
+
+def _bands(fingerprint: Fingerprint) -> list[int]:
+    return sorted({_signed(band) for band in fingerprint.bands})
+
+
+def _batch(statements: Sequence[str]) -> str:
+    """One request for rows of several partitions. Not logged: what of it is done, is done, and hints may be missing.
+
+    There are as many texts as numbers of keys: few, so each is prepared once.
+    """
+    return f"BEGIN UNLOGGED BATCH USING TIMESTAMP :at {'; '.join(statements)}; APPLY BATCH"
+
+
+def _repeated(statement: str, keys: Sequence[int], name: str) -> list[str]:
+    """A statement for each key, its parameter named by number."""
+    return [statement.replace(":key", f":{name}_{number}") for number in range(len(keys))]
+
+
+def _numbered(keys: Sequence[int], name: str) -> dict[str, int]:
+    return {f"{name}_{number}": key for number, key in enumerate(keys)}
 
 
 def _signed(value: int) -> int:
