@@ -121,7 +121,7 @@ def _by_class(tree: LexborHTMLParser) -> str:
 def _clean(names: Iterable[str]) -> str:
     found: dict[str, None] = {}
     for text in names:
-        name = _AFTER.sub("", _BY.sub("", " ".join(text.split()))).strip(" ,.;:|-–—")
+        name = _AFTER.sub("", _BY.sub("", " ".join(text[:500].split()))).strip(" ,.;:|-–—")
         words = len(name.split())
         if (
             1 < len(name) <= MAX_NAME_CHARS

@@ -69,7 +69,7 @@ def decode(content: bytes, content_type: str = "") -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start > len(content) - 4:  # cut off inside a character
+        if error.start > len(content) - 4 and not content[: error.start].isascii():  # cut off inside a character
             return content.decode("utf-8", "replace")
     return content.decode(name or "cp1252", "replace")
 

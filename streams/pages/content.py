@@ -4,6 +4,7 @@ Removing content by accident is worse than keeping noise. So small pages are jud
 model finds nothing at all, everything stands that is not chrome by its element or role.
 """
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +24,9 @@ DOUBTFUL = 0.2
 """Never kept below."""
 SMALL_WORDS = 120
 """A page with fewer words is too small to be judged by statistics."""
+
+MAX_JUDGED = 20_000
+"""Segments; a page with more is a data dump, and the model's inputs would take hundreds of megabytes."""
 
 _CHROME_TAGS = frozenset({"nav", "footer", "aside", "form", "dialog", "menu", "noscript", "button"})
 _CHROME_ROLES = frozenset(
@@ -48,6 +52,15 @@ def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
     best = 2 * np.cumsum(expected) / np.maximum(np.cumsum(sizes) + expected.sum(), 1e-9)
     threshold = min(max(float(best.max()) / 2, DOUBTFUL), SURE)
     return np.flatnonzero(probabilities >= threshold)
+
+
+_CHROME_NAMES = re.compile(
+    r"(?<![a-z])(?:nav|navbar|navigation|menu|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|newsletter|subscribe|signup|"
+    r"sign-up|share|sharing|social|related|recommended|recommendations|comments?|disqus|advert|adverts|advertisement|ads?|"
+    r"sponsored|promo|popup|modal|footer|masthead|skip-link|skip-to-content|pagination)(?![a-z])",
+    re.IGNORECASE,
+)
+WIDE_SHARE = 0.6
 
 
 @dataclass(slots=True)
@@ -84,7 +97,7 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     if not page.segments:
         return []
     words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
-    if words.sum() >= SMALL_WORDS:
+    if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
         if kept := decide(likely, words).tolist():
             if reasons is not None:
@@ -112,13 +125,32 @@ def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
 
 
 def chrome_elements(page: Walk) -> list[bool]:
-    """For each element whether it, or one around it, says of itself that it is chrome."""
+    """For each element whether it, or one around it, says of itself that it is chrome: by element, role, class or id.
+
+    A class around most of the page's text (`class="with-sidebar"`) says nothing.
+    """
+    held = _held(page)
+    limit = WIDE_SHARE * max(held[0], 1) if held else 0
     chrome: list[bool] = []
     for index, tag in enumerate(page.tags):
         parent = page.parents[index]
-        own = tag in _CHROME_TAGS or page.attributes[index].get("role") in _CHROME_ROLES
+        attributes = page.attributes[index]
+        own = tag in _CHROME_TAGS or attributes.get("role") in _CHROME_ROLES
+        if not own and index and held[index] < limit:
+            names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+            own = _CHROME_NAMES.search(names) is not None
         chrome.append(own or (parent >= 0 and chrome[parent]))
     return chrome
+
+
+def _held(page: Walk) -> list[int]:
+    """The characters of text in and below each element."""
+    held = [0] * len(page.tags)
+    for segment in page.segments:
+        held[segment.element] += len(segment.text)
+    for index in range(len(held) - 1, 0, -1):
+        held[page.parents[index]] += held[index]
+    return held
 
 
 def _by_element(page: Walk) -> list[int]:

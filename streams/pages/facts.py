@@ -24,6 +24,7 @@ CLEAN_GENERATOR = "Riffle document 1"
 DATA_TYPE = "application/vnd.riffle.document+json"
 """Of the script in which a document that was written out keeps what its text does not hold."""
 MAX_TIMES = 20
+MAX_META_CHARS = 5_000
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ def _note(head: Head, node: LexborNode) -> None:
         name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
         content = attributes.get("content")
         if name and content:
-            head.metas.append((name.strip().lower(), " ".join(content.split())))
+            head.metas.append((name.strip().lower()[:100], " ".join(content[:MAX_META_CHARS].split())))
         elif content and (attributes.get("http-equiv") or "").lower() == "content-language":
             head.language = head.language or content.strip()
     elif tag == "link":
@@ -95,7 +96,7 @@ def _note(head: Head, node: LexborNode) -> None:
     elif tag == "base":
         head.base = head.base or (attributes.get("href") or "").strip()
     elif not head.title and node.parent is not None and node.parent.tag != "svg":
-        head.title = " ".join(node.text().split())
+        head.title = " ".join(node.text()[:MAX_META_CHARS].split())
 
 
 def read_kinds(head: Head, html: str) -> tuple[str, ...]:

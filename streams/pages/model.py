@@ -97,7 +97,7 @@ class ContentModel:
         hidden = np.maximum(features @ self.first + self.first_bias, 0)
         second = np.maximum(pooled(hidden, near) @ self.second + self.second_bias, 0)
         scores = (second @ self.last + self.last_bias)[:, 0]
-        likely: Matrix = (1.0 / (1.0 + np.exp(-scores))).astype(np.float32)
+        likely: Matrix = (1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))).astype(np.float32)
         return likely
 
 

@@ -86,7 +86,7 @@ def _quirked(parsed: Parsed, quirk: Quirk, explaining: bool) -> LexborNode | Non
 def _pruned(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
     pruned = prune(parsed.tree, with_texts=explaining)
     page = walk(parsed.tree.body) if parsed.tree.body is not None else Walk()
-    if not page.segments and pruned.links:  # nothing but menus: then they are what there is
+    if not page.segments and pruned.count:  # nothing but menus: then they are what there is
         whole = _tree(encoded).body
         page = walk(whole) if whole is not None else page
         pruned = Pruned()

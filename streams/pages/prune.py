@@ -25,6 +25,8 @@ class Pruned:
     breadcrumbs: list[str] = field(default_factory=list)
     texts: list[tuple[str, str]] = field(default_factory=list)
     """Text and the element's name; only when asked for."""
+    count: int = 0
+    """Of elements."""
 
 
 def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
@@ -38,6 +40,7 @@ def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
                 pruned.texts.append((" ".join(node.text(separator=" ").split()), node.tag or ""))
     for node in going.values():
         node.decompose()
+    pruned.count = len(going)
     return pruned
 
 

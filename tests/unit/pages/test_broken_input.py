@@ -1,0 +1,76 @@
+"""Pages that no parser was asked for: each is a document or a recorded refusal."""
+
+import pytest
+
+from streams.errors import Refused
+from streams.pages.codec import decode_document, encode_document
+from streams.pages.normalize import normalize
+from streams.pages.pool import ParsePool
+
+URL = "https://site.example/"
+
+
+@pytest.mark.parametrize(
+    ("html", "text", "why"),
+    [
+        (b"", "", "nothing at all"),
+        (b"\x00\x00<p>a\x00b</p>\x00", "ab", "NUL is dropped in text, as the HTML Standard says"),
+        (b"<p>a&#xD800;b&#x110000;c&#0;", "a\ufffdb\ufffdc\ufffd", "references to what is no character"),
+        (b"<p>a\xed\xa0\x80b", "a\u00ed \u20acb", "lone surrogates are not UTF-8, so the bytes are Latin letters"),
+        (b"<p>one<p>two<div>three<span>four", "one\ntwo\nthreefour", "unclosed elements"),
+        (b"<b><p>one</b>two</p></i></table>", "onetwo", "misnested elements"),
+        (b"<p title='a>b' a=\"<p>\">text", "text", "signs in attributes"),
+        (b"<p>a<!-- <p>b", "a", "a comment without end"),
+        (b"<p>a<script>document.write('<p>b</p>')", "a", "a script without end"),
+        (b"<plaintext><p>a", "<p>a", "plaintext"),
+        (b"<p>a\x01\x02\x1fb\x7f", "a b", "control characters"),
+        (b"<html><frameset><frame src=x></frameset></html>", "", "frames"),
+        (b"<svg><p>a", "a", "HTML in SVG"),
+        (b"\xff\xfe<\x00p\x00>\x00\xe9\x00", "\u00e9", "UTF-16 by its mark"),
+        (b"\xef\xbb\xbf<p>\xc3\xa9", "\u00e9", "UTF-8 by its mark"),
+        (b"<meta charset=iso-8859-1><p>\x93\xe9\x94", "\u201c\u00e9\u201d", "Latin-1 means windows-1252"),
+        (b"<meta charset=iso-8859-1><p>\xc3\xa9", "\u00e9", "declared Latin-1, but valid UTF-8"),
+        (b"<meta charset=utf-8><p>caf\xe9 noir", "caf\ufffd noir", "declared UTF-8, but not valid"),
+        (b"<meta charset=shift_jis><p>\x93\xfa\x96\x7b", "\u65e5\u672c", "Shift JIS"),
+        (b"<meta charset=base64><p>\xe9", "\u00e9", "a codec that is no encoding"),
+        (b"<meta charset=x-unheard-of><p>\xe9", "\u00e9", "an unknown encoding"),
+    ],
+)
+def test_broken_pages_are_read_as_browsers_do(html: bytes, text: str, why: str) -> None:
+    assert normalize(html, url=URL).document.text == text, why
+
+
+def test_the_header_wins_over_the_page() -> None:
+    headers = {"content-type": "text/html; charset=koi8-r"}
+    document = normalize(b"<meta charset=windows-1251><p>\xed\xc9\xd2", url=URL, headers=headers).document
+    assert document.text == "\u041c\u0438\u0440"
+
+
+@pytest.mark.parametrize("tag", ["div", "b", "blockquote", "ul", "table", "font", "a href=/", "section", "x-y"])
+def test_deep_nesting_is_a_document_or_a_refusal(tag: str) -> None:
+    page = f"<{tag}>".encode() * 2_000 + b"text"
+    document = normalize(page, url=URL).document
+    assert decode_document(encode_document(document)) == document
+
+
+def test_a_hundred_thousand_levels_are_refused() -> None:
+    with pytest.raises(Refused, match="nesting"):
+        normalize(b"<div>" * 100_000, url=URL)
+
+
+def test_large_pages_are_read_whole() -> None:
+    rows = b"".join(b"<tr><td>%d</td><td>a cell with some text in it</td></tr>" % number for number in range(8_000))
+    assert len(normalize(b"<table>" + rows + b"</table>", url=URL).document.blocks) == 16_000
+
+
+async def test_what_takes_too_long_or_too_much_is_refused_and_the_next_page_is_read() -> None:
+    slow = b"<div>" * 9_990 + b"<p>x" * 5_000
+    large = b"<p>x</p>" * 1_200_000
+    async with ParsePool(1) as pool:
+        for page in (slow, large):
+            try:
+                await pool.parse(page, url=URL, headers={})
+            except Refused as refusal:
+                assert refusal.rule in {"time", "memory", "nesting", "parser"}
+        outcome = await pool.parse(b"<p>after", url=URL, headers={})
+    assert outcome.text_chars == 5

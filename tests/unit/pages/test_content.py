@@ -1,0 +1,137 @@
+"""Main content: what is chrome, what is not, and what must never be lost."""
+
+import pytest
+
+from streams.pages.normalize import explain, normalize
+from streams.pages.templates import MIN_PAGES, HostBlocks, block_hash
+
+URL = "https://site.example/page"
+SENTENCE = "This sentence, which is one of several, says what an article says about its subject, at some length. "
+TEXT = f"<h1>The subject</h1><p>{SENTENCE * 2}</p><h2>More of it</h2><p>{SENTENCE * 3}</p>"
+LONG = f"<h1>The subject</h1>{f'<p>{SENTENCE * 3}</p>' * 6}"
+MENU = "<ul><li><a href=/a>Alpha</a><li><a href=/b>Beta</a><li><a href=/c>Gamma</a></ul>"
+
+
+def texts(page: str, url: str = URL) -> list[str]:
+    return [block.text for block in normalize(page, url=url).document.blocks]
+
+
+@pytest.mark.parametrize("body", [TEXT, LONG], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "chrome",
+    [
+        f"<nav>{MENU}</nav>",
+        f"<div role=navigation>{MENU}</div>",
+        f"<footer>Alpha Beta Gamma {MENU}</footer>",
+        f"<aside>Alpha {MENU}</aside>",
+        "<div class='cookie-banner'>Alpha: we use cookies to improve this site. <button>Accept</button></div>",
+        "<form><label>Alpha: sign up for our newsletter</label><input><button>Sign up</button></form>",
+        "<div class=breadcrumbs><a href=/>Alpha</a> &gt; <a href=/b>Beta</a></div>",
+        "<div class='share-buttons'><a href=/s1>Alpha</a> <a href=/s2>Tweet</a></div>",
+        f"<div class=related-posts><h3>Alpha, related</h3>{MENU}</div>",
+        f"<div id=sidebar><h3>Alpha</h3>{MENU}</div>",
+        "<script>Alpha</script><style>Alpha</style><noscript><img src=x>Alpha</noscript><template>Alpha</template>",
+    ],
+)  # fmt: skip
+def test_chrome_goes_and_the_text_stays(body: str, chrome: str) -> None:
+    page = f"<html><body>{chrome}<main><article>{body}</article></main></body></html>"
+    found = texts(page)
+    assert not [text for text in found if "Alpha" in text]
+    assert len([text for text in found if text.startswith("This sentence")]) == body.count("<p>")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>Hello world",
+        "Just text",
+        "<nav>Only a menu</nav>",
+        "<footer>Only a footer</footer>",
+        "<form><p>Only a form</p></form>",
+        "<div class=sidebar>Only a sidebar</div>",
+        "<body class='has-sidebar no-comments'><p>Text in a body with such classes",
+        "<noscript><p>Only for those without scripts</p></noscript>",
+    ],
+)
+def test_a_page_never_loses_all_its_text(page: str) -> None:
+    assert texts(page)
+
+
+def test_links_of_chrome_are_still_links_of_the_page() -> None:
+    links = normalize(f"<nav>{MENU}</nav><main>{TEXT}<p>See <a href=/own>this</a>.</main>", url=URL).document.links
+    assert {(link.url.rpartition("/")[2], link.in_content) for link in links} == {
+        ("a", False), ("b", False), ("c", False), ("own", True)
+    }  # fmt: skip
+
+
+def test_what_was_removed_is_explained() -> None:
+    removed = explain(
+        f"<nav>Alpha {MENU}</nav><main>{LONG}</main><div class=share><a href=/x>Tweet this</a></div>", URL
+    )
+    assert ("Alpha Alpha Beta Gamma", "element: nav") in removed
+    assert any(text == "Tweet this" and why.startswith("model: ") for text, why in removed)
+
+
+def test_text_that_is_on_most_pages_of_a_host_is_the_hosts() -> None:
+    page = f"<main>{TEXT}<p>Our shop is open daily.</p></main>"
+    seen = HostBlocks(MIN_PAGES, {block_hash("Our shop is open daily."): MIN_PAGES})
+    assert "Our shop is open daily." in [block.text for block in normalize(page, url=URL).document.blocks]
+    kept = [block.text for block in normalize(page, url=URL, host=seen).document.blocks]
+    assert "Our shop is open daily." not in kept
+    assert "The subject" in kept
+
+
+def test_a_page_seen_under_many_urls_is_not_emptied() -> None:
+    everything = normalize(TEXT, url=URL).document
+    seen = HostBlocks(MIN_PAGES, {block_hash(block.text): MIN_PAGES for block in everything.blocks})
+    assert normalize(TEXT, url=URL, host=seen).document == everything
+
+
+def test_footnotes_stand_at_their_marks() -> None:
+    page = """<p>A claim<sup><a href="#fn1" id=r1>1</a></sup>, and more<a href="#fn2">[2]</a>. See <a href="#part">below</a>.</p>
+    <h2 id=part>Part</h2><ol><li id=fn1>The source. <a href="#r1">↩</a></li><li id=fn2><p>Another.</p></li></ol>"""
+    document = normalize(page, url=URL).document
+    assert [block.text for block in document.blocks] == ["A claim, and more. See below.", "Part"]
+    assert [(span.start, span.target) for span in document.blocks[0].spans] == [(7, "The source."), (17, "Another.")]
+
+
+def test_formulas_are_read_from_what_draws_them() -> None:
+    page = r"""<p>KaTeX <span class=katex><span class=katex-mathml><math><semantics><mi>x</mi>
+    <annotation encoding="application/x-tex">x_1</annotation></semantics></math></span><span class=katex-html>x1</span></span>,
+    MathJax <span class=MathJax_Preview>y</span><script type="math/tex">y^2</script>.</p>"""
+    (block,) = normalize(page, url=URL).document.blocks
+    assert block.text == "KaTeX x_1, MathJax y^2."
+    assert [block.text[span.start : span.end] for span in block.spans if span.kind == "math"] == ["x_1", "y^2"]
+
+
+WIKIPEDIA = """<html lang=en><title>Moon - Wikipedia</title><body><div id=mw-navigation>menu</div><main id=content>
+<h1 id=firstHeading>Moon</h1><div id=siteSub>From Wikipedia, the free encyclopedia</div>
+<div class=mw-parser-output><div role=note class=hatnote>For other uses, see Moon (disambiguation).</div>
+<table class=infobox><tr><th>Mass</th><td>7.342e22 kg</td></tr></table>
+<figure typeof="mw:File/Thumb"><img src=//upload.example/m.jpg><figcaption>The Moon</figcaption></figure>
+<p>The <b>Moon</b> is Earth's only natural satellite.<sup class=reference><a href="#cite_note-1">[1]</a></sup> Its mass is
+<span class=mwe-math-element><span><math alttext="{\\displaystyle m}"><semantics><mi>m</mi>
+<annotation encoding="application/x-tex">{\\displaystyle m}</annotation></semantics></math></span><img class=mwe-math-fallback-image-inline alt="{\\displaystyle m}" src=m.svg></span>.</p>
+<div class=mw-heading><h2 id=Orbit>Orbit</h2><span class=mw-editsection>[<a href=/edit>edit</a>]</span></div><p>It orbits.</p>
+<div class=mw-heading><h3>Phases</h3></div><p>It has phases.</p>
+<div class=mw-heading><h2>See also</h2></div><ul><li><a href=/wiki/Moons>Moons</a></li></ul>
+<div class=mw-heading><h2>References</h2></div><div class=reflist><ol><li id=cite_note-1>A book.</li></ol></div>
+<div class=mw-heading><h2>External links</h2></div><ul><li><a href=https://nasa.example/>NASA</a></li></ul>
+<div class=navbox>Solar System</div><div class=printfooter>Retrieved from</div></div><div class=catlinks>Categories</div></main>
+<footer>Privacy policy</footer>"""
+
+
+def test_wikipedia_is_its_article_alone() -> None:
+    normalized = normalize(WIKIPEDIA, url="https://en.wikipedia.org/wiki/Moon").document
+    assert normalized.title == "Moon"
+    assert [block.text for block in normalized.blocks] == [
+        "Moon", "Mass", "7.342e22 kg", "The Moon is Earth's only natural satellite. Its mass is m.",
+        "Orbit", "It orbits.", "Phases", "It has phases.",
+    ]  # fmt: skip
+    assert ("math", "m") in [
+        (span.kind, normalized.blocks[3].text[span.start : span.end]) for span in normalized.blocks[3].spans
+    ]
+    assert "https://en.wikipedia.org/wiki/Moons" in [link.url for link in normalized.links]
+    why = dict(explain(WIKIPEDIA, "https://en.wikipedia.org/wiki/Moon"))
+    assert "quirk" in why["Solar System"]
+    assert "quirk" in why["NASA"]
