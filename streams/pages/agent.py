@@ -1,4 +1,5 @@
-"""The normalize stage: a fetched page becomes a document, its links are announced, and what robots may not index is removed."""
+"""The normalize stage: a fetched page becomes a document, its links are announced, and what robots may not index is
+removed."""
 
 import html
 from collections.abc import Iterator, Sequence

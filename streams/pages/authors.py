@@ -29,18 +29,22 @@ _AFTER = re.compile(
     r"\s*(?:[|•·]|\s[-–—]\s|\s(?:on|in|at)\s|\(|\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d|"
     r",\s*(?:staff|editor|contributor|senior|chief|head|founder|director|[A-Z][a-z]+ \d)|"
     r"(?:last\s+)?(?:updated|published|posted|reviewed|modified)\b|"
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s\d|\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,\s).*$",
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s\d|\b(?:mon|tue|wed|thu|fri|sat|"
+    r"sun)[a-z]*,\s).*$",
     re.IGNORECASE,
 )
 _NAME_CLASS = re.compile(r"author|byline|username|user-name|poster|creator|contributor|postedby|writer", re.IGNORECASE)
 _PROFILE = re.compile(
-    r"/(?:authors?|writers?|contributors?|columnists?|profiles?|users?|u|members?|people|staff|by)(?:/|\.php\?)[^/?#]|[?&]author=|"
+    r"/(?:authors?|writers?|contributors?|columnists?|profiles?|users?|u|members?|people|staff|by)(?:/|"
+    r"\.php\?)[^/?#]|[?&]author=|"
     r"/member\.php|/@[^/]+/?$",
     re.IGNORECASE,
 )
 _NOT_NAME = re.compile(
-    r"https?:|www\.|@.*\.|[{}<>\\]|^(?:admin|administrator|guest|unknown|none|null|default|user|by|name|author|authors|staff|"
-    r"member|moderator|topic author|about|profile|login|log in|sign in|sign up|register|read more|home|share|follow|view all|"
+    r"https?:|www\.|@.*\.|[{}<>\\]|^(?:admin|administrator|guest|unknown|none|null|default|user|by|name|"
+    r"author|authors|staff|"
+    r"member|moderator|topic author|about|profile|login|log in|sign in|sign up|register|read more|home|"
+    r"share|follow|view all|"
     r"see all|view profile|my account|account|company size|written|posted|edit|comments?|reply|page\.head.*)$",
     re.IGNORECASE,
 )

@@ -1,7 +1,8 @@
 """Bytes -> text, as browsers decide it: byte order mark, then HTTP, then the page's own word, then what the bytes are.
 
-Encoding Standard, section 4.2 (labels), and HTML Standard, section 13.2.3.2 (sniffing). A declared encoding in which the
-bytes are not valid loses to UTF-8 in which they are: pages that declare Latin-1 and are UTF-8 outnumber their opposite.
+Encoding Standard, section 4.2 (labels), and HTML Standard, section 13.2.3.2 (sniffing). A declared encoding in which
+the bytes are not valid loses to UTF-8 in which they are: pages that declare Latin-1 and are UTF-8 outnumber their
+opposite.
 """
 
 import codecs

@@ -1,9 +1,9 @@
 """The bytes of a document: MessagePack, with the version of the layout in front.
 
-Layout 1 is an array: [1, url, title, description, language, language_confidence, containers, blocks, links, facts], with
-containers as [tag, parent], blocks as [tag, text, parent, spans, language], spans as [start, end, kind, target, label] and
-links as [url, text, nofollow, in_content]. Equal documents have equal bytes, so that a replay writes the same blob:
-the keys of `facts` are sorted on the way in.
+Layout 1 is an array: [1, url, title, description, language, language_confidence, containers, blocks, links, facts],
+with containers as [tag, parent], blocks as [tag, text, parent, spans, language], spans as [start, end, kind, target,
+label] and links as [url, text, nofollow, in_content]. Equal documents have equal bytes, so that a replay writes the
+same blob: the keys of `facts` are sorted on the way in.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Which text is the page's own, and which is chrome: the model's word, within rules that it can't overrule.
 
-Removing content by accident is worse than keeping noise. So small pages are judged by their elements alone, and where the
-model finds nothing at all, everything stands that is not chrome by its element or role.
+Removing content by accident is worse than keeping noise. So small pages are judged by their elements alone, and where
+the model finds nothing at all, everything stands that is not chrome by its element or role.
 """
 
 import re
@@ -55,8 +55,10 @@ def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
 
 
 _CHROME_NAMES = re.compile(
-    r"(?<![a-z])(?:nav|navbar|navigation|menu|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|newsletter|subscribe|signup|"
-    r"sign-up|share|sharing|social|related|recommended|recommendations|comments?|disqus|advert|adverts|advertisement|ads?|"
+    r"(?<![a-z])(?:nav|navbar|navigation|menu|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|"
+    r"newsletter|subscribe|signup|"
+    r"sign-up|share|sharing|social|related|recommended|recommendations|comments?|disqus|advert|adverts|"
+    r"advertisement|ads?|"
     r"sponsored|promo|popup|modal|footer|masthead|skip-link|skip-to-content|pagination)(?![a-z])",
     re.IGNORECASE,
 )

@@ -5,8 +5,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 
 _MONTH_NAMES = (
-    "jan january janvier enero januar gennaio janeiro januari;feb february février fevrier febrero februar febbraio fevereiro "
-    "februari;mar march mars marzo märz maerz março marco maart mrz;apr april avril abril aprile;may mai mayo maggio maio "
+    "jan january janvier enero januar gennaio janeiro januari;feb february février fevrier febrero "
+    "februar febbraio fevereiro "
+    "februari;mar march mars marzo märz maerz março marco maart mrz;apr april avril abril aprile;may mai "
+    "mayo maggio maio "
     "mei;jun june juin junio juni giugno junho;jul july juillet julio juli luglio julho;aug august août aout agosto "
     "augustus;sep sept september septembre septiembre settembre setembro;oct october octobre octubre oktober ottobre "
     "outubro okt;nov november novembre noviembre novembro;dec december décembre decembre diciembre dezember dicembre "

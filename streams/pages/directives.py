@@ -50,7 +50,8 @@ def _parsed(content: str) -> set[str]:
 
 
 def _header(value: str) -> set[str]:
-    """`X-Robots-Tag: noindex, otherbot: nofollow, noarchive`: a name with a colon starts what is for that robot alone."""
+    """`X-Robots-Tag: noindex, otherbot: nofollow, noarchive`: a name with a colon starts what is for that robot
+    alone."""
     found: set[str] = set()
     ours = True
     for item in value.lower().split(","):

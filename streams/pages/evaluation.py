@@ -1,9 +1,10 @@
 """How good the extraction is, beside others on the same pages in the same run: `riffle eval extract DIR`.
 
-DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and `publish_date`, at
-the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of their shingles; both are
-means over pages. Titles, authors and dates are compared word by word, on the pages whose truth has one. Speed is pages
-per second of this process's CPU time: for us the whole normalizer, with facts and links; for the others the text alone.
+DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and
+`publish_date`, at the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of
+their shingles; both are means over pages. Titles, authors and dates are compared word by word, on the pages whose
+truth has one. Speed is pages per second of this process's CPU time: for us the whole normalizer, with facts and
+links; for the others the text alone.
 """
 
 import gzip

@@ -202,7 +202,8 @@ NEAR_AFTER = 20
 
 
 def _visible_date(tree: LexborHTMLParser, html: str, url: str, page: Walk, kept: list[int]) -> str:
-    """The first date that a reader sees near the top of the text; in a time element, a short line, the URL, by class."""
+    """The first date that a reader sees near the top of the text; in a time element, a short line, the URL, by
+    class."""
     if "<time" in html:
         for node in tree.css("time[datetime]")[:MAX_TIMES]:
             if found := iso_date(node.attributes.get("datetime") or ""):

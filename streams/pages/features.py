@@ -1,7 +1,8 @@
-"""What is known of each segment, as numbers: the input of the content model. Texts and markup alone; never a host or URL.
+"""What is known of each segment, as numbers: the input of the content model. Texts and markup alone; never a host or
+URL.
 
-Three sources: the text itself, the elements around it (what they are, what their classes say, how much text and how many
-links they hold), and the page as a whole. Everything is computed for all segments at once where numpy can.
+Three sources: the text itself, the elements around it (what they are, what their classes say, how much text and how
+many links they hold), and the page as a whole. Everything is computed for all segments at once where numpy can.
 """
 
 import math
@@ -43,20 +44,23 @@ _ELEMENT_GROUPS = (
 )
 # What authors call things: words of `class` and `id`.
 _WORD_GROUPS = (
-    "nav navbar navigation menu submenu megamenu dropdown topbar topnav subnav sitenav mainmenu breadcrumb breadcrumbs crumb "
+    "nav navbar navigation menu submenu megamenu dropdown topbar topnav subnav sitenav mainmenu "
+    "breadcrumb breadcrumbs crumb "
     "pagination pager skip toolbar",
     "footer foot colophon copyright bottom legal",
     "header masthead head banner top logo branding brand",
     "sidebar aside rail secondary widget sidenav left right side toc sticky",
     "comment disqus respond commentlist discussion",
     "share sharing social sharethis addthis facebook twitter linkedin whatsapp follow sharedaddy",
-    "related recommend recommended recommendation recommendations similar suggested upsell crosssell trending popular latest "
+    "related recommend recommended recommendation recommendations similar suggested upsell crosssell "
+    "trending popular latest "
     "recent also next prev previous recirc readmore",
     "ad advert advertisement sponsor sponsored promo promotion promoted outbrain taboola adsense",
     "cookie consent gdpr modal popup overlay dialog notice alert toast banner privacy",
     "newsletter subscribe signup subscription optin email form mailchimp login signin register account user",
     "meta byline author date time published postmeta timestamp info details tag category categories taxonomy label",
-    "content article post entry body main text story prose richtext rte wysiwyg copy articlebody maincontent wrapper markdown "
+    "content article post entry body main text story prose richtext rte wysiwyg copy articlebody "
+    "maincontent wrapper markdown "
     "longform",
     "title heading headline subtitle lead intro summary excerpt abstract hero teaser",
     "product price cart sku buy shop wishlist stock checkout variant quantity basket shipping delivery",

@@ -1,7 +1,7 @@
 """Footnotes: a mark in the text and its note at the end become one span at the mark.
 
-Only what is surely a footnote: a link of a few signs to an element further down that a link leads back from, or whose name
-says so. Everything else stays as it stands.
+Only what is surely a footnote: a link of a few signs to an element further down that a link leads back from, or whose
+name says so. Everything else stays as it stands.
 """
 
 import re

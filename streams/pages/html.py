@@ -1,7 +1,7 @@
 """A document as HTML that gives the same document again: `normalize(to_html(d), url=d.url).document == d`.
 
-The page says of itself that it is clean (a generator name), so that nothing is taken for chrome. What has no place in the
-text (facts, links of the chrome, how sure the language is) rides in a JSON script.
+The page says of itself that it is clean (a generator name), so that nothing is taken for chrome. What has no place in
+the text (facts, links of the chrome, how sure the language is) rides in a JSON script.
 """
 
 from html import escape

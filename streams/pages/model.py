@@ -1,9 +1,9 @@
 """The content model: how likely each segment is the page's own text.
 
-A small network over features (`streams.pages.features`). What sets it apart from judging segments one by one are the means
-that it takes of its first layer: over the page, the siblings, the section, the segments in like elements, and two windows
-of neighbours; so that a list of teasers is seen as a list, and a forum page as a forum page. The weights are trained by
-`benchmarks/content_model.py`, which says on what, and how well it does on pages that it never saw.
+A small network over features (`streams.pages.features`). What sets it apart from judging segments one by one are the
+means that it takes of its first layer: over the page, the siblings, the section, the segments in like elements, and
+two windows of neighbours; so that a list of teasers is seen as a list, and a forum page as a forum page. The weights
+are trained by `benchmarks/content_model.py`, which says on what, and how well it does on pages that it never saw.
 """
 
 import json

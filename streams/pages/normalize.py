@@ -1,8 +1,8 @@
 """HTML -> document: the whole of a page's understanding as one pure function.
 
-Parse and walk once (`parsing`); then label the text (main content or chrome), attach footnotes, build the document, and
-read the facts. Hostile input can still make the parser slow: callers that take pages from strangers run this in a process
-that can be killed (`streams.pages.pool`).
+Parse and walk once (`parsing`); then label the text (main content or chrome), attach footnotes, build the document,
+and read the facts. Hostile input can still make the parser slow: callers that take pages from strangers run this in a
+process that can be killed (`streams.pages.pool`).
 """
 
 import hashlib

@@ -1,4 +1,5 @@
-"""What the agent needs of a page, in plain values that cross a process boundary: the document's bytes, and canonical links."""
+"""What the agent needs of a page, in plain values that cross a process boundary: the document's bytes, and canonical
+links."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -22,7 +22,8 @@ from streams.pages.worker import CPU_SECONDS, LENGTH
 
 BATCH = 8
 STALL_SECONDS = 30.0
-"""Without an answer for so long a process is killed. Only a machine that stands still comes here: CPU time ends before."""
+"""Without an answer for so long a process is killed. Only a machine that stands still comes here: CPU time ends
+before."""
 START_SECONDS = 120.0
 PAGES_PER_PROCESS = 20_000
 """Then a fresh process replaces it, so that what a parser may leak stays small."""
@@ -103,7 +104,8 @@ class ParsePool:
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
         try:
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             async with asyncio.timeout(START_SECONDS):
                 try:
                     await _answer(process.stdout)

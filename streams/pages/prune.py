@@ -1,7 +1,8 @@
 """Takes menus and footers out of the tree before the walk: by element and ARIA role, the surest signs that there are.
 
-They hold a third of a page's nodes and 2 % of the words that people call content, most of those in elements that only bear
-the name: so what holds much text that is no link stays, and is judged like the rest. Their links are kept for the crawl.
+They hold a third of a page's nodes and 2 % of the words that people call content, most of those in elements that only
+bear the name: so what holds much text that is no link stays, and is judged like the rest. Their links are kept for
+the crawl.
 """
 
 from dataclasses import dataclass, field

@@ -1,8 +1,8 @@
 """Structured data of a page: JSON-LD, microdata, RDFa, OpenGraph and Twitter cards, read from the one parse.
 
-All end in the same form: items with a `type` (schema.org's name) and properties whose values are texts, numbers, items or
-lists of them, cut to what a search engine can use. `extruct` does more of RDF and parses the page once per syntax; see
-docs/decisions.
+All end in the same form: items with a `type` (schema.org's name) and properties whose values are texts, numbers,
+items or lists of them, cut to what a search engine can use. `extruct` does more of RDF and parses the page once per
+syntax; see docs/decisions.
 """
 
 import html
@@ -31,7 +31,8 @@ _VALUE_ATTRIBUTES = ("content", "datetime", "href", "src", "value")
 
 
 def json_ld(scripts: list[tuple[str, str]]) -> list[Item]:
-    """Items of all JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left out."""
+    """Items of all JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is
+    left out."""
     roots: list[Any] = []
     for kind, text in scripts:
         if kind.startswith("application/ld+json"):

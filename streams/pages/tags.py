@@ -27,7 +27,8 @@ SPAN_KINDS = {
 
 _BLOCKS = (
     "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
-    "figure footer form frameset header hgroup hr html legend li listing main menu nav noscript ol p search section summary "
+    "figure footer form frameset header hgroup hr html legend li listing main menu nav noscript ol p "
+    "search section summary "
     "table tbody td tfoot th thead tr ul"
 )
 _SKIPPED = (
@@ -50,7 +51,9 @@ def _kinds() -> dict[int, int]:
     }
     parser = LexborHTMLParser("<p>text<!-- comment -->")
     paragraph = parser.css_first("p")
-    assert paragraph is not None and paragraph.first_child is not None and paragraph.last_child is not None
+    assert paragraph is not None
+    assert paragraph.first_child is not None
+    assert paragraph.last_child is not None
     numbers = {paragraph.first_child.tag_id: TEXT, paragraph.last_child.tag_id: COMMENT}
     return {parser.create_node(name).tag_id: kind for name, kind in kinds.items()} | numbers
 

@@ -1,8 +1,8 @@
 """The one pass over a parsed page: block elements, and the runs of text between their boundaries.
 
-Everything later (facts aside) works on these two lists, so that the tree is visited once. Python's cost is per node, and
-a page has some two thousand; this loop is the hot spot of the whole stage, hence one long function, local names and
-parallel lists instead of objects.
+Everything later (facts aside) works on these two lists, so that the tree is visited once. Python's cost is per node,
+and a page has some two thousand; this loop is the hot spot of the whole stage, hence one long function, local names
+and parallel lists instead of objects.
 """
 
 from collections.abc import Sequence
@@ -119,10 +119,7 @@ def walk(body: LexborNode) -> Walk:
             end = len(parts)
             spans += [(start, end, kind, target, "") for start, kind, target in open_spans]
             open_spans = [(0, kind, target) for _, kind, target in open_spans]
-        if solid == PRE:
-            text = _preformatted(parts, ())[0]
-        else:
-            text = " ".join("".join(parts).split())
+        text = _preformatted(parts, ())[0] if solid == PRE else " ".join("".join(parts).split())
         if text:
             segments.append(Segment(element, text, parts, spans, solid == PRE, link_chars, links, images))
             spans = []
@@ -249,7 +246,7 @@ def walk(body: LexborNode) -> Walk:
             if isinstance(source, str) and source and not source.startswith("data:"):
                 label = " ".join((attrs.get("alt") or "").split())
                 spans.append((len(parts), len(parts), "image", source, label))
-        elif kind == HEADING or kind == PRE:
+        elif kind in (HEADING, PRE):
             if solid:
                 parts.append("\n")
                 closers.append(BREAK)

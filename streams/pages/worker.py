@@ -1,8 +1,9 @@
 """The parsing process: reads pages from its standard input, writes what they became to its standard output.
 
 It may be killed at any moment, and kills itself by the kernel's hand: a page that takes more than CPU_SECONDS of
-processor time, or the process more than MEMORY_BYTES beyond what it started with, ends it. The parent sees which page it
-was, and refuses that page. CPU time is meant, not the clock: a busy machine must not change what becomes of a page.
+processor time, or the process more than MEMORY_BYTES beyond what it started with, ends it. The parent sees which page
+it was, and refuses that page. CPU time is meant, not the clock: a busy machine must not change what becomes of a
+page.
 
 Frames are a length (4 bytes, big endian) and MessagePack. Request: [url, headers, body]. Answer: ["ok", fields] or
 ["refused", rule, detail] or ["failed", message].
@@ -16,6 +17,7 @@ import resource
 import signal
 import struct
 import sys
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgpack
@@ -75,8 +77,7 @@ def _confine() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     with contextlib.suppress(OSError, ValueError):
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            data_pages = int(statm.read().split()[5])
+        data_pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
         limit = data_pages * resource.getpagesize() + MEMORY_BYTES
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,4 +1,5 @@
-"""What is peculiar to single sites, declared: one module a site, each with a `QUIRK`. General rules belong elsewhere."""
+"""What is peculiar to single sites, declared: one module a site, each with a `QUIRK`. General rules belong
+elsewhere."""
 
 from functools import cache
 from importlib import import_module

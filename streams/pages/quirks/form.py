@@ -10,8 +10,8 @@ class Quirk:
     hosts: tuple[str, ...]
     """Exact host names, or `*.example.org`."""
     content: str = ""
-    """Selector of the element that holds the page's own text. Where it matches, everything outside is chrome, everything
-    inside is content, and the model isn't asked."""
+    """Selector of the element that holds the page's own text. Where it matches, everything outside is chrome,
+    everything inside is content, and the model isn't asked."""
     drop: tuple[str, ...] = ()
     """Selectors of what is not content, wherever it stands."""
     drop_sections: tuple[str, ...] = ()

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - pages as they come
 """Main content: what is chrome, what is not, and what must never be lost."""
 
 import pytest

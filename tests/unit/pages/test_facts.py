@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - pages as they come
 """What a page says of itself: each fact from its best source, and what is not one."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - pages as they come
 """A document written out and normalized again is the same document."""
 
 import string
