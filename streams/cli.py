@@ -52,10 +52,7 @@ class LazyGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        module, name = COMMANDS[cmd_name].split(":")
-        return as_command(cmd_name, getattr(importlib.import_module(module), name))
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         # In sections, readable without colour, and without importing any command.
@@ -68,6 +65,12 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
 
 
+def load_command(name: str) -> Any:
+    """Import the command of that name. Raises KeyError."""
+    module, target = COMMANDS[name].split(":")
+    return as_command(name, getattr(importlib.import_module(module), target))
+
+
 def as_command(name: str, target: Any) -> Any:
     """The command of a typer app or of a plain function."""
     if isinstance(target, typer.Typer):
@@ -77,7 +80,16 @@ def as_command(name: str, target: Any) -> Any:
         app.command(name)(target)
         found = typer.main.get_command(app)
     found.name = name
+    _keep_examples(found)
     return found
+
+
+def _keep_examples(found: Any) -> None:
+    """Keep the lines of examples as they were written: Click fills paragraphs that don't begin with a backspace."""
+    paragraphs = (found.help or "").split("\n\n")
+    found.help = "\n\n".join(f"\b\n{text}" if text.startswith("    ") else text for text in paragraphs)
+    for below in getattr(found, "commands", {}).values():
+        _keep_examples(below)
 
 
 app = typer.Typer(

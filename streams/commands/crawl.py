@@ -10,10 +10,11 @@ from rich.progress import Progress
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.search import with_scheme
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.progress import CrawlProgress, crawl_progress
-from streams.crawl.urls import InvalidUrl, canonicalize, host_of
+from streams.crawl.urls import InvalidUrl, host_of
 from streams.errors import UsageError
 from streams.runtime.following import Follower
 from streams.runtime.producer import EventProducer
@@ -37,8 +38,9 @@ async def crawl(
         riffle crawl https://example.org/ --depth 2
         riffle crawl https://example.org/docs/ https://example.net/ --max-pages 500 --no-wait
     """
-    settings = load_settings()
     seeds = [_seed(url, depth, max_pages, any_host) for url in urls]
+    settings = load_settings()
+    need_kafka(settings)
     crawl_id = uuid4().hex[:12]
     return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
 
@@ -54,8 +56,7 @@ async def run_crawl(
             async with EventProducer(settings, "crawl") as producer:
                 await producer.send_all(seeds, cause=crawl_id)
             if not wait:
-                err.print(f"Crawl {crawl_id} has begun with {len(seeds)} seeds; the workers go on with it.")
-                return 0
+                return _begun(crawl_id, len(seeds), as_json)
             seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
     finally:
         follower.close()
@@ -64,7 +65,7 @@ async def run_crawl(
 
 def _seed(url: str, depth: int, max_pages: int | None, any_host: bool) -> PageDiscovered:
     try:
-        canonical = canonicalize(url)
+        canonical = with_scheme(url)
     except InvalidUrl as error:
         raise UsageError(f"{url!r} can't be crawled: {error}") from None
     return PageDiscovered(
@@ -97,6 +98,15 @@ async def _watch(
                 return seen, progress, False
             if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
                 return seen, progress, True
+
+
+def _begun(crawl_id: str, seeds: int, as_json: bool) -> int:
+    if as_json:
+        print_json({"crawl_id": crawl_id, "seeds": seeds})
+    else:
+        what = "1 seed" if seeds == 1 else f"{seeds} seeds"
+        out.print(f"Crawl {crawl_id} has begun with {what}; the workers go on with it.", highlight=False)
+    return 0
 
 
 def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, as_json: bool) -> int:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import typer
 from rich.progress import Progress
 
-from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, out
+from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.importing import ImportReport, import_html, import_warc
 from streams.runtime.following import Follower
@@ -51,6 +51,7 @@ async def html(
 
 async def _import(read: Import, path: Path, wait: bool) -> int:
     settings, finished = load_settings(), True
+    need_kafka(settings)
     seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:

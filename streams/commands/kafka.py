@@ -7,9 +7,20 @@ from itertools import islice
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.markup import escape
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, err, load_settings, out, print_json
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    command_group,
+    err,
+    load_settings,
+    need_kafka,
+    out,
+    print_json,
+    table,
+)
 from streams.errors import UsageError
 from streams.runtime.lag import stage_lags
 from streams.runtime.processing import Incoming
@@ -23,12 +34,21 @@ from streams.runtime.replaying import (
     stage_inputs,
 )
 from streams.runtime.topics import create_topics, describe_topics
+from streams.settings import Settings
 from streams.topology import STAGES, Stage, stage
 
 letters_app = command_group("Events that failed for good: list, show and replay them.")
 
 AsJson = Annotated[bool, JSON_OPTION]
 BATCH_RECORDS = 500
+SHOWN_ERROR_CHARS = 200
+
+
+def load_kafka_settings() -> Settings:
+    """The settings, and the certainty that somebody listens at Kafka's address."""
+    settings = load_settings()
+    need_kafka(settings)
+    return settings
 
 
 def _stages(names: list[str]) -> tuple[Stage, ...]:
@@ -64,8 +84,14 @@ def topics(
     create: Annotated[bool, typer.Option("--create", help="Create those that are missing.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """List the topics of the topology: partitions, records, and how far behind each stage is."""
-    settings = load_settings()
+    """List the topics of the topology: partitions, records, and how far behind each stage is.
+
+    Examples:
+
+        riffle topics
+        riffle topics --create --json
+    """
+    settings = load_kafka_settings()
     if create:
         created = create_topics(settings)
         err.print(f"Created {len(created)} topics." if created else "No topic was missing.")
@@ -82,12 +108,12 @@ def topics(
             }
         )
         return 0
-    table = Table("Topic", "Key", "Partitions", "Records", "Waiting, by stage", title="Topics")
+    listed = table("Topic", "Key", "Partitions", "Records", "Waiting, by stage", whole=("Topic", "Key"), title="Topics")
     for state in states:
         waiting = ", ".join(f"{lag.stage} {lag.events}" for lag in lags if lag.topic == state.topic.name and lag.events)
         count = str(state.partitions) if state.partitions else "[red]missing[/]"
-        table.add_row(state.topic.name, state.topic.key, count, str(state.messages), waiting)
-    out.print(table)
+        listed.add_row(state.topic.name, state.topic.key, count, str(state.messages), waiting)
+    out.print(listed)
     return 0 if all(state.partitions for state in states) else EXIT_NO
 
 
@@ -101,21 +127,22 @@ def letters_list(
 
     Example:  riffle dead-letters list --stage normalize
     """
-    settings = load_settings()
-    found = dead_letters(settings, _stages([stage_name]) if stage_name else STAGES)
+    stages = _stages([stage_name]) if stage_name else STAGES
+    found = dead_letters(load_kafka_settings(), stages)
     if as_json:
         print_json([_as_dict(dead) for dead in found])
         return 0
     if not found:
         out.print("No dead letters.")
         return 0
-    table = Table("Id", "Failed at", "Event", "Attempts", "Error", title="Dead letters")
+    listed = table("Letter", "What happened", title="Dead letters")
     for dead in found:
         letter = dead.letter
         failed_at = letter.failed_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        error = f"{letter.error_type}: {letter.error[:120]}"
-        table.add_row(letter.id, failed_at, dead.event_type, str(letter.attempts), error)
-    out.print(table)
+        tried = "tried once" if letter.attempts == 1 else f"tried {letter.attempts} times"
+        error = escape(f"{letter.error_type}: {letter.error[:SHOWN_ERROR_CHARS]}")
+        listed.add_row(escape(letter.id), f"{error}\n[dim]{dead.event_type}, {failed_at} UTC, {tried}[/]")
+    out.print(listed)
     out.print("See one with `riffle dead-letters show ID`, try again with `riffle dead-letters replay ID` (or --all).")
     return 0
 
@@ -123,17 +150,20 @@ def letters_list(
 @letters_app.command("show")
 @command
 def letters_show(letter_id: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJson = False) -> None:
-    """Show one dead letter: the error, where it came from, and the original event."""
-    dead = find_dead_letter(load_settings(), letter_id)
+    """Show one dead letter: the error, where it came from, and the original event.
+
+    Example:  riffle dead-letters show normalize/pages.fetched/3/1042
+    """
+    dead = find_dead_letter(load_kafka_settings(), letter_id)
     if as_json:
         print_json(_as_dict(dead))
         return
-    table = Table(show_header=False, title=letter_id)
+    shown = table("Name", "Value", whole=("Name",), title=letter_id, header=False)
     for name, value in _as_dict(dead).items():
         if name not in {"id", "value"}:
-            table.add_row(name.replace("_", " "), str(value))
-    out.print(table)
-    out.print(dead.value_text(), highlight=False, markup=False)
+            shown.add_row(name.replace("_", " "), escape(str(value)))
+    out.print(shown)
+    out.print(dead.value_text(), highlight=False, markup=False, soft_wrap=True)
 
 
 @letters_app.command("replay")
@@ -147,9 +177,9 @@ async def letters_replay(
 
     Example:  riffle dead-letters replay --all --stage embed
     """
-    settings = load_settings()
     if bool(letter_ids) == every:
         raise UsageError("name the letters to replay, or say --all. `riffle dead-letters list` shows them")
+    settings = load_kafka_settings()
     if every:
         chosen = dead_letters(settings, _stages([stage_name]) if stage_name else STAGES)
     else:
@@ -174,8 +204,8 @@ async def replay(
         riffle replay --from normalize --host www.sqlite.org
         riffle replay --from embed --since 2026-01-31T12:00:00
     """
-    settings = load_settings()
     (chosen,) = _stages([stage_name])
+    settings = load_kafka_settings()
     moment = since.replace(tzinfo=UTC) if since else None
     now, sent = datetime.now(UTC), 0
     records = stage_inputs(settings, chosen, host=host, since=moment)

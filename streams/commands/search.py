@@ -7,15 +7,15 @@ from uuid import UUID
 import httpx
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from schemas import Event
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, table
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.errors import StoreUnavailable, UsageError
 from streams.settings import Settings
+from streams.stores.protocols import Transition
 
 AsJson = Annotated[bool, JSON_OPTION]
 CLIENT_TIMEOUT_SECONDS = 30.0
@@ -75,7 +75,9 @@ def print_answer(answer: dict[str, Any]) -> None:
     if not answer["results"]:
         out.print("Nothing was found.")
     if answer.get("partial"):
-        err.print("[yellow]This answer is partial:[/] " + escape("; ".join(map(str, answer.get("reasons", [])))))
+        err.print(
+            "[yellow]This answer is partial:[/] " + escape(" ".join(reason["detail"] for reason in answer["reasons"]))
+        )
 
 
 @command
@@ -99,27 +101,42 @@ async def page(
         if document:
             return await _print_document(stores, identity, url)
         history = await stores.ledger.history(identity)
-    if not history:
-        out.print(f"Riffle has never seen {url}. Crawl it: riffle crawl {url}", highlight=False, soft_wrap=True)
-        return EXIT_NO
+    if as_json:
+        print_json(life_as_json(identity, url, history))
+    elif history:
+        print_life(identity, url, history)
+    else:
+        out.print(f"Riffle has never seen {escape(url)}. Crawl it: riffle crawl URL", highlight=False, soft_wrap=True)
+    return 0 if history else EXIT_NO
+
+
+def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[str, Any]:
+    """The page's status, and its steps with the whole of their events' data."""
     from streams.ledger import next_step, status_of
 
-    if as_json:
-        steps = [
-            {"at": utc_from_micros(step.at).isoformat(), "topic": step.topic, "outcome": step.outcome, **step.data}
-            for step in history
-        ]
-        print_json({"page_id": identity, "url": url, "status": status_of(history), "steps": steps})
-        return 0
+    steps = [
+        {**step.data, "at": utc_from_micros(step.at).isoformat(), "topic": step.topic, "outcome": step.outcome}
+        for step in history
+    ]
+    said = {"status": status_of(history), "next_step": next_step(history)}
+    return {"page_id": identity, "url": url, **said, "steps": steps}
+
+
+def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
+    """A page's life for people: its status, each step, and what comes next."""
+    from streams.ledger import next_step, status_of
+
     out.print(f"[bold]{escape(url)}[/]  [dim]{identity}[/]", highlight=False, soft_wrap=True)
     out.print(escape(status_of(history)), highlight=False)
-    table = Table("Time (UTC)", "Step", "By", "Outcome")
+    steps, day = table("Time (UTC)", "Step", "By", "Outcome", whole=("Time (UTC)", "Step", "By")), ""
     for step in history:
-        moment = utc_from_micros(step.at).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-        table.add_row(moment, step.topic, step.source.removeprefix("/riffle/"), escape(step.outcome))
-    out.print(table)
+        moment = utc_from_micros(step.at)
+        if day != (day := moment.strftime("%Y-%m-%d")):
+            steps.add_row(f"[dim]{day}[/]")
+        by = step.source.removeprefix("/riffle/")
+        steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, escape(step.outcome))
+    out.print(steps)
     out.print(escape(next_step(history)), highlight=False)
-    return 0
 
 
 async def _print_document(stores: Any, identity: UUID, url: str) -> int:
@@ -128,11 +145,16 @@ async def _print_document(stores: Any, identity: UUID, url: str) -> int:
 
     parts = await stores.pages.get(identity)
     if "normalized" not in parts:
-        out.print(f"There is no document of {url}. See why: riffle page {url}", highlight=False, soft_wrap=True)
+        err.print(f"There is no document of {escape(url)}. See why: riffle page URL", highlight=False, soft_wrap=True)
         return EXIT_NO
     found = decode_document(await stores.blobs.get(parts["normalized"]["document_ref"]))
     out.print(to_html(found), highlight=False, markup=False, soft_wrap=True)
     return 0
+
+
+def with_scheme(address: str) -> str:
+    """The canonical URL of what a person gave, who may leave https:// out. Raises InvalidUrl."""
+    return canonicalize(address if "://" in address else f"https://{address}")
 
 
 def _identity(address: str) -> tuple[UUID, str]:
@@ -141,7 +163,7 @@ def _identity(address: str) -> tuple[UUID, str]:
     except ValueError:
         pass
     try:
-        url = canonicalize(address)
+        url = with_scheme(address)
     except InvalidUrl as error:
         raise UsageError(f"{address!r} is neither a page's address nor an id: {error}") from None
     return page_id(url), url

@@ -65,13 +65,3 @@ class Seen:
     def under_way(self) -> int:
         """Pages that were fetched and neither became searchable nor were set aside."""
         return len(self.fetched - self.indexed - self.removed.keys())
-
-
-PROGRESS_COLUMNS = (
-    SpinnerColumn(),
-    TextColumn("{task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeElapsedColumn(),
-)
-FOLLOWED = (PageFetched, PageIndexed, PageRemoved)

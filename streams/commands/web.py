@@ -11,11 +11,6 @@ from streams.local.web import WebServer, serve
 web_app = command_group("Serve a folder of pages as a small web over HTTPS, on loopback.")
 
 
-@web_app.callback()
-def root() -> None:
-    """A group, so that `serve` is said."""
-
-
 @web_app.command("serve")
 @command
 async def web_serve(

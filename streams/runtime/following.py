@@ -6,10 +6,10 @@ from uuid import uuid4
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from schemas import Event, InvalidEvent
-from streams.errors import StoreUnavailable
+from streams.errors import UsageError
 from streams.runtime.reading import incoming_from
 from streams.runtime.records import decode
-from streams.runtime.topics import TIMEOUT_SECONDS, client_config
+from streams.runtime.topics import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000
@@ -32,10 +32,15 @@ class Follower:
         try:
             self._consumer.assign(self._ends())
         except KafkaException as error:
-            raise StoreUnavailable(f"Kafka at {settings.kafka.bootstrap} doesn't answer: {error.args[0]}") from error
+            raise unreachable(settings.kafka, error) from error
 
     def _ends(self) -> list[TopicPartition]:
         topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
+        if missing := sorted(self._models.keys() - topics.keys()):
+            raise UsageError(
+                f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
+                "Create the topics: riffle topics --create"
+            )
         # The offsets themselves, not "the end": that would be looked up only later, and events before it missed.
         return [
             TopicPartition(name, number, self._end(TopicPartition(name, number)))

@@ -6,8 +6,7 @@ from typing import Any
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from streams.errors import StoreUnavailable
-from streams.runtime.topics import TIMEOUT_SECONDS, client_config
+from streams.runtime.topics import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
 
@@ -42,7 +41,7 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
                 lags.append(Lag(stage.name, topic, max(behind, 0)))
         return lags
     except KafkaException as error:
-        raise StoreUnavailable(f"Kafka at {settings.kafka.bootstrap} doesn't answer: {error.args[0]}") from error
+        raise unreachable(settings.kafka, error) from error
 
 
 def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int]:

@@ -43,6 +43,16 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
     return config
 
 
+def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
+    """What to raise, and tell a person, when the cluster doesn't answer."""
+    reason = error.args[0]
+    said = reason.str() if isinstance(reason, KafkaError) else reason
+    return StoreUnavailable(
+        f"Kafka at {settings.bootstrap} doesn't answer ({said}). "
+        "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
+    )
+
+
 def topic_config(topic: Topic) -> dict[str, str]:
     if topic.compacted:
         return {"cleanup.policy": "compact"}
@@ -92,8 +102,5 @@ def _metadata(admin: AdminClient, settings: Settings) -> dict[str, int]:
     try:
         metadata = admin.list_topics(timeout=TIMEOUT_SECONDS)
     except KafkaException as error:
-        raise StoreUnavailable(
-            f"Kafka at {settings.kafka.bootstrap} doesn't answer ({error.args[0]}). "
-            "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
-        ) from error
+        raise unreachable(settings.kafka, error) from error
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}

@@ -1,0 +1,143 @@
+"""The reference of settings and commands, from the settings' fields and the commands' own help."""
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from typer import Context
+
+from streams.settings import Settings
+
+HELP_WIDTH = 100
+GENERATED_FROM = "This page is generated from {} by `riffle schemas --write`."
+
+
+def settings_page() -> str:
+    """docs/reference/settings.md: every setting with its variable, type, default and what it is for."""
+    single = [(name, field) for name, field in Settings.model_fields.items() if not _is_group(field)]
+    groups = [(name, field) for name, field in Settings.model_fields.items() if _is_group(field)]
+    parts = [SETTINGS_INTRODUCTION, _settings_table("RIFFLE_", single)]
+    for name, field in groups:
+        model: type[BaseModel] = field.annotation  # type: ignore[assignment]  # _is_group has seen to it
+        about = inspect.cleandoc(model.__doc__ or "")
+        parts += [f"## {name.capitalize()}", about] if about else [f"## {name.capitalize()}"]
+        parts.append(_settings_table(f"RIFFLE_{name.upper()}__", list(model.model_fields.items())))
+    return "\n\n".join(parts) + "\n"
+
+
+SETTINGS_INTRODUCTION = f"""# Settings
+
+{GENERATED_FROM.format("`streams/settings.py`")}
+
+Settings are environment variables. They win over the addresses of the running local stack (`stack.json` in
+`RIFFLE_HOME`, written by `riffle up`), and those over the defaults. Lists and mappings are written as JSON:
+`RIFFLE_CASSANDRA__HOSTS='["10.0.0.1", "10.0.0.2"]'`. The `production` profile reads no `stack.json`, wants a
+contact address, and refuses what maps hosts to loopback.
+
+## General"""
+
+
+def _is_group(field: FieldInfo) -> bool:
+    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+
+
+def _settings_table(prefix: str, fields: list[tuple[str, FieldInfo]]) -> str:
+    rows = [
+        f"| `{prefix}{name.upper()}` | {_type_words(field)} | {_default_words(field)} | {_cell(field.description)} |"
+        for name, field in fields
+    ]
+    return "\n".join(["| variable | type | default | what it is |", "|---|---|---|---|", *rows])
+
+
+def _type_words(field: FieldInfo) -> str:
+    limits = [f"{sign} {getattr(m, name)}" for m in field.metadata for name, sign in LIMITS.items() if hasattr(m, name)]
+    return ", ".join([_type_name(field.annotation), *limits])
+
+
+LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+TYPE_NAMES: dict[Any, str] = {
+    str: "text",
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+    Path: "path",
+    SecretStr: "secret",
+}
+
+
+def _type_name(kind: Any) -> str:
+    """A type in words."""
+    arguments = get_args(kind)
+    match get_origin(kind):
+        case None:
+            return TYPE_NAMES[kind]
+        case origin if origin is Literal:
+            return " or ".join(f"`{choice}`" for choice in arguments)
+        case origin if origin is Annotated:
+            return _type_name(arguments[0])
+        case origin if origin in (UnionType, Union):
+            return " or ".join(_type_name(each) for each in arguments if each is not NoneType)
+        case origin if origin is dict:
+            return f"mapping of {_type_name(arguments[0])} to {_type_name(arguments[1])}"
+        case _:
+            return f"list of {_type_name(arguments[0])}"
+
+
+def _default_words(field: FieldInfo) -> str:
+    default = field.get_default(call_default_factory=True, validated_data={})
+    match default:
+        case None | "" | () | {}:
+            return ""
+        case SecretStr():
+            return "" if not default.get_secret_value() else "set"
+        case bool():
+            return f"`{str(default).lower()}`"
+        case tuple():
+            return ", ".join(f"`{each}`" for each in default)
+    return f"`{default}`"
+
+
+def _cell(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+def commands_page() -> str:
+    """docs/reference/commands.md: the help of every command, as `--help` prints it."""
+    from streams.cli import SECTIONS, load_command
+
+    parts = [COMMANDS_INTRODUCTION]
+    for section, names in SECTIONS.items():
+        parts.append(f"## {section}")
+        for name in names:
+            parts += [f"### riffle {path}\n\n```text\n{text}\n```" for path, text in _helps(name, load_command(name))]
+    return "\n\n".join(parts) + "\n"
+
+
+COMMANDS_INTRODUCTION = f"""# Commands
+
+{GENERATED_FROM.format("what the commands say of themselves (`riffle COMMAND --help`)")}
+
+Answers go to stdout, and everything else to stderr; with `--json` stdout is one JSON document. The exit status is
+
+| status | means |
+|---|---|
+| 0 | done |
+| 1 | done, and the answer is no: nothing was found, something is not healthy |
+| 2 | what was asked can't be done as asked: the message says what to do |
+| 3 | a server doesn't answer |
+| 130 | interrupted |"""
+
+
+def _helps(path: str, command: Any) -> Iterator[tuple[str, str]]:
+    """A command's help, and then that of each command below it."""
+    context = Context(
+        command, info_name=f"riffle {path}", terminal_width=HELP_WIDTH, help_option_names=["-h", "--help"]
+    )
+    yield path, command.get_help(context).strip()
+    below: dict[str, Any] = getattr(command, "commands", {})
+    for name, child in below.items():
+        yield from _helps(f"{path} {name}", child)

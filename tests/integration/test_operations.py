@@ -1,0 +1,201 @@
+"""The commands that operate the journey, run as people run them, against real Kafka and Cassandra."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from schemas import Event, PageDiscovered, PageFetched
+from schemas.envelope import micros_from_utc
+from schemas.ids import page_id
+from streams.runtime.letters import Letter, read
+from streams.runtime.processing import Incoming
+from streams.runtime.producer import EventProducer
+from streams.runtime.reading import read_topic
+from streams.runtime.records import Record, encode
+from streams.settings import Settings
+from streams.stores.opening import open_stores
+from streams.stores.protocols import Transition
+from streams.topology import TOPICS
+
+pytestmark = pytest.mark.integration("kafka", "cassandra")
+
+NOW = datetime.now(UTC)
+
+
+async def riffle(stack: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, with the stack's addresses in its environment."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")},
+        "RIFFLE_HOME": str(stack.home / "commands"),
+        "RIFFLE_KAFKA__BOOTSTRAP": stack.kafka.bootstrap,
+        "RIFFLE_CASSANDRA__HOSTS": json.dumps(stack.cassandra.hosts),
+        "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
+        "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
+        "COLUMNS": "80",
+    }
+    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments]
+    return await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
+
+
+async def answer(stack: Settings, *arguments: str, status: int = 0) -> Any:
+    """What a command with --json says, which is all that it says on stdout."""
+    done = await riffle(stack, *arguments, "--json")
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def fetched(host: str, path: str = "") -> PageFetched:
+    url = f"https://{host}/{path}"
+    at = micros_from_utc(NOW)
+    return PageFetched(page_id=page_id(url), url=url, host=host, outcome="ok", generation=at, status=200)
+
+
+async def send(stack: Settings, events: list[Event]) -> None:
+    async with EventProducer(stack, "test") as producer:
+        await producer.send_all(events)
+
+
+async def in_topic(stack: Settings, topic: str, host: str) -> list[Incoming]:
+    """The records of a topic whose value names the host."""
+    records = await asyncio.to_thread(lambda: list(read_topic(stack, topic)))
+    return [record for record in records if host.encode() in (record.value or b"")]
+
+
+@pytest.fixture
+def host(fresh_name: str) -> str:
+    return fresh_name.replace("_", "-") + ".test"
+
+
+async def test_topics_tells_what_each_holds_and_what_waits(stack: Settings, host: str) -> None:
+    before = {topic["name"]: topic for topic in (await answer(stack, "topics"))["topics"]}
+    assert before.keys() == {topic.name for topic in TOPICS}
+    await send(stack, [fetched(host, str(n)) for n in range(5)])
+    after = await answer(stack, "topics")
+    held = {topic["name"]: topic["records"] for topic in after["topics"]}
+    assert held["pages.fetched"] - before["pages.fetched"]["records"] == 5
+    (waiting,) = [
+        lag["events"] for lag in after["lag"] if (lag["stage"], lag["topic"]) == ("normalize", "pages.fetched")
+    ]
+    assert waiting >= 5, "no worker runs, so all of them wait"
+
+
+async def dead_letter(stack: Settings, host: str) -> tuple[Letter, Record]:
+    """An event that failed in the stage embed, as the runtime sets it aside."""
+    original = encode(fetched(host), cause=uuid4().hex, source="fetch", time=NOW)
+    letter = Letter(
+        topic="pages.chunked",
+        partition=3,
+        offset=uuid4().int % 10**12,
+        stage="embed",
+        attempts=6,
+        error_type="PoisonError",
+        error=f"the [statements] of {host} can't be read",
+        failed_at=datetime.now(UTC) - timedelta(seconds=1),
+    )
+    async with EventProducer(stack, "test") as producer:
+        await producer.send_records(
+            [Record("embed.dead", original.key, original.value, letter.headers(original.headers))]
+        )
+    return letter, original
+
+
+async def test_a_dead_letter_is_listed_shown_and_replayed(stack: Settings, host: str) -> None:
+    letter, original = await dead_letter(stack, host)
+
+    (listed,) = [
+        dead for dead in await answer(stack, "dead-letters", "list", "--stage", "embed") if dead["id"] == letter.id
+    ]
+    assert (listed["error_type"], listed["error"], listed["attempts"]) == ("PoisonError", letter.error, 6)
+    assert letter.id not in {dead["id"] for dead in await answer(stack, "dead-letters", "list", "--stage", "fetch")}
+    assert letter.id in (await riffle(stack, "dead-letters", "list")).stdout.replace("\n", "")
+
+    shown = await riffle(stack, "dead-letters", "show", letter.id)
+    assert shown.returncode == 0, shown.stderr
+    assert "[statements]" in shown.stdout
+    assert f'"url": "https://{host}/"' in shown.stdout
+
+    replayed = await riffle(stack, "dead-letters", "replay", letter.id)
+    assert replayed.returncode == 0, replayed.stderr
+    (again,) = await in_topic(stack, "embed.retry", host)
+    assert (again.key, again.value) == (original.key, original.value)
+    headers = dict(again.headers)
+    assert original.headers == [(name, value) for name, value in again.headers if not name.startswith("riffle-")]
+    afresh = read(headers)
+    assert afresh is not None
+    assert (afresh.id, afresh.attempts) == (letter.id, 0), "it keeps its origin, and has all its attempts again"
+
+    assert letter.id not in {dead["id"] for dead in await answer(stack, "dead-letters", "list")}
+    once_more = await riffle(stack, "dead-letters", "replay", letter.id)
+    assert once_more.returncode == 2
+    assert "no dead letter" in once_more.stderr
+
+
+async def test_replay_sends_what_matches_and_nothing_else(stack: Settings, host: str) -> None:
+    old = [fetched(host, f"old/{n}") for n in range(3)]
+    await send(stack, [*old, fetched(f"other.{host}", "old")])
+    await asyncio.sleep(0.05)  # Kafka finds offsets by the millisecond
+    moment = datetime.now(UTC)
+    await asyncio.sleep(0.05)
+    new = [fetched(host, f"new/{n}") for n in range(4)]
+    discovered = PageDiscovered(
+        page_id=page_id("https://x.test/"), url="https://x.test/", host=host, why="seed", depth=0
+    )
+    await send(stack, [*new, fetched(f"other.{host}", "new"), discovered])
+
+    since = moment.replace(tzinfo=None).isoformat()
+    done = await riffle(stack, "replay", "--from", "normalize", "--host", host, "--since", since)
+    assert done.returncode == 0, done.stderr
+    assert "Sent 4 events to normalize again" in done.stdout
+    sent = await in_topic(stack, "normalize.retry", host)
+    assert {record.value for record in sent} == {event.to_json() for event in new}
+
+    none = await riffle(stack, "replay", "--from", "normalize", "--host", f"nobody.{host}")
+    assert none.returncode == 1
+    assert "Nothing to replay" in none.stdout
+
+
+async def test_a_page_tells_its_life(stack: Settings, host: str) -> None:
+    url = f"https://{host}/a-page"
+    steps = [
+        ("pages.discovered", "frontier", "Given as a seed", {"why": "seed"}),
+        ("pages.scheduled", "frontier", "Scheduled to be fetched", {"attempt": 1}),
+        (
+            "pages.fetched",
+            "fetch",
+            "Redirects to https://b.test/",
+            {"outcome": "redirect", "redirect_to": "https://b.test/"},
+        ),
+    ]
+    async with open_stores(stack, ["cassandra"]) as stores:
+        for seconds, (topic, stage, outcome, data) in enumerate(steps):
+            at = micros_from_utc(NOW + timedelta(seconds=seconds))
+            await stores.ledger.record(
+                Transition(page_id(url), uuid4(), topic, f"/riffle/{stage}", at, outcome, {"url": url, **data})
+            )
+
+    told = await answer(stack, "page", url)
+    assert (told["page_id"], told["url"]) == (str(page_id(url)), url)
+    assert [(step["topic"], step["outcome"]) for step in told["steps"]] == [(t, o) for t, _, o, _ in steps]
+    assert told["status"] == "Redirects to https://b.test/"
+    assert await answer(stack, "page", told["page_id"]) == {**told, "url": told["page_id"]}
+    assert await answer(stack, "page", url.removeprefix("https://")) == told, "https is what an address means"
+
+    shown = (await riffle(stack, "page", url)).stdout
+    assert all(topic in shown and stage in shown for topic, stage, _, _ in steps)
+    assert "Look at the page that it redirects to" in shown
+
+
+async def test_a_page_that_nobody_has_seen(stack: Settings, host: str) -> None:
+    url = f"https://{host}/never"
+    assert (await answer(stack, "page", url, status=1))["steps"] == []
+    said = await riffle(stack, "page", url)
+    assert said.returncode == 1
+    assert f"has never seen {url}" in said.stdout
+    assert (await riffle(stack, "page", url, "--document")).returncode == 1
