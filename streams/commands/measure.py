@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, load_settings, out
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, load_settings, out, print_json
 from streams.errors import UsageError
 
 AsJson = Annotated[bool, JSON_OPTION]
@@ -65,6 +66,73 @@ async def bench_queries(
     """
     status: int = await benchmark("queries").run(load_settings(), questions, count, as_json=as_json)
     return status
+
+
+@bench_app.command("simhash")
+@command
+def bench_simhash(
+    fingerprints: Annotated[int, typer.Option(min=1_000, help="How many the index holds.")] = 1_000_000,
+    tables: Annotated[int, typer.Option(help="4, 10 or 20 tables.")] = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Look-ups per second and memory of the fingerprint index, beside brute force.
+
+    Example:  riffle bench simhash --fingerprints 1000000
+    """
+    found: dict[str, Any] = benchmark("simhash").run(fingerprints=fingerprints, table_count=tables)
+    _print_figures("SimHash index", found, as_json)
+
+
+@eval_app.command("extract")
+@command
+def eval_extract(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    others: Annotated[bool, typer.Option(help="Also run the other extractors.")] = True,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many pages.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Main content, title and dates of labelled pages: ours and other extractors', in the same run.
+
+    DIR holds html/ID.html[.gz] and truth/ID.json.
+
+    Example:  riffle eval extract wcxb-dev/ --limit 100
+    """
+    from streams.pages.evaluation import evaluate_extraction, render
+
+    results = evaluate_extraction(folder, others=others, limit=limit)
+    if as_json:
+        print_json(results)
+    else:
+        out.print(render(results), highlight=False, markup=False, soft_wrap=True)
+
+
+@eval_app.command("dedup")
+@command
+async def eval_dedup(
+    pairs: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSONL of {a, b, jaccard}.")],
+    pages: Annotated[Path, typer.Argument(exists=True, help="A folder of ID.html or ID.txt, or JSONL.")],
+    as_json: AsJson = False,
+) -> None:
+    """Precision and recall of the near-duplicate verdict, where a Jaccard similarity of 0.8 makes a duplicate.
+
+    Example:  riffle eval dedup pairs.jsonl pages/
+    """
+    from streams.dedup.evaluation import evaluate, read_pairs, read_texts
+    from streams.stores.memory import MemoryFingerprints
+
+    found = await evaluate(read_pairs(pairs), read_texts(pages), MemoryFingerprints)
+    _print_figures("Near duplicates", found.to_dict(), as_json)
+
+
+def _print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+        return
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=False)
+    for name, value in figures.items():
+        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
+        table.add_row(name.replace("_", " "), shown)
+    out.print(table)
 
 
 def benchmark(name: str) -> Any:

@@ -68,20 +68,26 @@ class NormalizeAgent(Agent):
             if noindex
             else _normalized(event, outcome, reference)
         )
-        return [first, *_discovered(event, outcome), *(() if noindex else _links(event, outcome))]
+        # What is not to be indexed goes no further, so its fetch is settled here, as dedup settles all others.
+        rest = [_settled(event)] if noindex else _links(event, outcome)
+        return [first, *_discovered(event, outcome), *rest]
 
     async def _refused(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
         record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
         await self._stores.pages.put(event.page_id, "normalized", record, at)
-        settled = PageSettled(
-            page_id=event.page_id,
-            url=event.url,
-            host=event.host,
-            generation=event.generation,
-            verdict="refused",
-            crawl_id=event.crawl_id,
-        )
-        return [_removed(event, "unsupported", str(refusal)), settled]
+        return [_removed(event, "unsupported", str(refusal)), _settled(event)]
+
+
+def _settled(event: PageFetched) -> PageSettled:
+    """The fetch came to nothing that can be searched."""
+    return PageSettled(
+        page_id=event.page_id,
+        url=event.url,
+        host=event.host,
+        generation=event.generation,
+        verdict="refused",
+        crawl_id=event.crawl_id,
+    )
 
 
 _RECORDED_FACTS = ("author", "published", "modified", "site_name", "image", "licence", "type")
