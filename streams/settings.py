@@ -67,7 +67,7 @@ class QdrantSettings(_Group):
     api_key: SecretStr = SecretStr("")
     """Empty: without authentication."""
     shards: int = Field(1, ge=1)
-    """Of a new collection. Production: 64, so that the cluster can grow without new collections."""
+    """Of a new collection. When it is not set: 1, and 64 in the production profile."""
     replication: int = Field(1, ge=1)
     """Of a new collection. Production: 2 or more."""
     timeout_seconds: float = 10.0

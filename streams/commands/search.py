@@ -56,12 +56,23 @@ def ask(settings: Settings, question: str, *, limit: int = 5, **filters: str | N
         raise StoreUnavailable(
             f"the gateway at {address} doesn't answer ({error}). Start it with `riffle up` or `riffle gateway`"
         ) from error
-    answer: dict[str, Any] = response.json()
+    return _answer_of(response)
+
+
+def _answer_of(response: httpx.Response) -> dict[str, Any]:
+    try:
+        answer = response.json()
+        said = str(answer.get("detail", ""))
+    except (ValueError, AttributeError):
+        raise StoreUnavailable(
+            f"what answers at {response.url.netloc.decode()} is no gateway of Riffle. Check RIFFLE_GATEWAY__PORT"
+        ) from None
     if response.is_client_error:
-        raise UsageError(str(answer.get("detail", response.text)))
+        raise UsageError(said)
     if response.is_error:
-        raise StoreUnavailable(str(answer.get("detail", response.text)))
-    return answer
+        raise StoreUnavailable(said)
+    found: dict[str, Any] = answer
+    return found
 
 
 def print_answer(answer: dict[str, Any]) -> None:

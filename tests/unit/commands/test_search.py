@@ -1,0 +1,104 @@
+"""`riffle search` against a gateway's answers, served on loopback."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from typer.testing import CliRunner
+
+from streams.cli import app
+from streams.gateway.examples import PROBLEM_EMPTY, SEARCH
+
+
+class Gateway:
+    """Answers every search with what it was given, and remembers what was asked."""
+
+    def __init__(self, home: Path) -> None:
+        self.status, self.answer = 200, SEARCH
+        self.asked: list[tuple[str, dict[str, list[str]]]] = []
+        gateway = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                url = urlsplit(self.path)
+                gateway.asked.append((url.path, parse_qs(url.query)))
+                self.send_response(gateway.status)
+                self.end_headers()
+                self.wfile.write(json.dumps(gateway.answer).encode())
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")}
+        self.env = {**kept, "RIFFLE_HOME": str(home), "RIFFLE_GATEWAY__PORT": str(self.server.server_port)}
+
+    def search(self, *arguments: str) -> Any:
+        return CliRunner(env=self.env).invoke(app, ["search", *arguments])
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    gateway = Gateway(tmp_path)
+    yield gateway
+    gateway.server.shutdown()
+    gateway.server.server_close()
+
+
+def test_it_asks_what_was_given_and_shows_titles_addresses_and_statements(gateway: Gateway) -> None:
+    shown = gateway.search("write-ahead", "log", "--limit", "3", "--host", "sqlite.org", "--language", "en")
+    assert shown.exit_code == 0, shown.output
+    ((path, asked),) = gateway.asked
+    assert path == "/api/v1/search"
+    assert asked == {"q": ["write-ahead log"], "per_page": ["3"], "host": ["sqlite.org"], "language": ["en"]}
+    (result,) = SEARCH["results"]
+    for text in (result["title"], result["url"], result["statements"][0]["text"]):
+        assert text in shown.stdout
+    assert "This answer is partial: The embedding model took too long; meaning" in " ".join(shown.stderr.split())
+    assert "{" not in shown.stderr, "reasons are told in words"
+
+
+def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:
+    assert json.loads(gateway.search("x", "--json").stdout) == SEARCH
+
+
+def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
+    result = {**SEARCH["results"][0], "title": "a[red]b[/nonsense]"}
+    gateway.answer = {**SEARCH, "results": [result]}
+    assert "a[red]b[/nonsense]" in gateway.search("x").stdout
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "exit_code", "said"),
+    [
+        pytest.param(200, {**SEARCH, "results": [], "partial": False}, 1, "Nothing was found", id="nothing found"),
+        pytest.param(400, PROBLEM_EMPTY, 2, "No query was given", id="the gateway refuses it"),
+        pytest.param(503, {"detail": "No index answers."}, 3, "No index answers", id="the gateway is down itself"),
+    ],
+)
+def test_what_the_gateway_says_decides_the_exit_status(
+    gateway: Gateway, status: int, answer: dict[str, Any], exit_code: int, said: str
+) -> None:
+    gateway.status, gateway.answer = status, answer
+    shown = gateway.search("x")
+    assert shown.exit_code == exit_code, shown.output
+    assert said in shown.output
+
+
+def test_no_gateway_and_what_to_do(gateway: Gateway) -> None:
+    gateway.server.shutdown()
+    gateway.server.server_close()
+    shown = gateway.search("x", "--json")
+    assert (shown.exit_code, shown.stdout) == (3, "")
+    assert "Start it with `riffle up` or `riffle gateway`" in shown.stderr
+
+
+def test_an_answer_that_is_not_the_gateways(gateway: Gateway) -> None:
+    gateway.answer = ["some", "other", "program"]  # type: ignore[assignment]
+    assert gateway.search("x").exit_code == 3
