@@ -1,0 +1,153 @@
+"""The documentation points to what exists: files, headings, commands, settings."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.cli import COMMANDS, load_command
+from streams.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path
+    for folder, pattern in (
+        ("", "*.md"),
+        ("docs", "**/*.md"),
+        ("helm", "**/*.md"),
+        ("infra", "**/*.md"),
+        ("benchmarks", "*.md"),
+        ("triton_models", "*.md"),
+    )
+    for path in (ROOT / folder).glob(pattern)
+)
+DECISIONS = ROOT / "docs" / "decisions"
+LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?\)")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+
+
+def name(path: object) -> str:
+    return str(path.relative_to(ROOT)) if isinstance(path, Path) else ""
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    for target in LINK.findall(FENCE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, fragment = target.partition("#")
+        found = (page.parent / file).resolve() if file else page
+        if not found.exists():
+            yield f"{target}: there is no such file"
+        elif ROOT not in (found, *found.parents):
+            yield f"{target}: outside the repository"
+        elif fragment and found.suffix == ".md" and fragment not in anchors(found):
+            yield f"{target}: no such heading; there are {sorted(anchors(found))}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    assert list(broken_links(page)) == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    docs = ROOT / "docs"
+    linked = {(docs / target).resolve() for target in LINK.findall((docs / "README.md").read_text())}
+    pages = {path for path in docs.glob("**/*.md") if DECISIONS not in path.parents} - {docs / "README.md"}
+    assert sorted(map(name, pages - linked)) == []
+
+
+def commands_in(page: Path) -> Iterator[str]:
+    """Every `riffle ...` of a page: lines of shell examples, and inline code."""
+    text = page.read_text()
+    for language, code in FENCE.findall(text):
+        if language in {"", "console", "sh", "bash", "text"}:
+            yield from re.findall(r"(?:^|[\s(/`])riffle ([a-z][^\n`]*)", code)
+    yield from re.findall(r"`(?:\.venv/bin/)?riffle ([a-z][^`\n]*)`", FENCE.sub("", text))
+
+
+def problem_of(line: str) -> str:
+    """What is wrong with a command line; empty when its command and options exist."""
+    words = shlex.split(re.split(r" && | \| |  +#| {3,}", line)[0], comments=True)
+    if words[0] not in COMMANDS:
+        return f"no command {words[0]!r}"
+    command, below = load_command(words[0]), words[1:]
+    if hasattr(command, "commands"):
+        if not below or below[0].startswith("-"):
+            return ""
+        if (command := command.commands.get(below[0].rstrip(",.)"))) is None:
+            return f"{words[0]} has no command {below[0]!r}"
+    options = {option for p in command.params for option in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
+    unknown = [word for word in below if word.startswith("--") and word.partition("=")[0] not in options]
+    return f"{words[0]} has no option {unknown[0]}" if unknown else ""
+
+
+HAND_WRITTEN = [page for page in PAGES if page.name != "commands.md"]
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=name)
+def test_commands_in_the_docs_exist(page: Path) -> None:
+    assert {line: said for line in commands_in(page) if (said := problem_of(line))} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("crawl https://example.org/ --depth 2", ""),
+        ("dead-letters list --stage embed", ""),
+        ("crwal x", "no command 'crwal'"),
+        ("crawl x --dept 2", "crawl has no option --dept"),
+        ("dead-letters lst", "dead-letters has no command 'lst'"),
+    ],
+)
+def test_what_counts_as_an_existing_command(line: str, said: str) -> None:
+    assert problem_of(line) == said
+
+
+def test_make_targets_in_the_docs_exist() -> None:
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.M))
+    code = "\n".join(code for page in PAGES for _, code in FENCE.findall(page.read_text()))
+    inline = "\n".join(re.findall(r"`([^`\n]+)`", "\n".join(FENCE.sub("", page.read_text()) for page in PAGES)))
+    named = set(re.findall(r"^(?:\$ )?make ([a-z][a-z-]*)", f"{code}\n{inline}", re.M))
+    assert named
+    assert named <= targets
+
+
+def settings_named() -> set[str]:
+    groups = {n: f.annotation for n, f in Settings.model_fields.items()}
+    names = {f"RIFFLE_{name.upper()}" for name in groups}
+    for name, kind in groups.items():
+        names |= {f"RIFFLE_{name.upper()}__{field.upper()}" for field in getattr(kind, "model_fields", {})}
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_settings_in_the_docs_exist(page: Path) -> None:
+    named = set(re.findall(r"\bRIFFLE_[A-Z_]*[A-Z]\b", page.read_text()))
+    assert named <= settings_named()
+
+
+def test_every_setting_says_what_it_is() -> None:
+    silent = []
+    for field_name, field in Settings.model_fields.items():
+        for below, inner in getattr(field.annotation, "model_fields", {field_name: field}).items():
+            if not inner.description:
+                silent.append(f"{field_name}.{below}")
+    assert silent == []
+
+
+def test_decisions_have_a_number_of_their_own_and_are_listed() -> None:
+    files = [path for path in DECISIONS.glob("*.md") if path.name != "README.md"]
+    numbers = Counter(path.name[:4] for path in files)
+    assert [number for number, count in numbers.items() if count > 1] == []
+    listed = dict(re.findall(r"^\| \d{4} \| \[(.+)\]\((.+)\) \|$", (DECISIONS / "README.md").read_text(), re.M))
+    titles = {path.read_text().splitlines()[0].removeprefix(f"# {path.name[:4]} "): path.name for path in files}
+    assert listed == titles
