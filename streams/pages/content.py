@@ -22,6 +22,9 @@ SURE = 0.5
 """Never dropped from here on."""
 DOUBTFUL = 0.2
 """Never kept below."""
+FEW_SHARE = 0.25
+"""If less of what is not chrome by its element would stay, the model is doubted: all stays that is BARELY likely."""
+BARELY = 0.05
 SMALL_WORDS = 120
 """A page with fewer words is too small to be judged by statistics."""
 
@@ -101,10 +104,14 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
-        if kept := decide(likely, words).tolist():
+        kept = decide(likely, words)
+        share = words[kept].sum() / FEW_SHARE
+        if share < words.sum() and share < words[_by_element(page)].sum():
+            kept = np.flatnonzero(likely >= BARELY)
+        if len(kept):
             if reasons is not None:
                 reasons |= {index: f"model: content with probability {value:.2f}" for index, value in enumerate(likely)}
-            return list(kept)
+            return [int(index) for index in kept]
     if reasons is not None:
         reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
     return _by_element(page)

@@ -19,6 +19,8 @@ MAX_NOTES = 500
 
 def attach(page: Walk, kept: list[int]) -> list[int]:
     """Move notes to their marks in the segments of `kept`; gives back those that stay."""
+    if not any(href.startswith("#") for href, _, _, _ in page.links):
+        return kept
     marks = [
         (index, raw)
         for index in kept

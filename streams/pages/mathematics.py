@@ -10,7 +10,7 @@ _STYLE = "{\\displaystyle"
 
 def unify(tree: LexborHTMLParser, html: bytes) -> None:
     """Remove what only draws a formula a second time, and turn MathJax's script elements into `math`."""
-    if b"katex" not in html and b"athJax" not in html and b"mjx-" not in html and b"math/tex" not in html:
+    if b"katex" not in html and b"athJax" not in html:
         return
     for node in tree.css('script[type^="math/tex"]'):
         formula = tree.create_node("math")

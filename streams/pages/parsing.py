@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
 from streams.crawl.urls import host_of
 from streams.errors import Refused
@@ -98,7 +98,7 @@ def _pruned(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
 
 def _tree(html: bytes) -> LexborHTMLParser:
     try:
-        return LexborHTMLParser(html)
+        return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS)
     except SelectolaxError as error:  # it says so when it gets no more memory
         raise Refused("parser", str(error)) from None
 

@@ -82,7 +82,9 @@ class Segment:
         """
         if self._placed or not self._raw:
             return self._raw
-        return (_preformatted if self._solid else _collapsed)(self._parts, self._raw)[1]
+        self._raw = (_preformatted if self._solid else _collapsed)(self._parts, self._raw)[1]
+        self._placed = True
+        return self._raw
 
 
 @dataclass(slots=True)
