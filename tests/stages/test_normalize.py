@@ -110,6 +110,7 @@ async def test_what_is_no_page_leads_to_nothing(stage: Stage, fields: dict[str, 
 async def test_noindex_removes_the_page_and_follows_its_links(stage: Stage) -> None:
     events = await stage.handle(headers={"x-robots-tag": "noindex"})
     assert [event.reason for event in of(PageRemoved, events)] == ["noindex"]
+    assert [event.verdict for event in of(PageSettled, events)] == ["refused"]
     assert [event.url for event in of(PageDiscovered, events)] == ["https://site.example/a"]
     assert not of(PageNormalized, events)
     assert not of(LinkFound, events)
