@@ -27,6 +27,16 @@ MAX_TIMES = 20
 MAX_META_CHARS = 5_000
 
 
+# One query for all, because each takes as long as the tree is large.
+_MARKERS = (
+    'title, base, meta, link, script[type*="json"], time[datetime], [itemprop], [typeof], '
+    '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex"]'
+)
+_HEAD_TAGS = frozenset({"title", "base", "meta", "link", "script"})
+_MATH_TAGS = frozenset({"span", "div", "script", "mjx-container"})
+_MATH_NAMES = ("math/tex", "katex", "MathJax")
+
+
 @dataclass(slots=True)
 class Head:
     """The raw findings in a page's head."""
@@ -44,6 +54,12 @@ class Head:
     """As the page shows them."""
     kinds: tuple[str, ...] = ()
     """Types that structured data and OpenGraph name, as written."""
+    times: list[str] = field(default_factory=list)
+    """The datetime attributes of all time elements."""
+    has_microdata: bool = False
+    has_rdfa: bool = False
+    has_drawn_math: bool = False
+    """Somewhere KaTeX or MathJax drew a formula."""
     clean: bool = False
     """The page is a document of ours, written out by `streams.pages.html`."""
 
@@ -72,10 +88,22 @@ def read_head(tree: LexborHTMLParser) -> Head:
     root = tree.root
     if root is not None:
         head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()
-    for node in tree.css('title, base, meta, link, script[type*="json"]'):
-        _note(head, node)
+    for node in tree.css(_MARKERS):
+        tag, attributes = node.tag, node.attributes
+        if tag in _HEAD_TAGS:
+            _note(head, node)
+        elif tag == "time":
+            head.times.append(attributes.get("datetime") or "")
+        head.has_microdata = head.has_microdata or "itemprop" in attributes
+        head.has_rdfa = head.has_rdfa or "typeof" in attributes
+        head.has_drawn_math = head.has_drawn_math or (tag in _MATH_TAGS and _draws(tag, attributes))
     head.clean = head.meta("generator") == CLEAN_GENERATOR
     return head
+
+
+def _draws(tag: str | None, attributes: dict[str, Any]) -> bool:
+    """Whether the element, found by one of the markers, draws a formula."""
+    return tag == "mjx-container" or (attributes.get("type") or attributes.get("class") or "").startswith(_MATH_NAMES)
 
 
 def _note(head: Head, node: LexborNode) -> None:
@@ -92,7 +120,8 @@ def _note(head: Head, node: LexborNode) -> None:
         if href := attributes.get("href"):
             head.links.append(((attributes.get("rel") or "").lower(), href, attributes))
     elif tag == "script":
-        head.scripts.append(((attributes.get("type") or "").strip().lower(), node.text()))
+        if "json" in (kind := (attributes.get("type") or "").strip().lower()):
+            head.scripts.append((kind, node.text()))
     elif tag == "base":
         head.base = head.base or (attributes.get("href") or "").strip()
     elif not head.title and node.parent is not None and node.parent.tag != "svg":
@@ -105,22 +134,22 @@ def read_kinds(head: Head, html: str) -> tuple[str, ...]:
     for kind, text in head.scripts:
         if kind == "application/ld+json":
             found += _JSON_TYPE.findall(text)
-    if "itemtype" in html:
+    if head.has_microdata:
         found += _MICRODATA_TYPE.findall(html)
     return tuple(dict.fromkeys(kind for kind in found if kind))
 
 
-def gather(tree: LexborHTMLParser, html: str, head: Head, page: Walk, kept: list[int], resolver: Resolver) -> Facts:
+def gather(tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], resolver: Resolver) -> Facts:
     """All facts of the page. `kept`: the segments that are its own text."""
     items = structured.json_ld(head.scripts)
-    if "itemprop" in html:
+    if head.has_microdata:
         items += structured.microdata(tree)
-    if "typeof=" in html:
+    if head.has_rdfa:
         items += structured.rdfa(tree)
     written = items_of(items, *_WRITTEN)
     canonical = next((resolver.absolute(href) for rel, href, _ in head.links if "canonical" in rel.split()), "")
     site_name = head.meta("og:site_name", "application-name") or _site_name(items)
-    published, modified = _dates(tree, html, resolver.url, head, page, kept, written or items)
+    published, modified = _dates(tree, resolver.url, head, page, kept, written or items)
     facts: dict[str, Any] = {
         "author": find_author(tree, head.metas, page, kept, written or items_of(items, "WebPage", "Page")),
         "published": published,
@@ -159,7 +188,7 @@ def _site_name(items: list[Item]) -> str:
 
 
 def _dates(
-    tree: LexborHTMLParser, html: str, url: str, head: Head, page: Walk, kept: list[int], items: list[Item]
+    tree: LexborHTMLParser, url: str, head: Head, page: Walk, kept: list[int], items: list[Item]
 ) -> tuple[str, str]:
     published = (
         iso_date(_first(items, "datePublished"))
@@ -190,7 +219,7 @@ def _dates(
         head.meta("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
     )
     if not published:
-        published = _visible_date(tree, html, url, page, kept)
+        published = _visible_date(tree, head, url, page, kept)
     return published, modified
 
 
@@ -201,13 +230,12 @@ NEAR_BEFORE = 8
 NEAR_AFTER = 20
 
 
-def _visible_date(tree: LexborHTMLParser, html: str, url: str, page: Walk, kept: list[int]) -> str:
+def _visible_date(tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int]) -> str:
     """The first date that a reader sees near the top of the text; in a time element, a short line, the URL, by
     class."""
-    if "<time" in html:
-        for node in tree.css("time[datetime]")[:MAX_TIMES]:
-            if found := iso_date(node.attributes.get("datetime") or ""):
-                return found
+    for written in head.times[:MAX_TIMES]:
+        if found := iso_date(written):
+            return found
     if kept:
         start = next((index for index in kept if page.tags[page.segments[index].element] == "h1"), kept[0])
         for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:

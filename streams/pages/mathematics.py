@@ -8,10 +8,8 @@ _DRAWN = (
 _STYLE = "{\\displaystyle"
 
 
-def unify(tree: LexborHTMLParser, html: bytes) -> None:
+def unify(tree: LexborHTMLParser) -> None:
     """Remove what only draws a formula a second time, and turn MathJax's script elements into `math`."""
-    if b"katex" not in html and b"athJax" not in html:
-        return
     for node in tree.css('script[type^="math/tex"]'):
         formula = tree.create_node("math")
         formula.insert_child(node.text())

@@ -74,7 +74,7 @@ def _said(
     parsed: Parsed, document: Document, kept: list[int], own: frozenset[int], resolver: Resolver
 ) -> dict[str, Any]:
     """What the page says of itself, as fields of the document."""
-    found = facts.gather(parsed.tree, parsed.html, parsed.head, parsed.walk, kept, resolver)
+    found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver)
     language = identify(document.text[:LANGUAGE_CHARS], parsed.head.language)
     title = found.title
     for ending in parsed.quirk.title_endings if parsed.quirk else ():

@@ -55,8 +55,9 @@ def parse_page(
     if encoded.count(b"<") > SAFE_TAGS:
         refuse_nesting(encoded)
     tree = _tree(encoded)
-    unify(tree, encoded)
     head = facts.read_head(tree)
+    if head.has_drawn_math:
+        unify(tree)
     head.kinds = facts.read_kinds(head, text)
     parsed = Parsed(tree, Walk(), head, text)
     parsed.written = written_out(head.scripts) if head.clean else None
