@@ -1,0 +1,49 @@
+"""The figures of `riffle eval extract`: what counts as what."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from streams.errors import UsageError
+from streams.pages.evaluation import evaluate_extraction, load_pages, render, word_f1
+
+
+def write(directory: Path, name: str, html: str, truth: dict[str, object], *, packed: bool = False) -> None:
+    (directory / "html").mkdir(exist_ok=True)
+    (directory / "truth").mkdir(exist_ok=True)
+    path = directory / "html" / (f"{name}.html.gz" if packed else f"{name}.html")
+    path.write_bytes(gzip.compress(html.encode()) if packed else html.encode())
+    (directory / "truth" / f"{name}.json").write_text(json.dumps(truth))
+
+
+@pytest.mark.parametrize(
+    ("found", "truth", "score"),
+    [("a b", "a b", 1.0), ("a a b", "a b b", 2 / 3), ("", "", 1.0), ("a", "", 0.0), ("", "a", 0.0), ("x", "y", 0.0)],
+)
+def test_word_f1_is_of_multisets(found: str, truth: str, score: float) -> None:
+    assert word_f1(Counter(found.split()), Counter(truth.split())) == pytest.approx(score)
+
+
+def test_both_layouts_of_the_truth_are_read_and_scored(tmp_path: Path) -> None:
+    truth = {"main_content": "Hello big world", "title": "T", "publish_date": "2025-01-02", "author": None}
+    page = "<title>T</title><meta property=article:published_time content=2025-01-02T03:04:05Z><p>Hello big world"
+    write(tmp_path, "1", page, {"ground_truth": truth, "_internal": {"page_type": {"primary": "article"}}})
+    write(tmp_path, "2", "<title>Other</title><p>Hello big", {**truth, "page_type": "forum"}, packed=True)
+    result = evaluate_extraction(tmp_path, others=False)["riffle"]
+    assert result["word_f1_by_type"] == {"article": 1.0, "forum": 0.8}
+    assert result["word_f1"] == 0.9
+    assert (result["title_accuracy"], result["date_accuracy"], result["author_accuracy"]) == (0.5, 0.5, None)
+    assert result["worst_page"] == {"id": "2", "word_f1": 0.8}
+    assert "2 pages" in render({"riffle": result})
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="truth"):
+        list(load_pages(tmp_path))
+    write(tmp_path, "1", "", {})
+    (tmp_path / "html" / "1.html").unlink()
+    with pytest.raises(UsageError, match="1: its HTML can't be read"):
+        list(load_pages(tmp_path))
