@@ -16,15 +16,15 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from streams.local.demo import unpack
-from streams.statements.codec import decode_statements
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.crawl import run_crawl
 from streams.crawl.urls import canonicalize, host_of
+from streams.local.demo import unpack
 from streams.local.state import running_state
 from streams.settings import Settings
+from streams.statements.codec import decode_statements
 from streams.stores.opening import Stores, open_stores
 from tests.integration.disk_web import explore
 

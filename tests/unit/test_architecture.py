@@ -1,4 +1,4 @@
-"""Dependencies point one way: schemas <- pure modules <- agents and gateway; stores behind Protocols; Faust in one place."""
+"""Dependencies point one way: schemas <- pure modules <- agents and gateway. Stores are Protocols; Faust has one place."""
 
 import ast
 from pathlib import Path
@@ -21,7 +21,7 @@ IMPURE = {
     "urllib.request",
 }
 
-# Modules of the journey that do IO, each with its reason. Everything else there is pure: bytes and values in, values out.
+# Modules of the journey that do IO, each with its reason. All others are pure: bytes and values in, values out.
 DOORS: dict[str, str] = {
     "streams/crawl/fetching.py": "the one HTTP request of a fetch",
     "streams/crawl/guard.py": "checks the addresses that sockets really connect to",
