@@ -1,4 +1,4 @@
-"""Dependencies point one way: schemas <- pure modules <- agents and gateway. Stores are Protocols; Faust has one place."""
+"""Dependencies point one way: schemas <- pure modules <- agents and gateway. Only one place knows Faust."""
 
 import ast
 from pathlib import Path
