@@ -81,12 +81,13 @@ class Builder:
         return tuple(self._containers), tuple(self._blocks)
 
     def _add(self, segment: Segment) -> None:
-        place, tag = self._place(segment.element)
         text, spans = segment.text, segment.spans
-        if not text.isprintable() and tag != "pre" and _CONTROL.search(text):
+        controls = not text.isprintable() and _CONTROL.search(text) is not None
+        if controls and not _CONTROL.sub("", text).strip():
+            return
+        place, tag = self._place(segment.element)
+        if controls and tag != "pre":
             text, spans = " ".join(_CONTROL.sub(" ", text).split()), []
-            if not text:
-                return
         place = self._completed(place)
         language = self._code_language(segment.element) if tag == "pre" else self._language(segment.element)
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))

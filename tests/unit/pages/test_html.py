@@ -133,6 +133,8 @@ def assert_valid(document: Document) -> None:
          '<figure><figcaption><p><img src="https://site.example/a/i.png" alt="">A cat</p></figcaption></figure>'),
         # Two breaks end a paragraph, one doesn't.
         ("<div>a<br>b<br><br>c</div>", "<p>a b</p>\n<p>c</p>"),
+        # A list of nothing but control characters is no list.
+        ("<ul>\x01</ul><p>a", "<p>a</p>"),
         # Headings are never cut.
         ("<h2><div>A</div> <div>title</div></h2>", "<h2>A title</h2>"),
     ],
