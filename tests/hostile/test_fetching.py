@@ -56,15 +56,22 @@ def outcome(answer: Answer) -> tuple[str, bool]:
 async def endless(writer: asyncio.StreamWriter) -> None:
     writer.write(HEAD + b"transfer-encoding: chunked\r\n\r\n")
     while True:
-        writer.write(b"1000\r\n" + b"x" * 0x1000 + b"\r\n")
-        await writer.drain()
+        await push(writer, b"1000\r\n" + b"x" * 0x1000 + b"\r\n")
+
+
+async def push(writer: asyncio.StreamWriter, content: bytes) -> None:
+    """Write, let others run, and end when the client is gone: over TLS, `drain` alone does neither."""
+    if writer.is_closing():
+        raise ConnectionResetError
+    writer.write(content)
+    await writer.drain()
+    await asyncio.sleep(0)
 
 
 async def drip(writer: asyncio.StreamWriter) -> None:
     writer.write(HEAD + b"content-length: 1000000\r\n\r\n")
     while True:
-        writer.write(b"x")
-        await writer.drain()
+        await push(writer, b"x")
         await asyncio.sleep(0.01)
 
 
@@ -74,8 +81,7 @@ async def silent(writer: asyncio.StreamWriter) -> None:
 
 async def endless_informational(writer: asyncio.StreamWriter) -> None:
     while True:
-        writer.write(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n")
-        await writer.drain()
+        await push(writer, b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n")
 
 
 async def test_a_good_answer(tmp_path: Path) -> None:
