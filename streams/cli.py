@@ -27,6 +27,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "page": ("streams.commands.search:page", "Show the whole life of a page, or its document."),
     },
     "Running stages": {
+        "migrate": ("streams.commands.migrate:migrate", "Make the topics, tables and collection that are needed."),
         "worker": ("streams.commands.kafka:worker", "Run one or several stages."),
         "gateway": ("streams.commands.search:gateway", "Run the gateway: search page and API."),
         "topics": ("streams.commands.kafka:topics", "List topics, and how far behind each stage is."),

@@ -33,7 +33,9 @@ class Member:
 
     def prepare(self) -> Launch:
         command = [sys.executable, "-c", RIFFLE, *self.arguments]
-        return Launch(command, {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1"})
+        # One thread for linear algebra: matrices here are small, and its pool of threads costs memory in each process.
+        environment = {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
+        return Launch(command, environment)
 
     def is_ready(self) -> bool:
         return answers(f"http://127.0.0.1:{self.port}/readyz")

@@ -168,7 +168,8 @@ def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> 
         return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({said}). Check "
                           "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip
     if "does not exist" in said or "unconfigured table" in said:
-        return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({said}). Apply the migrations")
+        return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({said}). "
+                          "Make it with `riffle migrate`")  # fmt: skip
     if isinstance(error, RequestValidationException | InvalidMessage):
         return PoisonError(f"{where} refuses a statement ({said}): {' '.join(cql.split())}")
     return error

@@ -53,7 +53,7 @@ async def test_a_server_that_is_not_there_is_named_with_its_address(cassandra_se
 
 
 async def test_a_keyspace_that_is_not_there_says_what_to_do(cassandra_settings: CassandraSettings) -> None:
-    with pytest.raises(UsageError, match=r"'never_migrated'.*Apply the migrations"):
+    with pytest.raises(UsageError, match=r"'never_migrated'.*riffle migrate"):
         await cassandra.connect(cassandra_settings.model_copy(update={"keyspace": "never_migrated"}))
 
 
@@ -110,7 +110,7 @@ async def test_a_statement_that_is_no_cql_is_poison_and_is_quoted(cassandra_sess
 
 
 async def test_a_table_that_is_not_there_says_what_to_do(cassandra_session: CassandraSession) -> None:
-    with pytest.raises(UsageError, match="Apply the migrations"):
+    with pytest.raises(UsageError, match="riffle migrate"):
         await cassandra_session.execute("SELECT a FROM no_such_table")
 
 

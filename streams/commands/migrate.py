@@ -1,0 +1,27 @@
+"""`riffle migrate`: what a cluster needs before the first worker starts, and after each upgrade."""
+
+import asyncio
+
+from streams.commands.console import command, load_settings, out
+from streams.runtime.topics import create_topics
+
+
+@command
+async def migrate() -> None:
+    """Make the topics, tables and the search collection that this version needs. Again is as once.
+
+    A deployment runs it before its workers; `riffle up` does by itself.
+
+    Example:  RIFFLE_PROFILE=production riffle migrate
+    """
+    from streams.stores import cassandra
+    from streams.stores.opening import open_stores
+
+    settings = load_settings()
+    topics = await asyncio.to_thread(create_topics, settings)
+    out.print(f"Topics: {len(topics)} made." if topics else "Topics: all there.", highlight=False)
+    applied = await cassandra.migrate(settings.cassandra)
+    out.print(f"Tables: {', '.join(applied)} applied." if applied else "Tables: all there.", highlight=False)
+    async with open_stores(settings, ["qdrant", "triton"]) as stores:
+        collection = await stores.vectors.ensure(await stores.embedder.info())
+    out.print(f"Collection: {collection}.", highlight=False)
