@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from streams.vectors.bm25 import FUNCTION_WORDS
+
 MAX_SNIPPET_CHARS = 420
 MAX_TITLE_CHARS = 140
 MAX_CRUMB_CHARS = 40
@@ -59,8 +61,9 @@ def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS)
 
 
 def query_words(query: str) -> tuple[str, ...]:
-    """The words of a query as they are highlighted: folded, each once, in order."""
-    return tuple(dict.fromkeys(_fold(match.group()) for match in _WORD.finditer(query)))
+    """The words of a query as they are highlighted: folded, each once, in order, function words only if alone."""
+    asked = dict.fromkeys(_fold(match.group()) for match in _WORD.finditer(query))
+    return tuple(word for word in asked if word not in FUNCTION_WORDS) or tuple(asked)
 
 
 def highlights(text: str, words: Iterable[str]) -> list[Range]:

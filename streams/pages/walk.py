@@ -30,6 +30,8 @@ from streams.pages.tags import (
 )
 
 Attributes = dict[str, Any]
+PERMALINK_MARKS = frozenset("¶#§🔗⚓")
+"""What a link to the heading that it stands in shows: a handle for people, no text of the page."""
 _POINTS = frozenset({"image", "footnote"})
 """Kinds of spans that take no room."""
 RawSpan = tuple[int, int, str, str, str]
@@ -210,6 +212,9 @@ def walk(body: LexborNode) -> Walk:
         elif kind == LINK:
             attrs = node.attributes
             link_target = attrs.get("href")
+            if link_target and link_target[0] == "#" and node.text().strip() in PERMALINK_MARKS:
+                skipped.add(node.mem_id)
+                continue
             top = node.mem_id
             stack.append(top)
             if link_target is None or link_parts is not None:

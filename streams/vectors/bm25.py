@@ -24,9 +24,10 @@ AVERAGE_WORDS = 32.0
 """Of a statement with its context; measured on documentation pages."""
 MAX_QUERY_TERMS = 64
 _FUNCTION_WORDS = (
-    "a about all am an and any are as at be been being but by can could did do does for from had has have how i if in "
-    "into is it its me my of on or our she should than that the their them then there these they this those to was we "
-    "were what when where which who whom whose why will with would you your"
+    "a about again all also am an and any are as at be because been being both but by can could did do does each for "
+    "from had has have he her here his how i if in into is it its just me more most my no nor not now of on once only "
+    "or other our own same she should so some such than that the their them then there these they this those to too "
+    "until very was we were what when where which while who whom whose why will with would you your"
 )
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 

@@ -51,7 +51,9 @@ HIGHLIGHTS = [
     ("Straße", "STRASSE", ["STRASSE"]),
     ("river", "the river's bed", ["river's"]),
     ("queries", "a query", ["query"]),
-    ("a.b", "ab a b", ["a", "b"]),
+    ("x.y", "xy x y", ["x", "y"]),
+    ("what is the journal", "the journal is what it is", ["journal"]),  # function words are everywhere
+    ("to be or not to be", "to be", ["to", "be"]),  # unless there are no others
     ("(.*", "anything (.*", []),
     ("检索 引擎", "全文检索引擎是什么", ["检索", "引擎"]),  # words inside a run without spaces
     ("引擎", "iphone引擎", ["引擎"]),

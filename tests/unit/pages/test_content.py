@@ -136,3 +136,14 @@ def test_wikipedia_is_its_article_alone() -> None:
     why = dict(explain(WIKIPEDIA, "https://en.wikipedia.org/wiki/Moon"))
     assert "quirk" in why["Solar System"]
     assert "quirk" in why["NASA"]
+
+
+@pytest.mark.parametrize("mark", ["¶", "#", "§", " ¶ "])
+def test_a_headings_handle_is_no_text(mark: str) -> None:
+    page = f"<main><article><h2>More of it<a href='#more'>{mark}</a></h2>{TEXT}</article></main>"
+    assert "More of it" in texts(page)
+
+
+def test_a_link_within_the_page_keeps_its_text() -> None:
+    page = f"<main><article><p>{SENTENCE} See <a href='#note'>the note</a> and <a href='/x'>#</a>.</p>{TEXT}</article></main>"
+    assert any("See the note and #." in text for text in texts(page))
