@@ -100,8 +100,8 @@ async def _compare(stores: Stores, allowed: set[str]) -> dict[str, int]:
             lost.append((url, sorted(parts)))
             continue
         else:
-            statements = decode_statements(await stores.blobs.get(parts["chunked"]["statements_ref"]))
-            wanted = len(statements)
+            page_statements = decode_statements(await stores.blobs.get(parts["chunked"]["statements_ref"]))
+            wanted = len(page_statements.statements)
             indexed[page] = wanted
         if len(points) != wanted:
             doubled.append((url, f"{len(points)} points, {wanted} statements"))
