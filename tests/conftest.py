@@ -8,6 +8,7 @@
 What the selected tests name together is started, when the first of them asks for `stack`.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -15,9 +16,17 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from streams.local.running import running_servers
 from streams.settings import Settings
+
+# No test is about time: machines are shared. In CI the same cases each time, so that a change is judged by itself.
+hypothesis_settings.register_profile(
+    "riffle", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+)
+hypothesis_settings.load_profile("riffle")
 
 SERVERS = frozenset({"kafka", "cassandra", "triton", "qdrant"})
 
