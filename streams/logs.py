@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
 
@@ -9,6 +10,16 @@ from streams.settings import Settings
 
 QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "kafka", "asyncio", "opentelemetry")
 """Libraries whose warnings are worth reading and whose news are not."""
+
+
+class _Stderr:
+    """Whatever stderr is at the moment of writing: it may be replaced after the loggers were made."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def configure_logging(settings: Settings) -> None:
@@ -32,10 +43,10 @@ def configure_logging(settings: Settings) -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Stderr())),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(_Stderr())
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     logging.basicConfig(handlers=[handler], level=level, force=True)
     for name in QUIET:
