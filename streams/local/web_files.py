@@ -131,7 +131,8 @@ def _inside(root: Path, path: str) -> Path | None:
 def _generated(root: Path, host: str, path: str) -> Answer:
     """Every host has these two, whether somebody wrote them or not."""
     if path == "/robots.txt":
-        text = f"User-agent: *\nAllow: /\n\nSitemap: https://{host}/sitemap.xml\n"
+        # A crawler's own delay is for other people's servers; this one is on its own machine.
+        text = f"User-agent: *\nAllow: /\nCrawl-delay: 0.05\n\nSitemap: https://{host}/sitemap.xml\n"
         return _made(text, "text/plain; charset=utf-8")
     if path == "/sitemap.xml":
         return _made(sitemap(root, host), "application/xml; charset=utf-8")
