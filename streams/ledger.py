@@ -85,7 +85,7 @@ def next_step(history: Iterable[Transition]) -> str:
         when = " at its host's pace" if stage in ("frontier", "fetch") else ""
         return f"The {stage} stage takes it further{when}. If it doesn't: riffle dead-letters list --stage {stage}"
     if standing.searchable:
-        return "Nothing to do: it is fetched again when it is due"
+        return "Nothing to do: searches find it"
     if standing.decided_by == "pages.deduplicated" or "uplicate" in standing.words:
         return "Nothing to do: the page that it is a duplicate of is searchable in its place"
     if standing.words.startswith("Redirects"):

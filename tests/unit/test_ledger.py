@@ -148,7 +148,7 @@ LIVES: dict[str, tuple[list[Event], str, str]] = {
         "The dedup stage",
     ),
     "embedded": (THROUGH[:7], "Waiting: embedded, not yet indexed", "The index stage"),
-    "indexed": (THROUGH, "Indexed: 42 statements are searchable", "Nothing to do: it is fetched again when it is due"),
+    "indexed": (THROUGH, "Indexed: 42 statements are searchable", "Nothing to do: searches find it"),
     "indexed, and linked once more": ([*THROUGH, LINK], "Indexed: 42 statements are searchable", "Nothing to do"),
     "recrawl under way": (
         [*THROUGH, SCHEDULED, fetched(generation=2)],
