@@ -1,0 +1,1 @@
+"""Exact and near duplicates, and the page that stands for them."""

@@ -1,0 +1,1 @@
+"""What people see: search pages, the API, and why a page is (not) indexed."""

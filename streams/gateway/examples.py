@@ -109,7 +109,7 @@ PAGE: dict[str, Any] = {
     "title": "Write-Ahead Logging",
     "status": "indexed",
     "says": "Searchable: 171 statements.",
-    "next_step": "It will be fetched again when it is due.",
+    "next_step": "Nothing to do: searches find it",
     "duplicates": [],
     "timeline": [
         {

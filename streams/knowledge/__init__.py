@@ -1,0 +1,1 @@
+"""Entities from Wikidata and Wikipedia for panels. Not built yet: the event entities.changed is defined."""

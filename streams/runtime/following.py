@@ -7,9 +7,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from schemas import Event, InvalidEvent
 from streams.errors import UsageError
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
 from streams.runtime.reading import incoming_from
 from streams.runtime.records import decode
-from streams.runtime.topics import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000

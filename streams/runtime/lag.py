@@ -6,7 +6,7 @@ from typing import Any
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from streams.runtime.topics import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
 

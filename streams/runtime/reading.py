@@ -7,8 +7,8 @@ from uuid import uuid4
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from streams.errors import StoreUnavailable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config
 from streams.runtime.processing import Incoming
-from streams.runtime.topics import TIMEOUT_SECONDS, client_config
 from streams.settings import Settings
 
 BATCH_MESSAGES = 500

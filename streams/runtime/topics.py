@@ -9,10 +9,11 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams.errors import StoreUnavailable
-from streams.settings import KafkaSettings, Settings
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.lag import topic_sizes
+from streams.settings import Settings
 from streams.topology import TOPICS, Topic
 
-TIMEOUT_SECONDS = 20.0
 HOUR_MS = 3_600_000
 
 
@@ -24,33 +25,6 @@ class TopicState:
     partitions: int
     messages: int = 0
     """Records that it holds now, by its offsets."""
-
-
-def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
-    """librdkafka's connection options."""
-    config: dict[str, str | int | float | bool] = {
-        "bootstrap.servers": settings.bootstrap,
-        "security.protocol": settings.security_protocol.lower(),
-        # Its own log repeats every refused connection; what fails is raised, and told once.
-        "log_level": 2,
-    }
-    files = (
-        ("ssl.ca.location", settings.ca_file),
-        ("ssl.certificate.location", settings.cert_file),
-        ("ssl.key.location", settings.key_file),
-    )
-    config.update({name: str(path) for name, path in files if path})
-    return config
-
-
-def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
-    """What to raise, and tell a person, when the cluster doesn't answer."""
-    reason = error.args[0]
-    said = reason.str() if isinstance(reason, KafkaError) else reason
-    return StoreUnavailable(
-        f"Kafka at {settings.bootstrap} doesn't answer ({said}). "
-        "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
-    )
 
 
 def topic_config(topic: Topic) -> dict[str, str]:
@@ -90,8 +64,6 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
 
 def describe_topics(settings: Settings) -> list[TopicState]:
     """Every topic of the topology with what the cluster knows of it."""
-    from streams.runtime.lag import topic_sizes
-
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
     sizes = topic_sizes(settings, {topic.name: existing.get(topic.name, 0) for topic in TOPICS})

@@ -13,10 +13,11 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
+from streams.runtime.connection import client_config
 from streams.runtime.lag import stage_lags
 from streams.runtime.letters import read
 from streams.runtime.producer import EventProducer
-from streams.runtime.topics import client_config, create_topics
+from streams.runtime.topics import create_topics
 from streams.settings import Settings
 from streams.topology import Stage, topics_of
 from tests.integration.runtime_worker import Answered, Asked, settings_of, stage_of
