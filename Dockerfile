@@ -12,6 +12,7 @@ RUN python -m venv /opt/riffle \
 COPY pyproject.toml README.md LICENSE ./
 COPY schemas/ schemas/
 COPY streams/ streams/
+COPY triton_models/ triton_models/
 RUN /opt/riffle/bin/uv pip install -q --python /opt/riffle --no-deps --no-build-isolation . \
     && /opt/riffle/bin/python -m compileall -q /opt/riffle/lib
 

@@ -22,7 +22,8 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "kafka": ("org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36"),
     "cassandra": ("org.apache.cassandra:cassandra-all:5.0.4",),
 }
-LOCK_FILE = Path(__file__).resolve().parents[2] / "requirements" / "jgo.lock.toml"
+_PACKAGED = Path(__file__).resolve().with_name("jgo.lock.toml")
+LOCK_FILE = _PACKAGED if _PACKAGED.exists() else _PACKAGED.parents[2] / "requirements" / "jgo.lock.toml"
 DOWNLOADS_AT_ONCE = 8
 Fetch = Callable[["Jar"], Path]
 
