@@ -1,10 +1,11 @@
 """What a perfect crawler would find of a folder DIR/HOST/path, worked out from the files alone.
 
-Written apart from the crawler on purpose: other parser (lxml), other robots reader (the standard library), plain
-breadth-first search. So a page that the crawl lost, or that it should not have taken, shows as a difference.
+Written apart from the crawler on purpose: other parser (lxml), a robots reader of a few lines (the longest rule wins,
+RFC 9309 section 2.2.2; the standard library's takes the first one), plain breadth-first search. So a page that the
+crawl lost, or that it should not have taken, shows as a difference.
 """
 
-import urllib.robotparser
+import json
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,6 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import lxml.html
 
-AGENT = "RiffleBot"
 PAGE_SUFFIXES = {".html", ".htm", ".xhtml"}
 
 
@@ -30,6 +30,7 @@ def explore(folder: Path) -> DiskWeb:
     """Follow the links of all hosts from their roots."""
     hosts = {path.name for path in folder.iterdir() if path.is_dir()}
     robots = {host: _robots(folder / host / "robots.txt") for host in hosts}
+    moved = {host: _moved(folder / host / "redirects.json") for host in hosts}
     web, seen = DiskWeb(), set[str]()
     queue = deque(f"https://{host}/" for host in sorted(hosts))
     while queue:
@@ -40,8 +41,12 @@ def explore(folder: Path) -> DiskWeb:
         parts = urlsplit(url)
         if parts.hostname not in hosts or parts.scheme != "https":
             continue
-        if not robots[parts.hostname].can_fetch(AGENT, url):
+        if not _may_fetch(robots[parts.hostname], parts.path):
             web.refused.add(url)
+            continue
+        if parts.path in moved[parts.hostname]:
+            if target := moved[parts.hostname][parts.path]:
+                queue.append(urljoin(url, target))
             continue
         file = folder / parts.hostname / unquote(parts.path).lstrip("/")
         if file.is_dir():
@@ -58,10 +63,26 @@ def explore(folder: Path) -> DiskWeb:
     return web
 
 
-def _robots(file: Path) -> urllib.robotparser.RobotFileParser:
-    parser = urllib.robotparser.RobotFileParser()
-    parser.parse(file.read_text(errors="replace").splitlines() if file.is_file() else [])
-    return parser
+def _moved(file: Path) -> dict[str, str | None]:
+    """Path -> where it moved, or None where it is gone: as `riffle web serve` reads it."""
+    found: dict[str, str | None] = json.loads(file.read_text()) if file.is_file() else {}
+    return found
+
+
+Rules = list[tuple[str, bool]]
+"""Path prefix, and whether it is allowed."""
+
+
+def _robots(file: Path) -> Rules:
+    """The rules of the only group there is: `User-agent: *`, without wildcards."""
+    lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
+    pairs = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    return [(value, name == "allow") for name, value in pairs if name in {"allow", "disallow"} and value]
+
+
+def _may_fetch(rules: Rules, path: str) -> bool:
+    matching = [(len(prefix), allowed) for prefix, allowed in rules if path.startswith(prefix)]
+    return max(matching)[1] if matching else True
 
 
 def _read(file: Path, url: str) -> tuple[list[str], set[str]]:
