@@ -38,7 +38,7 @@ async def crawl(
         riffle crawl https://example.org/ --depth 2
         riffle crawl https://example.org/docs/ https://example.net/ --max-pages 500 --no-wait
     """
-    seeds = [_seed(url, depth, max_pages, any_host) for url in urls]
+    seeds = [seed(url, depth, max_pages, any_host=any_host) for url in urls]
     settings = load_settings()
     need_kafka(settings)
     crawl_id = uuid4().hex[:12]
@@ -57,13 +57,14 @@ async def run_crawl(
                 await producer.send_all(seeds, cause=crawl_id)
             if not wait:
                 return _begun(crawl_id, len(seeds), as_json)
-            seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
+            seen, progress, stuck = await _watch(stores, follower, crawl_id)
     finally:
         follower.close()
     return _report(crawl_id, seen, progress, stuck, as_json=as_json)
 
 
-def _seed(url: str, depth: int, max_pages: int | None, any_host: bool) -> PageDiscovered:
+def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool = False) -> PageDiscovered:
+    """Where a crawl begins. Raises UsageError."""
     try:
         canonical = with_scheme(url)
     except InvalidUrl as error:
@@ -81,9 +82,7 @@ def _seed(url: str, depth: int, max_pages: int | None, any_host: bool) -> PageDi
     )
 
 
-async def _watch(
-    settings: Settings, stores: Stores, follower: Follower, crawl_id: str
-) -> tuple[Seen, CrawlProgress, bool]:
+async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[Seen, CrawlProgress, bool]:
     seen = Seen(crawl_id, last_event_at=time.monotonic())
     with Progress(*PROGRESS_COLUMNS, console=err) as bars:
         fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)

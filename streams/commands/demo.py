@@ -10,12 +10,9 @@ from uuid import uuid4
 import typer
 from rich.markup import escape
 
-from schemas import PageDiscovered
-from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, command, err, load_settings, out
-from streams.commands.crawl import run_crawl
+from streams.commands.crawl import run_crawl, seed
 from streams.commands.search import ask
-from streams.crawl.urls import canonicalize, host_of
 from streams.errors import UsageError
 from streams.local.commands import start_detached, stop_stack
 from streams.local.demo import QUESTIONS, Question, unpack
@@ -87,20 +84,7 @@ def demo(
 
 
 async def _crawl(settings: Settings, hosts: list[str]) -> None:
-    urls = [canonicalize(f"https://{host}/") for host in hosts]
-    seeds = [
-        PageDiscovered(
-            page_id=page_id(url),
-            url=url,
-            host=host_of(url),
-            why="seed",
-            depth=0,
-            max_depth=DEPTH,
-            same_host=True,
-            force=True,
-        )
-        for url in urls
-    ]
+    seeds = [seed(f"https://{host}/", DEPTH) for host in hosts]
     await run_crawl(settings, seeds, uuid4().hex[:12], wait=True, as_json=False)
 
 

@@ -17,10 +17,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.commands.crawl import run_crawl
-from streams.crawl.urls import canonicalize, host_of
+from streams.commands.crawl import run_crawl, seed
+from streams.crawl.urls import canonicalize
 from streams.local.demo import unpack
 from streams.local.state import running_state
 from streams.settings import Settings
@@ -31,6 +30,7 @@ from tests.integration.disk_web import explore
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 KILLS = int(os.environ.get("RIFFLE_TEST_KILLS", "8"))
+DEPTH = 40
 SECONDS_BETWEEN_KILLS = (0.5, 2.5)
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 
@@ -57,7 +57,7 @@ async def test_killed_at_random_every_page_is_indexed_exactly_once(whole_stack: 
     chance = random.Random(os.environ.get("RIFFLE_TEST_SEED", "riffle"))
     expected = explore(web)
     killer = asyncio.create_task(_kill_workers(whole_stack.home, chance))
-    seeds = [_seed(f"https://{host}/") for host in sorted(whole_stack.crawl.local_hosts)]
+    seeds = [seed(f"https://{host}/", DEPTH) for host in sorted(whole_stack.crawl.local_hosts)]
     status = await run_crawl(whole_stack, seeds, uuid4().hex[:12], wait=True, as_json=True)
     kills = await killer
     assert status == 0, "the crawl did not come to its end"
@@ -112,10 +112,3 @@ async def _compare(stores: Stores, allowed: set[str]) -> dict[str, int]:
     total = await stores.vectors.count(collection)
     assert total == sum(indexed.values()), "the index holds statements of pages that should not be there"
     return {"indexed": len(indexed), "duplicates": len(duplicates), "statements": total}
-
-
-def _seed(address: str) -> PageDiscovered:
-    url = canonicalize(address)
-    return PageDiscovered(
-        page_id=page_id(url), url=url, host=host_of(url), why="seed", depth=0, max_depth=40, same_host=True, force=True
-    )
