@@ -122,6 +122,16 @@ def test_a_port_that_is_taken_is_said_with_what_to_do() -> None:
             listen(GatewaySettings(port=port))
 
 
+def test_an_answer_on_a_kept_connection_is_not_held_back() -> None:
+    """Without TCP_NODELAY an answer's second write waits 40 ms for the client's delayed acknowledgement."""
+    with (
+        listen(GatewaySettings(port=0)) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 PROGRAM = """
 import asyncio
 from streams.gateway.serve import serve
