@@ -41,6 +41,7 @@ _PROTOCOL = _ensure_event_loop()
 
 from cassandra.auth import PlainTextAuthProvider  # noqa: E402 (the event loop comes first)
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile  # noqa: E402
+from cassandra.cluster import NoHostAvailable as NoHostAvailable  # noqa: E402 (for the session)
 from cassandra.policies import (  # noqa: E402
     DCAwareRoundRobinPolicy,
     ExponentialReconnectionPolicy,

@@ -32,16 +32,20 @@ from cassandra import (
     Unauthorized,
     UnresolvableContactPoints,
 )
-from cassandra.connection import ConnectionException
+from cassandra.connection import ConnectionBusy, ConnectionException
+from cassandra.pool import NoConnectionsAvailable
 from cassandra.protocol import ErrorMessage
 from cassandra.protocol import RequestValidationException as InvalidMessage
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
-from streams.stores.cassandra.driver import new_cluster
+from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
 
 IN_FLIGHT = 256
 """Requests of one session. Measured: beyond 128, a single server answers no faster, only later."""
+
+FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
+"""Between two tries to hand a statement to a connection that is full."""
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -69,7 +73,7 @@ class CassandraSession:
             async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
                 statement = _bound(await self._prepare(cql), bound_params)
                 statement.fetch_size = page_rows
-                return await self._ask(statement)
+                return await self._ask_when_free(statement)
         except Exception as error:
             raise translated(error, self._settings, cql) from error
 
@@ -111,6 +115,19 @@ class CassandraSession:
         prepared = self._driver.prepare(cql)
         prepared.is_idempotent = True
         return prepared
+
+    async def _ask_when_free(self, statement: Any) -> list[Row]:
+        """Ask; wait while no connection takes more: the driver refuses at once when a socket's buffer is full of large
+        values, and has sent nothing then. The deadline of the statement ends the waiting."""
+        pause_seconds = FULL_FIRST_SECONDS
+        while True:
+            try:
+                return await self._ask(statement)
+            except NoHostAvailable as error:
+                if not _is_full(error):
+                    raise
+            await asyncio.sleep(pause_seconds)
+            pause_seconds = min(2 * pause_seconds, FULL_LAST_SECONDS)
 
     async def _ask(self, statement: Any) -> list[Row]:
         loop = asyncio.get_running_loop()
@@ -175,9 +192,13 @@ def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> 
     return error
 
 
-def _is_away(error: Exception) -> bool:
-    from cassandra.cluster import NoHostAvailable
+def _is_full(error: NoHostAvailable) -> bool:
+    """Whether connections are all that is missing, not servers."""
+    causes = list(error.errors.values()) if isinstance(error.errors, dict) else list(error.errors or ())
+    return bool(causes) and all(isinstance(cause, ConnectionBusy | NoConnectionsAvailable) for cause in causes)
 
+
+def _is_away(error: Exception) -> bool:
     if isinstance(error, NoHostAvailable):
         causes = error.errors.values() if isinstance(error.errors, dict) else error.errors or ()
         return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in causes)

@@ -58,6 +58,13 @@ async def test_many_writers_of_one_blob_agree(blobs: Blobs) -> None:
     assert await blobs.get(refs[0]) == content
 
 
+async def test_a_flood_of_large_blobs_is_slowed_down_not_refused(blobs: Blobs) -> None:
+    """48 MB at once are more than a socket takes: what doesn't fit waits its turn."""
+    contents = [NOISE.randbytes(2 * CHUNK_BYTES) for _ in range(48)]
+    refs = await asyncio.gather(*map(blobs.put, contents))
+    assert [await blobs.get(ref) for ref in refs] == contents
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=2_000))
 async def test_any_content_comes_back(blobs: Blobs, content: bytes) -> None:
