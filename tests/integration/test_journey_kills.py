@@ -1,8 +1,10 @@
 """The whole journey while its workers are killed at random: at the end every page is indexed exactly once.
 
-The bundled web is crawled with the stack as `riffle up` starts it. More kills, or another web:
+The bundled web is crawled with the stack as `riffle up` starts it, and each worker is killed as often as the others, in
+an order of chance. More kills, further apart, or another web:
 
-    RIFFLE_TEST_KILLS=25 RIFFLE_TEST_WEB=/path/to/web pytest tests/integration/test_journey_kills.py -s
+    RIFFLE_TEST_KILLS=160 RIFFLE_TEST_KILL_PAUSE=15 RIFFLE_TEST_WEB=/path/to/web \\
+        pytest tests/integration/test_journey_kills.py -s
 """
 
 import asyncio
@@ -27,11 +29,11 @@ from streams.statements.codec import decode_statements
 from streams.stores.opening import Stores, open_stores
 from tests.integration.disk_web import explore
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]
 
 KILLS = int(os.environ.get("RIFFLE_TEST_KILLS", "8"))
 DEPTH = 40
-SECONDS_BETWEEN_KILLS = (0.5, 2.5)
+SECONDS_BETWEEN_KILLS = (0.5, float(os.environ.get("RIFFLE_TEST_KILL_PAUSE", "2.5")))
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 
 
@@ -74,8 +76,12 @@ async def _kill_workers(home: Path, chance: random.Random) -> dict[str, int]:
         await asyncio.sleep(chance.uniform(*SECONDS_BETWEEN_KILLS))
         state = running_state(home)
         assert state, "the supervisor is gone"
-        workers = [process for process in state.processes if process.name.startswith("worker-") and process.alive]
-        victim = chance.choice(workers)
+        workers = [process for process in state.processes if process.name.startswith("worker-")]
+        fewest = min(kills.get(worker.name, 0) for worker in workers)
+        victims = [worker for worker in workers if worker.alive and kills.get(worker.name, 0) == fewest]
+        if not victims:  # those whose turn it is are just being started again
+            continue
+        victim = chance.choice(victims)
         os.kill(victim.pid, signal.SIGKILL)
         kills[victim.name] = kills.get(victim.name, 0) + 1
     return kills
