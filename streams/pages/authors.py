@@ -78,7 +78,7 @@ def find_author(
 def _byline(page: Walk, kept: list[int]) -> str:
     """Near the heading: a text that starts with "By", one whose element is called author, or a link to a profile."""
     start = kept[0] if kept else 0
-    heading = next((index for index, segment in enumerate(page.segments) if page.tags[segment.element] == "h1"), start)
+    heading = next((index for index, element in enumerate(page.elements()) if page.tags[element] == "h1"), start)
     low, high = max(min(start, heading) - NEAR_BEFORE, 0), max(start, heading) + NEAR_AFTER
     if high - low > 5 * NEAR_AFTER:
         low, high = max(start - NEAR_BEFORE, 0), start + NEAR_AFTER

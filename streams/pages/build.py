@@ -70,9 +70,9 @@ class Builder:
         self._cells = _cells(walk)
         self._implied = 0
         self._speaks: dict[int, str] = {
-            index: attributes["lang"].strip().lower()
-            for index, attributes in enumerate(walk.attributes)
-            if index and attributes.get("lang") and _LANGUAGE.fullmatch(attributes["lang"].strip())
+            element: language.strip().lower()
+            for element, language in walk.named("lang").items()
+            if element and _LANGUAGE.fullmatch(language.strip())
         }
         for segment in kept:
             self._add(segment)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.facts import Head
-from streams.pages.features import Matrix, features, group_numbers
+from streams.pages.features import Matrix, features
+from streams.pages.measures import measured
 from streams.pages.model import Neighbours, content_model, neighbours
 from streams.pages.parsing import Parsed
 from streams.pages.tags import HEADINGS
@@ -40,8 +41,8 @@ _CHROME_ROLES = frozenset(
 def page_features(page: Walk, head: Head) -> tuple[Matrix, Neighbours]:
     """The model's inputs for a page that has text."""
     names = page.attributes[0].get("class") or ""
-    groups = group_numbers(page)
-    return features(page, groups, head.title, head.kinds, names), neighbours(page, groups)
+    of = page.measured or measured(page, head.title)
+    return features(page, of, head.kinds, names), neighbours(page, of)
 
 
 def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
@@ -101,7 +102,8 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     page = parsed.walk
     if not page.segments:
         return []
-    words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
+    counted = page.measured = page.measured or measured(page, parsed.head.title)
+    words = counted.words
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
         kept = decide(likely, words)
@@ -111,7 +113,7 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
         if len(kept):
             if reasons is not None:
                 reasons |= {index: f"model: content with probability {value:.2f}" for index, value in enumerate(likely)}
-            return [int(index) for index in kept]
+            return [*map(int, kept)]
     if reasons is not None:
         reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
     return _by_element(page)

@@ -237,7 +237,8 @@ def _visible_date(tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept
         if found := iso_date(written):
             return found
     if kept:
-        start = next((index for index in kept if page.tags[page.segments[index].element] == "h1"), kept[0])
+        elements = page.elements()
+        start = next((index for index in kept if page.tags[elements[index]] == "h1"), kept[0])
         for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
             text = segment.text
             if 6 <= len(text) <= 110 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):

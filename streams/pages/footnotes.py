@@ -29,7 +29,7 @@ def attach(page: Walk, kept: list[int]) -> list[int]:
     ]
     if not marks:
         return kept
-    named = {attributes["id"]: element for element, attributes in enumerate(page.attributes) if attributes.get("id")}
+    named = {name: element for element, name in page.named("id").items()}
     own: dict[int, list[int]] = {}
     for index in kept:
         own.setdefault(page.segments[index].element, []).append(index)

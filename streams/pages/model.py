@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.features import Matrix
-from streams.pages.walk import Walk
+from streams.pages.walk import Measured, Walk
 
 Indices = NDArray[np.int64]
 WEIGHTS_FILE = Path(__file__).with_name("content_model.json")
@@ -36,10 +36,9 @@ class Neighbours:
     """Shape (segments, 1)."""
 
 
-def neighbours(page: Walk, groups: Indices) -> Neighbours:
-    elements = np.array([segment.element for segment in page.segments], np.int64)
-    words = np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32)
-    parents = np.maximum(np.array(page.parents, np.int64), 0)
+def neighbours(page: Walk, of: Measured) -> Neighbours:
+    elements, words = of.elements, of.words
+    parents = np.maximum(of.parents, 0).astype(np.int64)
     held = np.bincount(elements, words, len(parents)).tolist()
     for index in range(len(held) - 1, 0, -1):
         held[page.parents[index]] += held[index]
@@ -50,7 +49,7 @@ def neighbours(page: Walk, groups: Indices) -> Neighbours:
         sections[index] = sections[parent] if held[parent] < limit else index
     siblings = parents[parents[elements]]
     return Neighbours(
-        (siblings, np.array(sections, np.int64)[elements], groups),
+        (siblings, np.array(sections, np.int64)[elements], of.groups),
         np.log1p(words)[:, None] + np.float32(0.1),
     )
 

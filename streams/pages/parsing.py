@@ -11,9 +11,10 @@ from streams.errors import Refused
 from streams.pages import facts
 from streams.pages.charset import decode_utf8
 from streams.pages.mathematics import unify
+from streams.pages.native import walk
 from streams.pages.prune import Pruned, apply_quirk, prune
 from streams.pages.quirks import Quirk, quirk_of
-from streams.pages.walk import Walk, walk
+from streams.pages.walk import Walk
 from streams.pages.written import written_out
 
 MAX_DEPTH = 5_000
@@ -67,14 +68,14 @@ def parse_page(
     if content is not None:
         parsed.quirk = quirk
         every = tree.css("a[href]")
-        parsed.walk = walk(content)
+        parsed.walk = walk(content, head.title)
         parsed.walk.links += [
             (link.attributes["href"] or "", "", link.attributes.get("rel") or "", -1) for link in every
         ]
     elif not head.clean:
         _pruned(parsed, encoded, explaining)
     elif tree.body is not None:
-        parsed.walk = walk(tree.body)
+        parsed.walk = walk(tree.body, head.title)
     return parsed
 
 
@@ -85,11 +86,12 @@ def _quirked(parsed: Parsed, quirk: Quirk, explaining: bool) -> LexborNode | Non
 
 
 def _pruned(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
+    title = parsed.head.title
     pruned = prune(parsed.tree, with_texts=explaining)
-    page = walk(parsed.tree.body) if parsed.tree.body is not None else Walk()
+    page = walk(parsed.tree.body, title) if parsed.tree.body is not None else Walk()
     if not page.segments and pruned.count:  # nothing but menus: then they are what there is
         whole = _tree(encoded).body
-        page = walk(whole) if whole is not None else page
+        page = walk(whole, title) if whole is not None else page
         pruned = Pruned()
     page.links += [(href, name, rel, -1) for href, name, rel in pruned.links]
     parsed.head.breadcrumbs = pruned.breadcrumbs

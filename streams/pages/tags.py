@@ -37,25 +37,30 @@ _SKIPPED = (
 )
 
 
+KINDS_BY_NAME = {
+    **dict.fromkeys(_BLOCKS.split(), BLOCK),
+    **dict.fromkeys(_SKIPPED.split(), SKIP),
+    **dict.fromkeys(SPAN_KINDS, SPAN),
+    **dict.fromkeys(HEADINGS, HEADING),
+    "a": LINK,
+    "br": BREAK,
+    "wbr": COMMENT,
+    "img": IMAGE,
+    "math": MATH,
+    "pre": PRE,
+    "small": SMALL,
+}
+"""What is not in here is INLINE."""
+
+
 def _kinds() -> dict[int, int]:
-    kinds = dict.fromkeys(_BLOCKS.split(), BLOCK) | dict.fromkeys(_SKIPPED.split(), SKIP)
-    kinds |= dict.fromkeys(SPAN_KINDS, SPAN) | dict.fromkeys(HEADINGS, HEADING)
-    kinds |= {
-        "a": LINK,
-        "br": BREAK,
-        "wbr": COMMENT,
-        "img": IMAGE,
-        "math": MATH,
-        "pre": PRE,
-        "small": SMALL,
-    }
     parser = LexborHTMLParser("<p>text<!-- comment -->")
     paragraph = parser.css_first("p")
     assert paragraph is not None
     assert paragraph.first_child is not None
     assert paragraph.last_child is not None
     numbers = {paragraph.first_child.tag_id: TEXT, paragraph.last_child.tag_id: COMMENT}
-    return {parser.create_node(name).tag_id: kind for name, kind in kinds.items()} | numbers
+    return {parser.create_node(name).tag_id: kind for name, kind in KINDS_BY_NAME.items()} | numbers
 
 
 KINDS = _kinds()

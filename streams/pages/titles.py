@@ -54,13 +54,13 @@ def _cut(title: str, parts: list[str], index: int) -> str:
 
 def _headings(page: Walk, kept: list[int]) -> list[str]:
     """The h1 texts, those of the content first; without any, the first h2 of the content."""
-    tags = page.tags
+    tags, elements = page.tags, page.elements()
     own = frozenset(kept)
     found = [
-        (index not in own, segment.text) for index, segment in enumerate(page.segments) if tags[segment.element] == "h1"
+        (index not in own, page.segments[index].text) for index, element in enumerate(elements) if tags[element] == "h1"
     ]
     if not found:
-        seconds = (page.segments[index].text for index in kept if tags[page.segments[index].element] == "h2")
+        seconds = (page.segments[index].text for index in kept if tags[elements[index]] == "h2")
         found = [(False, text) for text in [next(seconds, "")] if text]
     found.sort(key=lambda entry: entry[0])
     return [text for _, text in found if len(text) <= MAX_HEADING_CHARS]

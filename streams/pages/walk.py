@@ -5,10 +5,12 @@ and a page has some two thousand; this loop is the hot spot of the whole stage, 
 and parallel lists instead of objects.
 """
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from selectolax.lexbor import LexborNode
 
 from streams.pages.mathematics import source_of
@@ -67,7 +69,12 @@ class Segment:
     @classmethod
     def placed(cls, segment: "Segment", text: str, spans: list[RawSpan]) -> "Segment":
         """The segment with another text, whose spans are known already."""
-        made = cls(segment.element, text, [], spans, False, segment.link_chars, segment.links, segment.images)
+        return cls.read(segment.element, text, spans, segment.link_chars, segment.links, segment.images)
+
+    @classmethod
+    def read(cls, element: int, text: str, spans: list[RawSpan], link_chars: int, links: int, images: int) -> "Segment":
+        """A segment whose spans are placed."""
+        made = cls(element, text, [], spans, False, link_chars, links, images)
         made._placed = True
         return made
 
@@ -89,22 +96,58 @@ class Segment:
         return self._raw
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is counted of each segment and element: what the content model's input is made of."""
+
+    parents: NDArray[np.int32]
+    """Of the elements."""
+    elements: NDArray[np.int32]
+    """Of the segments."""
+    counts: NDArray[np.float32]
+    """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links."""
+    words: NDArray[np.float32]
+    """Of the segments."""
+    flags: NDArray[np.uint16]
+    """Of the segments: `lexicon.FLAGS`."""
+    groups: NDArray[np.int64]
+    """Segments in elements alike (tag and class, and their parents') have the same number."""
+    masks: NDArray[np.uint64]
+    """Of the elements: which groups of `lexicon` their names, roles and classes belong to."""
+
+
 @dataclass(slots=True)
 class Walk:
     """A page as lists. An element's parent has a smaller index; element 0 is the body."""
 
     tags: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    attributes: list[Attributes] = field(default_factory=list)
-    segments: list[Segment] = field(default_factory=list)
+    attributes: Sequence[Attributes] = field(default_factory=list)
+    segments: MutableSequence[Segment] = field(default_factory=list)
     links: list[tuple[str, str, str, int]] = field(default_factory=list)
     """href, text, rel, index of the segment that it ends in (or of the next one, when it has no text)."""
+    measured: Measured | None = None
+    """Where the walk counted on its way."""
+
+    def elements(self) -> list[int]:
+        """The block element of each segment."""
+        if self.measured is not None:
+            listed: list[int] = self.measured.elements.tolist()
+            return listed
+        return [segment.element for segment in self.segments]
+
+    def named(self, attribute: str) -> dict[int, str]:
+        """The elements that have the attribute, with its value."""
+        found = ((element, values.get(attribute)) for element, values in enumerate(self.attributes))
+        return {element: value for element, value in found if value}
 
 
 def walk(body: LexborNode) -> Walk:
     """Visit each node below `body` once, in document order."""
-    result = Walk()
-    tags, parents, attributes, segments = result.tags, result.parents, result.attributes, result.segments
+    attributes: list[Attributes] = []
+    segments: list[Segment] = []
+    result = Walk(attributes=attributes, segments=segments)
+    tags, parents = result.tags, result.parents
     kinds = KINDS
     stack: list[int] = [-1]
     closers: list[int] = [INLINE]
@@ -116,6 +159,8 @@ def walk(body: LexborNode) -> Walk:
     link: tuple[str, str] = ("", "")
     link_chars = links = images = 0
     solid = 0  # HEADING or PRE while inside one
+    element = 0
+    top = body.mem_id
 
     def flush() -> None:
         nonlocal parts, spans, open_spans, link_chars, links, images
@@ -132,13 +177,40 @@ def walk(body: LexborNode) -> Walk:
             spans = [(0, 0, kind, target, label) for _, _, kind, target, label in spans if kind in _POINTS]
         parts = []
 
+    def close() -> None:
+        """Leave the element that was entered last."""
+        nonlocal top, element, link_parts, solid
+        closing = closers.pop()
+        stack.pop()
+        top = stack[-1]
+        if closing == INLINE:
+            return
+        if closing == BLOCK:
+            if parts or spans:
+                flush()
+            element = parents[element]
+        elif closing == LINK:
+            start, _, href = open_spans.pop()
+            if start < len(parts):
+                spans.append((start, len(parts), "link", href, ""))
+            result.links.append((href, " ".join("".join(link_parts or ()).split()), link[1], len(segments)))
+            link_parts = None
+        elif closing == SPAN:
+            start, name, _ = open_spans.pop()
+            if start < len(parts):
+                spans.append((start, len(parts), name, "", ""))
+        elif closing == BREAK:  # a block inside a heading or preformatted text
+            parts.append("\n")
+        else:
+            flush()
+            solid = 0
+            element = parents[element]
+
     nodes = body.traverse(include_text=True)
     next(nodes)  # the body itself
     tags.append("body")
     parents.append(-1)
     attributes.append(body.attributes)
-    element = 0
-    top = body.mem_id
     stack.append(top)
     closers.append(INLINE)
     for node in nodes:
@@ -149,31 +221,7 @@ def walk(body: LexborNode) -> Walk:
                 skipped.add(node.mem_id)
                 continue
             while top != above:
-                closing = closers.pop()
-                stack.pop()
-                top = stack[-1]
-                if closing == INLINE:
-                    continue
-                if closing == BLOCK:
-                    if parts or spans:
-                        flush()
-                    element = parents[element]
-                elif closing == LINK:
-                    start, _, href = open_spans.pop()
-                    if start < len(parts):
-                        spans.append((start, len(parts), "link", href, ""))
-                    result.links.append((href, " ".join("".join(link_parts or ()).split()), link[1], len(segments)))
-                    link_parts = None
-                elif closing == SPAN:
-                    start, name, _ = open_spans.pop()
-                    if start < len(parts):
-                        spans.append((start, len(parts), name, "", ""))
-                elif closing == BREAK:  # a block inside a heading or preformatted text
-                    parts.append("\n")
-                else:
-                    flush()
-                    solid = 0
-                    element = parents[element]
+                close()
         if kind == TEXT:
             text = node.text_content or ""
             if parts or not text.isspace():
@@ -217,7 +265,7 @@ def walk(body: LexborNode) -> Walk:
                 continue
             top = node.mem_id
             stack.append(top)
-            if link_target is None or link_parts is not None:
+            if not link_target or link_parts is not None:
                 closers.append(INLINE)
             else:
                 if parts and spans and spans[-1][1] == len(parts) and spans[-1][2] == "link":
@@ -276,6 +324,8 @@ def walk(body: LexborNode) -> Walk:
             skipped.add(node.mem_id)
         elif kind != COMMENT:
             skipped.add(node.mem_id)
+    while len(stack) > 2:
+        close()
     if parts:
         flush()
     return result

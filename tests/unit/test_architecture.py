@@ -30,6 +30,7 @@ DOORS: dict[str, str] = {
     "streams/crawl/rules_cache.py": "robots rules, read from blobs once and shared by those who wait",
     "streams/crawl/dispatching.py": "the frontier's loop: waits until a host is due",
     "streams/pages/evaluation.py": "measures the time of other extractors in the same run",
+    "streams/pages/native/build.py": "compiles the walk when the package is installed",
     "streams/pages/pool.py": "starts and kills the processes that parse",
     "streams/pages/worker.py": "the process that parses",
 }

@@ -1,0 +1,249 @@
+"""The walk in C, where it was built; else the one in Python, which does the same and is what the tests hold it to.
+
+Python's cost is per node, and a page has some two thousand: in C (`walk.c`, beside this) a walk costs a thirtieth. The
+library is built when the package is installed (`build.py`), needs nothing of Python's headers, and is called through
+ctypes: the page goes in as the parser writes it out, rows of numbers and one text come back.
+"""
+
+import ctypes
+from collections.abc import Callable, MutableSequence, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from selectolax.lexbor import LexborNode
+
+from streams.pages import walk as walking
+from streams.pages.lexicon import (
+    BYLINE_WORDS,
+    CHROME_WORDS,
+    CONTROL_WORDS,
+    ELEMENT_BITS,
+    FLAGS,
+    HIDDEN_BIT,
+    WORD_BITS,
+)
+from streams.pages.mathematics import source_of
+from streams.pages.measures import SHORT, TAG_FLAGS
+from streams.pages.tags import BLOCK, HEADING, KINDS_BY_NAME, PRE, SPAN_KINDS
+from streams.pages.walk import Measured, Segment, Walk
+
+LIBRARY = Path(__file__).with_name("_walk.so")
+_ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
+_SPAN_KINDS = ("link", "strong", "em", "code", "math", "image", "footnote")
+_SEGMENT, _SPAN, _ELEMENT, _ATTRIBUTE, _LINK = 15, 7, 4, 4, 7
+"""Columns of the rows in `walk.c`."""
+_NOT_ASCII = 1 << 20
+_TAGS: tuple[str, ...] = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
+_TAG_FLAGS = np.array([TAG_FLAGS.get(tag, 0) for tag in _TAGS], np.int32)
+
+
+def walk(body: LexborNode, title: str = "") -> Walk:
+    """The page's elements and text; `title` is what the measures of its texts are compared to."""
+    library = _library()
+    if library is None:
+        return walking.walk(body)
+    html = body.html or ""
+    if "<math" in html:
+        html = _with_sources(body)
+    return _walked(library, html.encode("utf-8", "replace"), title.lower())
+
+
+def is_compiled() -> bool:
+    """Whether pages are walked in C here."""
+    return _library() is not None
+
+
+def _with_sources(body: LexborNode) -> str:
+    """The body written out again, with each formula's source where `walk.c` looks for it."""
+    for node in body.css("math"):
+        node.attrs["alttext"] = source_of(node)
+    return body.html or ""
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    if not LIBRARY.exists():
+        return None
+    library = ctypes.CDLL(str(LIBRARY))
+    library.riffle_walk.restype = ctypes.c_void_p
+    library.riffle_walk.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    library.riffle_results.argtypes = [
+        ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_void_p),
+        ctypes.POINTER(ctypes.c_uint64),
+    ]
+    library.riffle_results.restype = None
+    library.riffle_free.argtypes = [ctypes.c_void_p]
+    library.riffle_free.restype = None
+    names = list(dict.fromkeys([*KINDS_BY_NAME, *ELEMENT_BITS]))
+    spans = {name: _SPAN_KINDS.index(kind) for name, kind in SPAN_KINDS.items()}
+    tags = {name: number for number, name in enumerate(_TAGS)}
+    values = [KINDS_BY_NAME.get(name, 0) | spans.get(name, 0) << 8 | tags.get(name, 0) << 16 for name in names]
+    terms: dict[str, int] = {}
+    for flag, words in (("chrome", CHROME_WORDS), ("byline", BYLINE_WORDS), ("control", CONTROL_WORDS)):
+        for word in words:
+            terms[word] = terms.get(word, 0) | FLAGS[flag]
+    masks = [ELEMENT_BITS.get(name, 0) for name in names]
+    made = library.riffle_tables(
+        _strings(names), _numbers(ctypes.c_int32, values), _numbers(ctypes.c_uint64, masks), len(names),
+        _strings(list(WORD_BITS)), _numbers(ctypes.c_uint64, list(WORD_BITS.values())), len(WORD_BITS),
+        _strings(list(terms)), _numbers(ctypes.c_int32, list(terms.values())), len(terms), HIDDEN_BIT,
+    )  # fmt: skip
+    if not made:
+        raise MemoryError("no memory for the tables of the compiled walk")
+    return library
+
+
+def _strings(texts: Sequence[str]) -> Any:
+    return (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
+
+
+def _numbers(kind: Any, values: Sequence[int]) -> Any:
+    return (kind * len(values))(*values)
+
+
+def _walked(library: ctypes.CDLL, html: bytes, title: str) -> Walk:
+    lowered = title.encode("utf-8", "replace")
+    handle = library.riffle_walk(html, len(html), lowered, len(lowered))
+    if not handle:
+        raise MemoryError("no memory to walk a page")
+    try:
+        pointers, counts = (ctypes.c_void_p * 7)(), (ctypes.c_uint64 * 8)()
+        library.riffle_results(handle, pointers, counts)
+        if counts[7]:
+            raise MemoryError("no memory to walk a page")
+        elements, attributes, segments, spans, links = (
+            np.frombuffer(ctypes.string_at(pointers[table] or 0, counts[table] * 4) if counts[table] else b"", np.int32)
+            for table in range(5)
+        )
+        masks = np.frombuffer(ctypes.string_at(pointers[5] or 0, counts[5] * 8) if counts[5] else b"", np.uint64)
+        text = ctypes.string_at(pointers[6] or 0, counts[6]).decode("utf-8", "replace")
+    finally:
+        library.riffle_free(handle)
+    return _Tables(
+        elements.reshape(-1, _ELEMENT), attributes.reshape(-1, _ATTRIBUTE), segments.reshape(-1, _SEGMENT),
+        spans.reshape(-1, _SPAN), links.reshape(-1, _LINK), masks, text,
+    ).page(title)  # fmt: skip
+
+
+Rows = NDArray[np.int32]
+_T = TypeVar("_T")
+
+
+class _Lazy(MutableSequence[_T]):
+    """A list whose entries are made when they are asked for: most of a page is chrome, of which nobody asks."""
+
+    def __init__(self, count: int, make: Callable[[int], _T]) -> None:
+        self._made: list[_T | None] = [None] * count
+        self._make = make
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self._made)))]
+        made = self._made[index]
+        if made is None:
+            made = self._made[index] = self._make(index if index >= 0 else len(self._made) + index)
+        return made
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._made[index] = value
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("a walk keeps all that it found")
+
+    def insert(self, index: int, value: _T) -> None:
+        raise TypeError("a walk keeps all that it found")
+
+
+@dataclass(slots=True)
+class _Found(Walk):
+    """A walk that was read from rows."""
+
+    attribute_rows: Rows = field(default_factory=lambda: np.empty((0, _ATTRIBUTE), np.int32))
+    text: str = ""
+
+    def named(self, attribute: str) -> dict[int, str]:
+        rows = self.attribute_rows
+        if not len(rows):
+            return {}
+        chosen = rows[rows[:, 1] == _ATTRIBUTES.index(attribute)].tolist()
+        return {element: self.text[start:stop] for element, _, start, stop in chosen if stop > start}
+
+
+@dataclass(slots=True)
+class _Tables:
+    """The rows that `walk.c` gives back, and the text that they refer to."""
+
+    elements: Rows
+    attributes: Rows
+    segments: Rows
+    spans: Rows
+    links: Rows
+    masks: NDArray[np.uint64]
+    text: str
+
+    def page(self, title: str) -> Walk:
+        text = self.text
+        page = _Found(
+            tags=[_TAGS[tag] for tag in self.elements[:, 0].tolist()],
+            parents=self.elements[:, 1].tolist(),
+            attributes=_Lazy(len(self.elements), self._attributes),
+            segments=_Lazy(len(self.segments), self._segment),
+            attribute_rows=self.attributes,
+            text=text,
+        )
+        page.links = [
+            (text[href:href_end], text[start:end], text[rel:rel_end] if rel_end > rel else "", segment)
+            for href, href_end, start, end, rel, rel_end, segment in self.links.tolist()
+        ]
+        page.measured = self._measured(title)
+        return page
+
+    def _segment(self, index: int) -> Segment:
+        text = self.text
+        element, start, end, link_chars, links, images, first, last = self.segments[index, :8].tolist()
+        spans = [
+            (begin, stop, _SPAN_KINDS[kind], text[target:target_end], text[label:label_end])
+            for begin, stop, kind, target, target_end, label, label_end in self.spans[first:last].tolist()
+        ]
+        return Segment.read(element, text[start:end], spans, link_chars, links, images)
+
+    def _attributes(self, index: int) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        first, end = self.elements[index, 2:].tolist()
+        for _, name, start, stop in self.attributes[first:end].tolist():
+            if name < len(_ATTRIBUTES):
+                values[_ATTRIBUTES[name]] = self.text[start:stop]
+            else:  # preformatted text takes the classes of the code in it
+                values["class"] = f"{values.get('class') or ''} {self.text[start:stop]}"
+        return values
+
+    def _measured(self, title: str) -> Measured:
+        segments = self.segments
+        flags = segments[:, 8].copy()
+        for index in np.flatnonzero(flags & _NOT_ASCII).tolist():
+            own = self.text[segments[index, 1] : segments[index, 2]]
+            in_title = 3 < len(own) < SHORT and own.lower() in title
+            flags[index] |= FLAGS["upper"] * own[0].isupper() | FLAGS["title"] * in_title
+        flags |= segments[:, 14] * FLAGS["repeated"] | _TAG_FLAGS[self.elements[segments[:, 0], 0]]
+        counts = segments[:, [2, 3, 9, 10, 11, 4]].astype(np.float32)
+        counts[:, 0] -= segments[:, 1]
+        return Measured(
+            parents=self.elements[:, 1],
+            elements=segments[:, 0],
+            counts=counts,
+            words=segments[:, 12].astype(np.float32),
+            flags=flags.astype(np.uint16),
+            groups=segments[:, 13].astype(np.int64),
+            masks=self.masks,
+        )
+
+
+__all__ = ["is_compiled", "walk"]

@@ -1,0 +1,175 @@
+"""The walk: what it makes of elements and text, in Python and in C alike."""
+
+import ctypes
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from streams.pages import native, walk
+from streams.pages.measures import measured
+from streams.pages.walk import Walk
+
+Walker = Callable[[LexborNode], Walk]
+KEPT_ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
+
+
+def in_c(body: LexborNode, title: str = "") -> Walk:
+    assert native.is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
+    return native.walk(body, title)
+
+
+@pytest.fixture(params=[walk.walk, in_c], ids=["python", "c"])
+def walker(request: pytest.FixtureRequest) -> Walker:
+    chosen: Walker = request.param
+    return chosen
+
+
+def body_of(html: str | bytes) -> LexborNode:
+    body = LexborHTMLParser(html).body
+    assert body is not None
+    return body
+
+
+def texts(page: Walk) -> list[tuple[str, str]]:
+    return [(page.tags[segment.element], segment.text) for segment in page.segments]
+
+
+CASES = [
+    ("spaces collapse, blocks divide", "<p> a\n  b </p><div>c<p>d</p>e</div>",
+     [("p", "a b"), ("div", "c"), ("p", "d"), ("div", "e")]),
+    ("no-break and wide spaces are spaces", "<p>a&nbsp;b\u3000c\u2009d\u200be", [("p", "a b c d\u200be")]),
+    ("inline elements divide nothing", "<p>un<b>believ</b>able <x-y>sight</x-y>", [("p", "unbelievable sight")]),
+    ("one line break is a space, two divide", "<p>a<br>b<br><br>c<br>\n<br>d", [("p", "a b"), ("p", "c"), ("p", "d")]),
+    ("a heading is one text, whatever stands in it", "<h2>a<div>b</div>c</h2>", [("h2", "a b c")]),
+    ("preformatted text keeps its lines", "<pre>\n\n  a\n\tb  \n\n</pre>", [("pre", "  a\n\tb")]),
+    ("references are read once", "<p>&amp;lt; &lt;b&gt; &quot;&#38;amp;", [("p", '&lt; <b> "&amp;')]),
+    ("scripts, styles, forms' parts and drawings go",
+     "<p>a<script>if (1<2) '<p>x'</script><style>p{}</style><svg><text>x</text></svg><select><option>y</select>b",
+     [("p", "ab")]),
+    ("comments and instructions go", "<p>a<!-- <p>x --><!--?-->b<?php echo ?>c", [("p", "abc")]),
+    ("a script that holds its own end", "<p>a<script><!-- <script>x</script> --></script>b", None),
+    ("elements without a meaning", "<main><section><article>a</article></section></main>", [("article", "a")]),
+    ("nothing", "", []),
+    ("spaces alone", "<p> \n <br> &nbsp; </p>", []),
+    ("tables", "<table><tr><th>a<td>b<tr><td colspan=2>c</table>", [("th", "a"), ("td", "b"), ("td", "c")]),
+    ("rules divide", "a<hr>b", [("body", "a"), ("body", "b")]),
+    ("noscript is read", "<noscript><p>a</noscript>", [("p", "a")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "expected"), [case for case in CASES if case[2] is not None])
+def test_texts(walker: Walker, why: str, html: str, expected: list[tuple[str, str]]) -> None:
+    assert texts(walker(body_of(html))) == expected, why
+
+
+SPANS = [
+    ("a link", "<p>see <a href=x>the  page</a>.", "see the page.", [(4, 12, "link", "x", "")]),
+    ("nested emphasis", "<p><b>a <i>b</i></b> c", "a b c", [(2, 3, "em", "", ""), (0, 3, "strong", "", "")]),
+    ("spaces around are not marked", "<p>a<b> b </b>c", "a b c", [(2, 3, "strong", "", "")]),
+    ("empty ones are nothing", "<p>a<b></b><i> </i>b", "a b", []),
+    ("over a line break", "<p><b>a<br>b</b>", "a b", [(0, 3, "strong", "", "")]),
+    ("an image takes no room", '<p>a <img src=i.png alt=" an  image "> b', "a b",
+     [(1, 1, "image", "i.png", "an image")]),
+    ("an inline image is none", '<p>a<img src="data:x">b', "ab", []),
+    ("code in preformatted text is not marked", "<pre>a <code>b</code></pre>", "a b", []),
+    ("a link in preformatted text", "<pre>\na <a href=x>b\n</a>c</pre>", "a b\nc", [(2, 4, "link", "x", "")]),
+    ("links side by side are apart", "<p><a href=x>a</a><a href=y>b</a>", "a b",
+     [(0, 1, "link", "x", ""), (2, 3, "link", "y", "")]),
+    ("a footnote", '<p>a<small role="doc-footnote">the  <b>note</b></small> b', "a b",
+     [(1, 1, "footnote", "the note", "")]),
+    ("a formula is its source", '<p>so <math alttext="E=mc"><mi>E</mi></math> is', "so E=mc is",
+     [(3, 7, "math", "", "")]),
+    ("handles of headings go", '<h2>Title <a href="#t">¶</a></h2>', "Title", []),
+    ("other links within the page stay", '<p>see <a href="#t">below</a>', "see below", [(4, 9, "link", "#t", "")]),
+    ("in code points", '<p>𝒜é <b>ü</b>', "𝒜é ü", [(3, 4, "strong", "", "")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "text", "spans"), SPANS)
+def test_spans(walker: Walker, why: str, html: str, text: str, spans: list[tuple[int, int, str, str, str]]) -> None:
+    (segment,) = walker(body_of(html)).segments
+    assert (segment.text, segment.spans) == (text, spans), why
+
+
+def test_links_are_told_with_the_segment_that_they_end_in(walker: Walker) -> None:
+    html = '<p>a <a href="x?a=1&amp;b=2" rel="nofollow me">b  c</a></p><a href=y><p>d</p></a><a href=z></a>'
+    page = walker(body_of(html))
+    assert page.links == [("x?a=1&b=2", "b c", "nofollow me", 0), ("y", "d", "", 2), ("z", "", "", 2)]
+    assert [(s.links, s.link_chars) for s in page.segments] == [(1, 4), (1, 1)]
+
+
+def test_code_gives_its_language_to_the_text_around_it(walker: Walker) -> None:
+    page = walker(body_of('<pre class="x"><code class="language-python">a</code></pre>'))
+    assert page.attributes[1]["class"] == "x language-python"
+
+
+PIECES = [
+    "<p>", "</p>", "<div class='content main'>", "</div>", "<b>", "</b>", "<i>", "</i>", "<a href='/x'>", "</a>",
+    "<a href='#s'>", "<br>", "<br>\n<br>", "<pre>", "</pre>", "<code class='language-c'>", "</code>", "<h1>", "</h1>",
+    "<h2 id=Menu>", "</h2>", "<ul class=nav>", "<li>", "</ul>", "<table><tr>", "<td colspan=2>", "</table>",
+    "<img src=a.png alt='b  c'>", "<hr>", "text", " words here. And, more", "\n", " ", "é", "ÉCOLE", "日本。", "&nbsp;",
+    "&amp;", "&lt;b&gt;", "¶", "#", "<!-- c -->", "<span hidden>", "</span>", "<small>", "</small>",
+    "<small role=doc-footnote>n", "<script>a<b</script>", "<svg><a>x</a>", "</svg>", "<math><mi>x</math>", "$5 | 7",
+    "Read more", "by Jo:", "<nav>", "</nav>", "<p style='display : none'>", "<template>t</template>", "<noscript>",
+    "</noscript>", "<button>", "</button>", "<dl><dt>", "<dd>", "</dl>", "<article role=main lang=de>", "</article>",
+    "<xmp><b></xmp>", "<form>", "</form>", "\r\n", "&#13;", "<textarea>q</textarea>", "<iframe>r</iframe>", "<wbr>",
+    "<x-y aria-hidden=true>", "</x-y>", "<p class=''>", "<p class>",
+]  # fmt: skip
+
+
+def assert_alike(html: str | bytes, title: str = "") -> None:
+    """The walk in C and the one in Python give the same lists, and the same measures."""
+    ours = in_c(body_of(html), title)
+    python = walk.walk(body_of(html))
+    counted = measured(python, title) if python.segments else None
+    assert (ours.tags, ours.parents) == (python.tags, python.parents)
+    assert [_kept(values) for values in ours.attributes] == [_kept(values) for values in python.attributes]
+    assert list(map(_told, ours.segments)) == list(map(_told, python.segments))
+    assert ours.links == python.links
+    if counted is None or ours.measured is None:
+        return
+    for name in ("parents", "elements", "counts", "words", "flags", "masks"):
+        found, expected = getattr(ours.measured, name), getattr(counted, name)
+        assert np.array_equal(found, expected), (name, np.argwhere(found != expected)[:5].tolist())
+    pairs = set(zip(ours.measured.groups.tolist(), counted.groups.tolist(), strict=True))
+    assert len(pairs) == len(set(ours.measured.groups.tolist())) == len(set(counted.groups.tolist()))
+
+
+def _kept(attributes: dict[str, str | None]) -> dict[str, str]:
+    return {name: value or "" for name, value in attributes.items() if name in KEPT_ATTRIBUTES}
+
+
+def _told(segment: walk.Segment) -> tuple[object, ...]:
+    return segment.element, segment.text, segment.link_chars, segment.links, segment.images, segment.spans
+
+
+@settings(max_examples=400, deadline=None)
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
+def test_c_and_python_agree(pieces: list[str]) -> None:
+    assert_alike("".join(pieces), "Words here. and, more: ÉCOLE")
+
+
+@pytest.mark.parametrize(("why", "html", "expected"), CASES)
+def test_c_and_python_agree_on_the_cases(why: str, html: str, expected: object) -> None:
+    if expected is None:
+        in_c(body_of(html))  # such text may be lost, but the walk ends
+    else:
+        assert_alike(html)
+
+
+@settings(max_examples=300, deadline=None)
+@given(junk=st.binary(max_size=300), seed=st.integers(0, 2**32))
+def test_c_survives_what_no_parser_would_write(junk: bytes, seed: int) -> None:
+    """Broken pieces, cut anywhere: the buffer's end is never passed, whatever stands there."""
+    chosen = random.Random(seed)
+    html = b"<body>" + junk + "".join(chosen.choices(PIECES, k=30)).encode()[: chosen.randrange(200)]
+    library = native._library()
+    assert library is not None
+    exact = ctypes.create_string_buffer(html, len(html))  # no byte behind it is ours
+    handle = library.riffle_walk(ctypes.cast(exact, ctypes.c_char_p), len(html), b"t", 1)
+    library.riffle_free(handle)
