@@ -16,7 +16,7 @@ from streams.pages.content import Labels, label
 from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link
 from streams.pages.footnotes import attach
-from streams.pages.language import identify
+from streams.pages.language import Identified, identify, identify_blocks
 from streams.pages.links import Resolver
 from streams.pages.parsing import Parsed, parse_page
 from streams.pages.templates import HostBlocks
@@ -56,7 +56,7 @@ def normalize(
     document = Document(url=url, containers=containers, blocks=blocks)
     document = replace(document, **(parsed.written or _said(parsed, document, kept, own, resolver)))
     return Normalized(
-        document=replace(document, blocks=tuple(_without_page_language(block, document) for block in blocks)),
+        document=replace(document, blocks=tuple(_without_page_language(block, document) for block in document.blocks)),
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(document.text),
@@ -84,9 +84,20 @@ def _said(
         "description": found.description,
         "language": language.language or parsed.head.language,
         "language_confidence": round(language.confidence, 4),
+        "blocks": _with_languages(document.blocks, language),
         "links": _links(parsed.walk, own, resolver),
         "facts": found.facts,
     }
+
+
+def _with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:
+    """The blocks, those in another language than the page's with its name. What the page declares is left as it is."""
+    open_to_doubt = [index for index, block in enumerate(blocks) if not block.language and block.tag != "pre"]
+    languages = identify_blocks([blocks[index].text for index in open_to_doubt], page)
+    named = {index: language for index, language in zip(open_to_doubt, languages, strict=True) if language}
+    if not named:
+        return blocks
+    return tuple(replace(block, language=named.get(index, block.language)) for index, block in enumerate(blocks))
 
 
 def _without_page_language(block: Block, document: Document) -> Block:

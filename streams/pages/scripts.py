@@ -1,5 +1,7 @@
 """Which scripts the letters of a text belong to, by Unicode block. Codes are ISO 15924."""
 
+from functools import cache
+
 import numpy as np
 
 _BLOCKS = (
@@ -29,6 +31,13 @@ def script_counts(text: str) -> dict[str, int]:
     blocks = np.searchsorted(_FIRST, codes, side="right")
     counts = np.bincount(np.append(np.uint8(0), _SCRIPT)[blocks], minlength=len(_NAMES) + 1)
     return {name: int(count) for name, count in zip(_NAMES, counts[1:], strict=True) if count}
+
+
+@cache
+def script_of(letter: str) -> str:
+    """The script of one character; "" for one that is no letter."""
+    found = int(np.searchsorted(_FIRST, ord(letter), side="right"))
+    return _NAMES[_SCRIPT[found - 1] - 1] if found and _SCRIPT[found - 1] else ""
 
 
 def dominant_script(counts: dict[str, int]) -> str:
