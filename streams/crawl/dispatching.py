@@ -17,6 +17,7 @@ from streams.crawl import frontier
 from streams.crawl.frontier import SECOND, Lease, Policy
 from streams.crawl.hosts import RETRY_MICROS, Hosts, LiveHost
 from streams.crawl.rules_cache import RulesCache
+from streams.crawl.spellings import Spellings
 from streams.errors import MissingBlob
 from streams.runtime.agent import Emit
 from streams.stores.protocols import FrontierStore, FrontierUrl, QueueEntry
@@ -41,6 +42,7 @@ class Dispatcher:
         hosts: Hosts,
         store: FrontierStore,
         rules: RulesCache,
+        spellings: Spellings,
         policy: Policy,
         in_flight: int,
         now: Callable[[], int],
@@ -50,6 +52,7 @@ class Dispatcher:
         self._hosts = hosts
         self._store = store
         self._rules = rules
+        self._spellings = spellings
         self._policy = policy
         self._in_flight = in_flight
         self._now = now
@@ -185,6 +188,8 @@ class Dispatcher:
             await self._store.mark(ended.crawl_id, ended.page_id, frontier.crawl_state(ended), ended.at)
         await self._hosts.put_url(live, ended)
         await self._say_end(ended)
+        if outcome == "disallowed":  # its other spellings may be allowed
+            await self._spellings.release_for(url.host, url.page_id, self.emit)
         self._hosts.take(live)
         live.persisted_due = live.persisted_due or 0
 

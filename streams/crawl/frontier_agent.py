@@ -23,8 +23,9 @@ from streams.crawl.hosts import Hosts, LiveHost
 from streams.crawl.outcomes import retry_after_seconds
 from streams.crawl.rules_cache import RulesCache
 from streams.crawl.seen import SeenCache
+from streams.crawl.spellings import Spelling, Spellings, stands_in
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
-from streams.errors import PoisonError
+from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opening import Stores
@@ -54,9 +55,10 @@ class FrontierAgent(Agent):
         self._random = random
         self._seen = SeenCache()
         self._rules = RulesCache(stores.blobs, robots.product_token(settings.user_agent))
+        self._spellings = Spellings(stores.fingerprints, stores.frontier, now)
         self.hosts = Hosts(stores.frontier, now, lambda host: host.concurrency(self._policy), self._wake)
         self.dispatcher = Dispatcher(
-            self.hosts, stores.frontier, self._rules, self._policy, settings.in_flight, now, random
+            self.hosts, stores.frontier, self._rules, self._spellings, self._policy, settings.in_flight, now, random
         )
         self._task: asyncio.Task[None] | None = None
 
@@ -72,18 +74,27 @@ class FrontierAgent(Agent):
 
     async def assigned(self, partitions: frozenset[int]) -> None:
         """The lost partitions are let go at once; the hosts of the new ones are read by the dispatcher."""
+        self._spellings.forget()
         self.dispatcher.assign(partitions)
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         match delivery.event:
             case PageDiscovered() as event:
-                return await self._discovered(event, delivery)
+                events = await self._discovered(event, delivery)
+                await self._spellings.release(event.host, self.dispatcher.emit)
+                return events
             case PageFetched(purpose="robots") as event:
                 return await self._robots_fetched(event, delivery.partition)
             case PageFetched() as event:
                 return await self._fetched(event, delivery.partition)
             case PageSettled() as event:
-                return await self._settled(event, delivery.partition)
+                events = await self._settled(event, delivery.partition)
+                # What the page taught is in the store by now: a rule that it disagreed with ends here. Under the
+                # host's lock, so that nothing is held back by the former rules meanwhile.
+                async with self.hosts.holding(event.host, delivery.partition):
+                    await self._spellings.of(event.host, fresh=True)
+                    await self._spellings.release(event.host, self.dispatcher.emit)
+                return events
         raise PoisonError(f"the frontier has no use for {type(delivery.event).__name__}")
 
     def _wake(self) -> None:
@@ -94,6 +105,9 @@ class FrontierAgent(Agent):
         if not event.force and not frontier.seeds(event) and self._seen.has(event.crawl_id, event.page_id):
             return []
         _must_be_canonical(event)
+        if await self._spellings.is_held(event, cause):
+            return []
+        said: list[Event] = []
         async with self.hosts.holding(event.host, delivery.partition) as live:
             if frontier.seeds(event) and not live.host.share(event.crawl_id).seeded:
                 live.host.share(event.crawl_id).seeded = True
@@ -105,9 +119,36 @@ class FrontierAgent(Agent):
             reason = frontier.reason_to_skip(event, live.host, known, self._policy, cause)
             if reason:
                 return await self._skip(event, known, reason, live, delivery)
-            await self._queue(event, known, live, cause)
+            if known is None and (other := await self._spellings.other(event)):
+                event, known, said = await self._respelled(event, other, live, delivery)
+                if known and known.cause == cause:
+                    await self._write(known, live)
+                    return said
+            if not (said and known):
+                await self._queue(event, known, live, cause)
         self._seen.add(event.crawl_id, event.page_id)
-        return []
+        return said
+
+    async def _respelled(
+        self, event: PageDiscovered, other: Spelling, live: LiveHost, delivery: Delivery
+    ) -> tuple[PageDiscovered, FrontierUrl | None, list[Event]]:
+        """What is to be fetched in the place of a URL that is another spelling of it, what is known of that, and what
+        to say of the URL; the event itself, and nothing to say, when it is to be fetched as it is."""
+        own = other.host == event.host
+        known = await (self.hosts.url(live, other.page_id) if own else self._store.url(other.page_id))
+        if not stands_in(event, other, known) or not await self._robots_allow(other.url, live):
+            return event, None, []
+        await self._spellings.hold(event, other, str(delivery.envelope.id), delivery.at)
+        instead = event.model_copy(update={"url": other.url, "page_id": other.page_id})
+        return instead, known, [_held(event, other, delivery.at)]
+
+    async def _robots_allow(self, url: str, live: LiveHost) -> bool:
+        """As far as robots.txt is known now."""
+        ref = live.host.robots.ref
+        try:
+            return ref is None or (await self._rules.get(ref)).allowed(url)
+        except MissingBlob:
+            return False
 
     async def _queue(self, event: PageDiscovered, known: FrontierUrl | None, live: LiveHost, cause: str) -> None:
         """Queue it. All writes may go side by side: whichever is missing after a crash, a redelivery makes good."""
@@ -148,6 +189,8 @@ class FrontierAgent(Agent):
             elif ended:
                 await self.hosts.persist(live)
         self._seen.add(later.crawl_id, later.page_id)
+        if later.state == "done" and later.outcome not in ("ok", "not_modified"):
+            await self._spellings.release_for(later.host, later.page_id, self.dispatcher.emit)
         return _outputs(event, later) if later.generation == event.generation else []
 
     async def _write(self, url: FrontierUrl, live: LiveHost, *, persist: bool = False) -> None:
@@ -252,6 +295,20 @@ def _removed(event: PageDiscovered, generation: int, detail: str) -> PageRemoved
         crawl_id=event.crawl_id,
         reason="refused",
         detail=detail,
+    )
+
+
+def _held(event: PageDiscovered, other: Spelling, generation: int) -> PageRemoved:
+    """Tells those who ask for the page where it is."""
+    rules = ", ".join(other.rules)
+    return PageRemoved(
+        page_id=event.page_id,
+        url=event.url,
+        generation=generation,
+        crawl_id=event.crawl_id,
+        reason="duplicate",
+        canonical_page_id=other.page_id,
+        detail=f"not fetched: another spelling of it, as duplicates of {event.host} taught ({rules})",
     )
 
 

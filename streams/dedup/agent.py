@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
+from schemas import Event, PageDeduplicated, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.crawl.urls import host_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
@@ -93,6 +93,7 @@ class DedupAgent(Agent):
 
     async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None) -> Fingerprint:
         prints = await asyncio.to_thread(fingerprint, await self._text(event.document_ref))
+        same_fetch = former is not None and former.generation >= event.generation
         return Fingerprint(
             page_id=event.page_id,
             content_hash=event.content_hash,
@@ -101,12 +102,19 @@ class DedupAgent(Agent):
             generation=event.generation,
             canonical_url=event.canonical_url,
             first_seen=former.first_seen if former else event.generation,
-            in_links=former.in_links if former else 0,
+            # Counted once a fetch: a second delivery must not find another number, and elect another page.
+            in_links=former.in_links if former and same_fetch else await self._in_links(event),
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
             bands=prints.bands,
         )
+
+    async def _in_links(self, event: PageNormalized) -> int:
+        """Pages that link to it, by what the ledger has kept of its discoveries: nothing is written to count them."""
+        history = await self._stores.ledger.history(event.page_id)
+        links = (step.data for step in history if step.topic == PageDiscovered.topic and step.data.get("why") == "link")
+        return len({data["referrer"] for data in links if data.get("referrer")} - {event.url})
 
     async def _text(self, document_ref: str) -> str:
         return decode_document(await self._stores.blobs.get(document_ref)).text

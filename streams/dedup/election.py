@@ -5,9 +5,11 @@ By these rules, the first that tells two pages apart deciding:
 1. a page that names another as its canonical one (`<link rel="canonical">`) steps back;
 2. https before http;
 3. the shorter URL;
-4. the page that was seen first;
-5. the page with more links to it;
+4. the page that more pages link to;
+5. the page that was seen first;
 6. the URL that sorts first, so that there always is an answer, and everywhere the same.
+
+The links come before the time: no two pages were seen in the same microsecond, so behind it they would never count.
 
 Each rule looks at one page alone. That makes the order total, so whoever elects from the same pages, in whatever
 order they came, elects the same one.
@@ -27,8 +29,8 @@ def rank(page: Fingerprint) -> Rank:
         steps_back,
         not page.url.startswith("https:"),
         len(page.url),
-        page.first_seen,
         -page.in_links,
+        page.first_seen,
         page.url,
     )
 

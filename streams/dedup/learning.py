@@ -2,7 +2,8 @@
 
 from schemas.ids import page_id
 from streams.crawl.urls import host_of
-from streams.dedup.variants import MAX_RULES, explain, rewrite, same_class, slot
+from streams.dedup.grouping import is_undecided
+from streams.dedup.variants import MAX_RULES, at_work, explain, learned, rewrite, same_class, slot
 from streams.stores.protocols import Fingerprint, Fingerprints, VariantEvidence
 
 _Rows = dict[tuple[str, int], VariantEvidence]
@@ -25,6 +26,7 @@ class VariantLearner:
                     await self._note(rows, _evidence(rule, page.url, canonical.url, True), at)
         for rule in sorted(rules):
             await self._compare(page, rule, rows, at)
+        await self._compare_with_all(page, rows, at)
 
     async def _compare(self, page: Fingerprint, rule: str, rows: _Rows, at: int) -> None:
         """With other URLs of the class that have been seen: the rule's own answer, and those that are remembered."""
@@ -32,13 +34,27 @@ class VariantLearner:
         row = rows.get((rule, slot(rule, page.url)))
         remembered = [row.url, row.other] if row else []
         others = [url for url in (target, *remembered) if url and same_class(rule, page.url, url)]
-        seen = [(url, await self._store.get(page_id(url))) for url in dict.fromkeys(others)]
+        seen = [(url, await self._decided(url)) for url in dict.fromkeys(others)]
         for url, other in seen:
             if other is not None:
                 agrees = _leader(other) == _leader(page)
                 await self._note(rows, _evidence(rule, page.url, url, agrees), at)
         if row is None and target != page.url and not any(other for _, other in seen):
             await self._note(rows, _evidence(rule, page.url, "", True), at)
+
+    async def _compare_with_all(self, page: Fingerprint, rows: _Rows, at: int) -> None:
+        """With the URL that all believed rules together make of it. Which of them is wrong isn't known: all are."""
+        rules = learned(rows.values())
+        target, working = rewrite(page.url, rules), at_work(page.url, rules)
+        other = await self._decided(target) if len(working) > 1 else None
+        if other is not None and _leader(other) != _leader(page):
+            for rule in working:
+                await self._note(rows, _evidence(rule, page.url, target, False), at)
+
+    async def _decided(self, url: str) -> Fingerprint | None:
+        """The page of that URL, unless it is being decided just now: its own event compares it with this one."""
+        found = await self._store.get(page_id(url))
+        return None if found is None or is_undecided(found) else found
 
     async def _note(self, rows: _Rows, found: VariantEvidence, at: int) -> None:
         place = (found.rule, found.slot)

@@ -11,7 +11,8 @@ A rule is a string, so that it can be stored and read by people:
 
 Evidence is kept per class: all URLs that a rule makes one. One class in which two URLs turn out to be different pages
 counts for ever, whatever else agreed: a parameter that matters on one page (`?id=`) makes duplicates on a hundred pages
-that say "not found". A rule is believed when enough classes agreed, and nearly none did not.
+that say "not found". A rule is believed when enough classes agreed and none did not; one that was disagreed with is
+retired, and stays so.
 
 Canonical URLs go in and come out (`streams.crawl.urls.canonicalize`).
 """
@@ -30,7 +31,6 @@ SLOTS = 64
 MIN_AGREEING = 5
 MIN_AGREEING_OF_MIRROR = 10
 """A mirror makes a whole host disappear: more is asked for."""
-MIN_SHARE = 0.95
 MAX_RULES = 32
 """Under consideration for one host: random parameter names would fill its row."""
 
@@ -85,13 +85,23 @@ def learned(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
     """The rules of one host that are believed. Evidence without a second URL only waits for one."""
     compared = [found for found in evidence if found.other]
     agreed = Counter(found.rule for found in compared if found.agrees)
-    total = Counter(found.rule for found in compared)
-    return frozenset(
+    enough = {
         rule
         for rule, count in agreed.items()
         if count >= (MIN_AGREEING_OF_MIRROR if rule.startswith("host:") else MIN_AGREEING)
-        and count >= MIN_SHARE * total[rule]
-    )
+    }
+    return frozenset(enough - retired(compared))
+
+
+def retired(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
+    """The rules of one host that made one URL of two different pages."""
+    return frozenset(found.rule for found in evidence if found.other and not found.agrees)
+
+
+def at_work(url: str, rules: frozenset[str]) -> list[str]:
+    """Those of the rules without which the URL would not be rewritten as it is."""
+    rewritten = rewrite(url, rules)
+    return sorted(rule for rule in rules if rewrite(url, rules - {rule}) != rewritten)
 
 
 def _explained_by_parameters(query: str, canonical: str) -> list[str]:

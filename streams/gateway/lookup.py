@@ -144,10 +144,14 @@ def _url_of(parts: dict[Part, dict[str, Any]], history: list[Transition]) -> str
 
 
 async def _canonical(site: Site, page_id: UUID, parts: dict[Part, dict[str, Any]]) -> Related | None:
-    """By the fingerprint, which is decided last; without one by the record."""
+    """By the fingerprint, which is decided last; without one by the record.
+
+    A URL that is another page's by the rules of its host was never fetched: its record knows its removal alone.
+    """
     fingerprint = await site.stores.fingerprints.get(page_id)
     decided = fingerprint.canonical if fingerprint else None
-    canonical = decided or _uuid(parts.get("deduplicated", {}).get("canonical_page_id"))
+    recorded = (_uuid(parts.get(part, {}).get("canonical_page_id")) for part in ("deduplicated", "removed"))
+    canonical = decided or next(filter(None, recorded), None)
     return await _related(site, canonical) if canonical and canonical != page_id else None
 
 

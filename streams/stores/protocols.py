@@ -196,6 +196,7 @@ class Fingerprint:
     canonical_url: str | None = None
     first_seen: int = 0
     in_links: int = 0
+    """Distinct pages that were known to link to it when it was fetched; at most as many as the ledger keeps (64)."""
     document_ref: str = ""
     words: int = 0
     sketch: bytes = b""
@@ -248,7 +249,10 @@ class Fingerprints(Protocol):
         """The pages that this one stands for, itself not among them."""
 
     async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
-        """Keep it in its host's rule's slot, in place of what is there."""
+        """Keep it in its host's rule's slot, in place of what is there.
+
+        A disagreement is never replaced by an agreement, whichever is older.
+        """
 
     async def variants(self, host: str) -> list[VariantEvidence]:
         """What is known of a host's URLs, by rule and slot."""
@@ -315,6 +319,25 @@ class FrontierUrl:
     last_modified: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HeldUrl:
+    """A URL that is not fetched, because its host's rules make another one of it; it may turn out that they are wrong.
+
+    There is one in each slot of a target, so a host holds at most so many times what it has pages.
+    """
+
+    host: str
+    """Of the target."""
+    target: UUID
+    """The page that is fetched in its place."""
+    slot: int
+    """0..15."""
+    discovered: str
+    """The event that told of it, as JSON: enough to fetch it after all."""
+    at: int
+    """The write time."""
+
+
 class FrontierStore(Protocol):
     """The frontier's durable state: hosts, the time-ordered queue of each, and what was seen.
 
@@ -345,3 +368,15 @@ class FrontierStore(Protocol):
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
         """How many URLs of the crawl stand where. Counted from the rows, so a redelivery can't change it."""
+
+    async def hold(self, held: HeldUrl) -> None:
+        """Keep it in its target's slot, in place of what is there."""
+
+    async def held(self, host: str, after: HeldUrl | None, limit: int) -> list[HeldUrl]:
+        """Those of a host's targets, behind `after` (None: from the start), by target and slot."""
+
+    async def held_for(self, host: str, target: UUID) -> list[HeldUrl]:
+        """Those of one target, by slot."""
+
+    async def let_go(self, held: HeldUrl) -> None:
+        """Forget it, unless it was written anew since."""

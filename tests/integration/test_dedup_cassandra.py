@@ -25,6 +25,7 @@ async def test_duplicates_that_pass_at_once_leave_one_leader(stack: Settings, fr
             Stores(
                 blobs=cassandra.CassandraBlobs(session),
                 pages=cassandra.CassandraPages(session),
+                ledger=cassandra.CassandraLedger(session),
                 fingerprints=cassandra.CassandraFingerprints(session),
             )
         )

@@ -20,7 +20,7 @@ from streams.crawl.frontier_agent import FrontierAgent
 from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
-from streams.stores.memory import MemoryBlobs, MemoryFrontier
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier
 from streams.stores.opening import Stores
 
 START = 1_800_000_000_000_000
@@ -100,6 +100,7 @@ class World:
         self.rng = random.Random(seed)
         self.now = START
         self.frontier_store = MemoryFrontier()
+        self.fingerprints = MemoryFingerprints()
         self.blobs = MemoryBlobs()
         self.inputs: list[tuple[Event, UUID]] = []
         self.removed: dict[UUID, PageRemoved] = {}
@@ -119,6 +120,7 @@ class World:
         stores = Stores(
             blobs=self.blobs,
             frontier=Mortal(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
+            fingerprints=Mortal(self.fingerprints, self._process),  # type: ignore[arg-type]
         )
         agent = FrontierAgent(self.settings, stores, now=lambda: self.now, random=self.rng.random)
         agent.dispatcher.emit = self._emitter(self._process)
@@ -153,6 +155,10 @@ class World:
     def seed(self, url: str, **fields: Any) -> None:
         event = discovered(url, **{"why": "seed", "depth": 0, "force": True, "crawl_id": "c", **fields})
         self._send(event, event_id(event.event_type(), f"seed {url} {self.now}", event.key()))
+
+    def tell(self, event: Event) -> None:
+        """An event of another stage."""
+        self._send(event, event_id(event.event_type(), f"told {self.now}", event.key()))
 
     def _fetch(self, scheduled: PageScheduled) -> None:
         """As the fetch stage: a known lease is answered again, a lease that ran out is not fetched."""

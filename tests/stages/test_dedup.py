@@ -10,18 +10,20 @@ from uuid import UUID
 
 import pytest
 
-from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
+from schemas import Envelope, Event, PageDeduplicated, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.dedup.agent import DedupAgent, build
 from streams.dedup.grouping import is_leader
-from streams.dedup.variants import learned, rewrite
+from streams.dedup.learning import VariantLearner
+from streams.dedup.variants import learned, retired, rewrite
+from streams.ledger_agent import DISCOVERIES_KEPT, LedgerAgent
 from streams.pages.codec import encode_document
 from streams.pages.document import Block, Document
 from streams.pages.normalize import content_hash
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
 from streams.stores.opening import Stores
 from streams.stores.protocols import Fingerprint
 
@@ -47,7 +49,9 @@ class Site:
     """A stage over memory stores, and events for it."""
 
     stores: Stores = field(
-        default_factory=lambda: Stores(blobs=MemoryBlobs(), pages=MemoryPages(), fingerprints=MemoryFingerprints())
+        default_factory=lambda: Stores(
+            blobs=MemoryBlobs(), pages=MemoryPages(), ledger=MemoryLedger(), fingerprints=MemoryFingerprints()
+        )
     )
 
     @property
@@ -90,6 +94,7 @@ class Site:
         return (
             dict(fingerprints._rows),
             dict(fingerprints._decisions),
+            dict(fingerprints._variants),
             {page: dict(cells) for page, cells in pages._cells.items()},
         )
 
@@ -327,6 +332,7 @@ async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
     breaking = Stores(
         blobs=_Breaking(stores.blobs, left),
         pages=_Breaking(stores.pages, left),
+        ledger=_Breaking(stores.ledger, left),
         fingerprints=_Breaking(stores.fingerprints, left),
     )
     try:
@@ -378,6 +384,7 @@ async def test_near_duplicates_that_pass_at_once_agree(seed: int) -> None:
     slow = Stores(
         blobs=stores.blobs,
         pages=_Slow(stores.pages, chance),
+        ledger=stores.ledger,
         fingerprints=_Slow(stores.fingerprints, chance),
     )
     outputs = await asyncio.gather(*(DedupAgent(slow).handle(one) for one in deliveries))
@@ -419,6 +426,7 @@ async def test_whatever_happens_at_once_the_index_holds_the_leaders_alone(seed: 
     slow = Stores(
         blobs=site.stores.blobs,
         pages=_Slow(site.stores.pages, chance),
+        ledger=site.stores.ledger,
         fingerprints=_Slow(site.stores.fingerprints, chance),
     )
 
@@ -468,3 +476,120 @@ async def test_one_text_for_all_that_is_missing_teaches_nothing() -> None:
     for number in range(300, 304):
         await site.say(f"https://shop.test/item?id={number}", text_of(number), number)
     assert learned(await site.stores.fingerprints.variants("shop.test")) == frozenset()
+
+
+SHOP = "https://shop.test"
+
+
+async def shop(items: int, site: Site | None = None) -> Site:
+    """Items that each have two names."""
+    site = site or Site()
+    for number in range(items):
+        for name in (f"/item{number}", f"/item{number}?ref=home"):
+            await site.say(f"{SHOP}{name}", text_of(100 + number), number)
+    return site
+
+
+async def test_one_counter_example_retires_a_rule_for_good() -> None:
+    site = await shop(20)
+    assert learned(await site.stores.fingerprints.variants("shop.test")) == {"parameter:remove:ref"}
+    await site.say(f"{SHOP}/price", text_of(1), 50)
+    await site.say(f"{SHOP}/price?ref=partner", text_of(2), 51)
+    await shop(20, site)
+    evidence = await site.stores.fingerprints.variants("shop.test")
+    assert (learned(evidence), retired(evidence)) == (frozenset(), {"parameter:remove:ref"})
+
+
+async def test_a_page_that_several_rules_together_got_wrong_retires_all_of_them() -> None:
+    site = await shop(20)
+    for number in range(20):
+        for name in (f"/text{number}", f"/text{number}/"):
+            await site.say(f"{SHOP}{name}", text_of(300 + number), number)
+    both = {"parameter:remove:ref", "slash:remove"}
+    assert learned(await site.stores.fingerprints.variants("shop.test")) == both
+    await site.say(f"{SHOP}/both", text_of(1), 50)
+    await site.say(f"{SHOP}/both/?ref=a", text_of(2), 51)
+    assert retired(await site.stores.fingerprints.variants("shop.test")) == both
+
+
+@pytest.mark.parametrize("text", [1, 2], ids=["a duplicate", "a counter-example"])
+async def test_evidence_survives_a_crash_at_any_call_and_is_the_same_after_a_redelivery(text: int) -> None:
+    budget, crashed = 0, True
+    while crashed:
+        site, left = await shop(4), [budget]
+        await site.say(f"{SHOP}/price", text_of(1), 50)
+        one = await site.normalized(f"{SHOP}/price?ref=partner", text_of(text), 51)
+        crashed = await cut_off(site.stores, one, left)
+        await site.agent.handle(one)
+        evidence = await site.stores.fingerprints.variants("shop.test")
+        assert len([found for found in evidence if found.agrees]) == (5 if text == 1 else 4), f"crash at call {budget}"
+        assert bool(learned(evidence)) == (text == 1)
+        await site.agent.handle(one)
+        assert await site.stores.fingerprints.variants("shop.test") == evidence
+        budget += 1
+    assert budget > 10
+
+
+async def test_a_page_that_is_being_decided_just_now_is_no_evidence() -> None:
+    site = Site()
+    await site.say(f"{SHOP}/a?ref=1", text_of(1), 1)
+    for number in range(5):
+        await site.say(f"{SHOP}/b{number}", text_of(50 + number), number)
+        await site.say(f"{SHOP}/b{number}?ref=1", text_of(50 + number), number)
+    undecided = await site.stores.fingerprints.get(page_id(f"{SHOP}/a?ref=1"))
+    assert undecided is not None
+    await site.stores.fingerprints.put(undecided, undecided.written_at + 9)
+    leader = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, canonical=page_id(f"{SHOP}/a"))
+    await VariantLearner(site.stores.fingerprints).learn(leader, leader, 5)
+    assert retired(await site.stores.fingerprints.variants("shop.test")) == frozenset()
+
+
+async def linked(site: Site, url: str, sources: Sequence[str], why: str = "link") -> None:
+    """The ledger hears that these pages link to it."""
+    for at, source in enumerate(sources):
+        event = PageDiscovered.model_validate(
+            {"page_id": page_id(url), "url": url, "host": "a.test", "why": why, "depth": 1, "referrer": source}
+        )
+        await LedgerAgent(site.stores.ledger).handle(delivery(event, NOW + at + 10 * len(why)))
+
+
+async def in_links(site: Site, url: str) -> int:
+    found = await site.stores.fingerprints.get(page_id(url))
+    assert found is not None
+    return found.in_links
+
+
+ONE, TWO = "https://a.test/1", "https://a.test/2"
+
+
+async def test_of_two_pages_the_one_with_more_pages_that_link_to_it_stands_for_both() -> None:
+    site = Site()
+    await linked(site, ONE, [A])
+    await linked(site, TWO, [A, A, B, C, TWO])
+    await linked(site, ONE, [A, B, C, TWO], why="redirect")
+    await site.say(ONE, TEXT)
+    assert told_of(await site.say(TWO, TEXT, 1), TWO) == [f"{TWO} unique", f"{TWO} settled changed"]
+    assert await site.leader(ONE) == TWO
+    assert (await in_links(site, ONE), await in_links(site, TWO)) == (1, 3), "distinct, not its own, links alone"
+
+
+def told_of(lines: list[str], url: str) -> list[str]:
+    return [line for line in lines if line.startswith(f"{url} ")]
+
+
+async def test_links_are_counted_once_a_fetch_so_that_a_redelivery_elects_the_same() -> None:
+    site = Site()
+    one = await site.normalized(ONE, TEXT)
+    first = await site.agent.handle(one)
+    await linked(site, ONE, [A, B])
+    assert await site.agent.handle(one) == first
+    assert await in_links(site, ONE) == 0
+    await site.say(ONE, TEXT, 5)
+    assert await in_links(site, ONE) == 2
+
+
+async def test_the_links_that_count_are_bounded() -> None:
+    site = Site()
+    await linked(site, ONE, [f"https://b.test/{number}" for number in range(1_000)])
+    await site.say(ONE, TEXT)
+    assert 50 < await in_links(site, ONE) <= DISCOVERIES_KEPT

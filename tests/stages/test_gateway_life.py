@@ -104,6 +104,22 @@ async def test_a_duplicate_and_the_page_that_stands_for_it_lead_to_each_other(st
     assert f'href="/page?url={quote(COPY, safe="")}"' in html
 
 
+async def test_another_spelling_of_a_page_says_which_page_and_by_which_rule(stores: Stores) -> None:
+    await stores.fingerprints.put(Fingerprint(page_id(WAL), "same", 1, WAL, GENERATION), GENERATION)
+    url = f"{WAL}?ref=home"
+    told = {"page_id": page_id(url), "url": url, "generation": GENERATION, "reason": "duplicate"}
+    removed = PageRemoved.model_validate(
+        {**told, "canonical_page_id": page_id(WAL), "detail": "not fetched (parameter:remove:ref)"}
+    )
+    await record(stores, fetched(url)[0], removed)
+    value = {"generation": GENERATION, "reason": "duplicate", "canonical_page_id": str(page_id(WAL))}
+    await stores.pages.put(page_id(url), "removed", value, GENERATION)
+    known = (await get(stores, api(url))).json()
+    assert known["status"] == "duplicate"
+    assert known["canonical"] == {"page_id": str(page_id(WAL)), "url": WAL}
+    assert known["says"].startswith(f"Duplicate of {WAL} (not fetched (parameter:remove:ref)")
+
+
 UNKNOWN = [
     # subject, status, kind
     ("https://sqlite.org/never-seen.html", 404, "unknown-page"),

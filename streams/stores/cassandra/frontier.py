@@ -1,11 +1,12 @@
 """The frontier's state in Cassandra."""
 
 from collections import Counter
+from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, QueueEntry
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, QueueEntry
 from streams.stores.values import pack_frontier_url, unpack_frontier_url
 
 CRAWL_BUCKETS = 16
@@ -32,6 +33,16 @@ _MARK = (
     "VALUES (:crawl_id, :bucket, :page_id, :state) USING TIMESTAMP :at"
 )
 _STATES = "SELECT state FROM frontier_crawls WHERE crawl_id = :crawl_id AND bucket = :bucket"
+_HOLD = (
+    "INSERT INTO frontier_held (host, target, slot, discovered, at) "
+    "VALUES (:host, :target, :slot, :discovered, :at) USING TIMESTAMP :at"
+)
+_HELD = (
+    "SELECT target, slot, discovered, at FROM frontier_held "
+    "WHERE host = :host AND (target, slot) > (:target, :slot) LIMIT :count"
+)
+_HELD_FOR = "SELECT target, slot, discovered, at FROM frontier_held WHERE host = :host AND target = :target"
+_LET_GO = "DELETE FROM frontier_held USING TIMESTAMP :at WHERE host = :host AND target = :target AND slot = :slot"
 
 _IDLE = -1
 """Instead of null, which would be a tombstone for every idle host."""
@@ -88,3 +99,22 @@ class CassandraFrontier:
         keys = [{"crawl_id": crawl_id, "bucket": bucket} for bucket in range(CRAWL_BUCKETS)]
         buckets = await self._session.execute_many(_STATES, keys)
         return dict(Counter(state for rows in buckets for (state,) in rows))
+
+    async def hold(self, held: HeldUrl) -> None:
+        await self._session.execute(_HOLD, {**_place(held), "discovered": held.discovered}, at=held.at)
+
+    async def held(self, host: str, after: HeldUrl | None, limit: int) -> list[HeldUrl]:
+        target, slot = (after.target, after.slot) if after else (_START.page_id, -1)
+        rows = await self._session.execute(_HELD, {"host": host, "target": target, "slot": slot, "count": limit})
+        return [HeldUrl(host, *row) for row in rows]
+
+    async def held_for(self, host: str, target: UUID) -> list[HeldUrl]:
+        rows = await self._session.execute(_HELD_FOR, {"host": host, "target": target})
+        return [HeldUrl(host, *row) for row in rows]
+
+    async def let_go(self, held: HeldUrl) -> None:
+        await self._session.execute(_LET_GO, _place(held), at=held.at)
+
+
+def _place(held: HeldUrl) -> dict[str, Any]:
+    return {"host": held.host, "target": held.target, "slot": held.slot}

@@ -21,7 +21,7 @@ class MemoryFingerprints:
         self._decisions: dict[UUID, tuple[int, bytes]] = {}
         self._removed_at: dict[UUID, int] = {}
         self._keys: dict[Hashable, set[UUID]] = defaultdict(set)
-        self._variants: dict[tuple[str, str, int], tuple[int, VariantEvidence]] = {}
+        self._variants: dict[tuple[str, str, int], tuple[tuple[bool, int], VariantEvidence]] = {}
 
     async def put(self, fingerprint: Fingerprint, at: int) -> None:
         page_id = fingerprint.page_id
@@ -76,8 +76,9 @@ class MemoryFingerprints:
 
     async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
         slot = (evidence.host, evidence.rule, evidence.slot)
-        if at >= self._variants.get(slot, (at, evidence))[0]:
-            self._variants[slot] = (at, evidence)
+        weight = (not evidence.agrees, at)
+        if weight >= self._variants.get(slot, (weight, evidence))[0]:
+            self._variants[slot] = (weight, evidence)
 
     async def variants(self, host: str) -> list[VariantEvidence]:
         return [evidence for slot, (_, evidence) in sorted(self._variants.items()) if slot[0] == host]

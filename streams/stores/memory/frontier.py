@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from uuid import UUID
 
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, QueueEntry
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, QueueEntry
 from streams.stores.values import pack_frontier_url, unpack_frontier_url
 
 _Host = tuple[int, int | None, bytes]
@@ -20,6 +20,7 @@ class MemoryFrontier:
         self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
         self._urls: dict[UUID, tuple[int, bytes]] = {}
         self._crawls: defaultdict[str, dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
+        self._held: defaultdict[str, dict[tuple[UUID, int], tuple[int, HeldUrl | None]]] = defaultdict(dict)
 
     async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
         found = ((host, due) for (of, host), (_, due, _state) in self._hosts.items() if of == partition)
@@ -63,3 +64,25 @@ class MemoryFrontier:
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
         return dict(Counter(state for _, state in self._crawls[crawl_id].values()))
+
+    async def hold(self, held: HeldUrl) -> None:
+        self._put_held(held, held)
+
+    async def held(self, host: str, after: HeldUrl | None, limit: int) -> list[HeldUrl]:
+        start = (after.target, after.slot) if after else (UUID(int=0), -1)
+        rows = sorted((place, held) for place, (_, held) in self._held[host].items() if held and place > start)
+        return [held for _, held in rows[:limit]]
+
+    async def held_for(self, host: str, target: UUID) -> list[HeldUrl]:
+        rows = sorted((place, held) for place, (_, held) in self._held[host].items() if held and place[0] == target)
+        return [held for _, held in rows]
+
+    async def let_go(self, held: HeldUrl) -> None:
+        self._put_held(held, None)
+
+    def _put_held(self, held: HeldUrl, value: HeldUrl | None) -> None:
+        """Of a write and a removal at one time the removal counts, as in Cassandra."""
+        rows, place = self._held[held.host], (held.target, held.slot)
+        at, kept = rows.get(place, (_NEVER, held))
+        if held.at > at or (held.at == at and kept is not None):
+            rows[place] = (held.at, value)

@@ -225,3 +225,12 @@ async def test_evidence_about_urls_is_kept_by_host_and_slot(store: Fingerprints)
         await store.note_variant(evidence, at)
     assert sorted(await store.variants(host), key=lambda found: found.rule) == [other, later]
     assert await store.variants("elsewhere.test") == []
+
+
+async def test_evidence_against_a_rule_is_never_replaced_by_evidence_for_it(store: Fingerprints) -> None:
+    host = f"{uuid4().hex}.test"
+    agrees = VariantEvidence(host, "slash:remove", 3, f"https://{host}/a", f"https://{host}/a/", True)
+    against = replace(agrees, agrees=False)
+    for at, evidence in ((5, agrees), (2, against), (9, agrees), (2, against)):
+        await store.note_variant(evidence, at)
+    assert await store.variants(host) == [against]

@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.ids import page_id
 from streams.stores.cassandra import CassandraFrontier
 from streams.stores.memory import MemoryFrontier
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierStore, FrontierUrl, QueueEntry
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierStore, FrontierUrl, HeldUrl, QueueEntry
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -128,3 +129,36 @@ async def test_a_crawl_counts_each_url_once_where_it_stands(frontier: FrontierSt
     await frontier.mark(other, pages[0], "failed", 0)
     assert await frontier.crawl_counts(crawl) == {"queued": 10, "leased": 10, "fetched": 20}
     assert await frontier.crawl_counts(other) == {"failed": 1}
+
+
+def held_urls(host: str) -> list[HeldUrl]:
+    """Of three targets, in the order in which the store gives them back."""
+    targets = sorted(page_id(f"https://{host}/{number}") for number in range(3))
+    return [HeldUrl(host, target, slot, f"{{{slot}}}", at=5) for target in targets for slot in (0, 7, 15)]
+
+
+async def test_held_urls_are_found_by_host_and_by_target(frontier: FrontierStore) -> None:
+    host = host_name()
+    rows = held_urls(host)
+    for held in (*reversed(rows), rows[4]):
+        await frontier.hold(held)
+    assert await frontier.held(host, None, 100) == rows
+    assert await frontier.held(host, None, 4) == rows[:4]
+    assert await frontier.held(host, rows[3], 4) == rows[4:8]
+    assert await frontier.held_for(host, rows[3].target) == rows[3:6]
+    assert await frontier.held_for(host, uuid4()) == []
+    assert await frontier.held(host_name(), None, 100) == []
+
+
+async def test_a_held_url_that_was_let_go_stays_away_until_it_is_held_anew(frontier: FrontierStore) -> None:
+    host = host_name()
+    held = held_urls(host)[0]
+    await frontier.hold(held)
+    for _ in range(2):
+        await frontier.let_go(held)
+    await frontier.hold(held)
+    assert await frontier.held(host, None, 9) == [], "a copy of the event that held it comes late"
+    later = replace(held, discovered="{later}", at=6)
+    await frontier.hold(later)
+    await frontier.let_go(held)
+    assert await frontier.held(host, None, 9) == [later]

@@ -22,9 +22,9 @@ CASES = [
     (page(LONG), page(SHORT, canonical_url=LONG), "the page that names another steps back, although shorter"),
     (page(LONG, canonical_url=LONG), page(SHORT, canonical_url=LONG), "naming itself is no stepping back"),
     (page(LONG), page("http://example.com/a"), "https"),
-    (page(SHORT), page(LONG, first_seen=1, in_links=9), "shorter URL, before age and links"),
-    (page("https://a.com/2", first_seen=1), page("https://a.com/1", in_links=9), "older, before links"),
-    (page("https://a.com/2", in_links=2), page("https://a.com/1", in_links=1), "more links"),
+    (page(SHORT), page(LONG, first_seen=1, in_links=9), "shorter URL, before links and age"),
+    (page("https://a.com/2", in_links=2), page("https://a.com/1", in_links=1, first_seen=1), "more links, before age"),
+    (page("https://a.com/2", first_seen=1), page("https://a.com/1"), "older"),
     (page("https://a.com/1"), page("https://a.com/2"), "the URL that sorts first"),
 ]
 

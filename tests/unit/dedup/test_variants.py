@@ -99,8 +99,7 @@ def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[Var
     [
         ("slash:remove", 5, 0, 0, True),
         ("slash:remove", 4, 0, 40, False),
-        ("slash:remove", 19, 1, 0, True),
-        ("slash:remove", 18, 2, 0, False),
+        ("slash:remove", 40, 1, 0, False),
         ("host:b.test", 9, 0, 0, False),
         ("host:b.test", 10, 0, 0, True),
     ],

@@ -1,0 +1,190 @@
+"""What duplicates taught about a host: the frontier fetches no variants, and no page is lost."""
+
+import pytest
+
+from schemas import PageSettled
+from schemas.ids import page_id
+from streams.crawl.spellings import PROBE_EVERY
+from streams.settings import CrawlSettings
+from streams.stores.protocols import VariantEvidence
+from tests.stages.frontier_world import Site, World
+from tests.stages.test_dedup import Site as Dedup
+from tests.stages.test_dedup import text_of
+
+A, M = "https://a.example", "https://www.a.example"
+ITEMS = range(40)
+RULE = "parameter:remove:ref"
+
+
+def shop(*, missing: tuple[int, ...] = ()) -> Site:
+    """A start page that links to each item by two names. Of those that are missing, only the longer name is there."""
+    paths = [f"/item{n}" for n in ITEMS]
+    pages: dict[str, list[str]] = {path: [] for path in paths if path not in [f"/item{n}" for n in missing]}
+    pages |= {f"{path}?ref=home": [] for path in paths}
+    pages["/"] = [f"{A}{path}" for path in paths for path in (f"{path}?ref=home", path)]
+    return Site(links=pages)
+
+
+def world(probability: float = 0, flaky: float = 0, seed: int = 1, **sites: Site) -> World:
+    settings = CrawlSettings(delay_seconds=1, lease_seconds=60, max_attempts=3)
+    hosts = {name.replace("_", "."): site for name, site in sites.items()}
+    return World(hosts, settings, seed, probability, flaky)
+
+
+async def teach(web: World, rule: str = RULE, host: str = "a.example", count: int = 10, against: int = 0) -> None:
+    for slot in range(count + against):
+        found = VariantEvidence(host, rule, slot, f"https://{host}/x?{slot}", f"https://{host}/y", slot < count)
+        await web.fingerprints.note_variant(found, 1)
+
+
+def fetched(web: World) -> dict[bool, set[str]]:
+    """The items fetched, by whether it was by the longer name."""
+    pages = set(web.pages())
+    return {longer: {url for url in pages if "item" in url and ("?" in url) == longer} for longer in (False, True)}
+
+
+def settled(web: World, url: str = f"{A}/item0") -> PageSettled:
+    return PageSettled(page_id=page_id(url), url=url, host="a.example", generation=web.now, verdict="changed")
+
+
+async def test_without_rules_each_name_is_fetched() -> None:
+    web = world(a_example=shop())
+    web.seed(f"{A}/")
+    await web.run()
+    assert {longer: len(urls) for longer, urls in fetched(web).items()} == {False: 40, True: 40}
+
+
+async def test_a_variant_is_not_fetched_once_the_rule_is_known() -> None:
+    web = world(a_example=shop())
+    await teach(web)
+    web.seed(f"{A}/")
+    await web.run()
+    assert fetched(web) == {False: {f"{A}/item{n}" for n in ITEMS}, True: set()}
+    removed = web.removed.values()
+    assert {event.url for event in removed} == {f"{A}/item{n}?ref=home" for n in ITEMS}
+    assert {(event.reason, event.canonical_page_id) for event in removed if "item7?" in event.url} == {
+        ("duplicate", page_id(f"{A}/item7"))
+    }
+
+
+@pytest.mark.parametrize(("count", "against"), [(4, 0), (40, 1)], ids=["too little evidence", "a counter-example"])
+async def test_what_is_not_believed_changes_nothing(count: int, against: int) -> None:
+    web = world(a_example=shop())
+    await teach(web, count=count, against=against)
+    web.seed(f"{A}/")
+    await web.run()
+    assert len(fetched(web)[True]) == 40
+
+
+async def test_the_seed_is_fetched_as_it_was_given_and_so_is_where_a_server_redirects_to() -> None:
+    site = shop()
+    site.redirects["/old"] = f"{A}/item3?ref=home"
+    site.links["/"].append(f"{A}/old")
+    web = world(a_example=site)
+    await teach(web)
+    web.seed(f"{A}/?ref=mail", force=False)
+    web.sites["a.example"].links["/?ref=mail"] = site.links["/"]
+    await web.run()
+    assert f"{A}/?ref=mail" in web.pages()
+    assert fetched(web)[True] == {f"{A}/item3?ref=home"}
+
+
+async def test_a_page_that_is_there_under_the_longer_name_alone_is_fetched_by_it() -> None:
+    web = world(a_example=shop(missing=(3, 8)))
+    await teach(web)
+    web.seed(f"{A}/")
+    await web.run()
+    assert fetched(web)[True] == {f"{A}/item3?ref=home", f"{A}/item8?ref=home"}
+
+
+async def test_a_page_whose_shorter_name_robots_refuses_is_fetched_by_the_longer_one() -> None:
+    site = shop()
+    site.robots = "User-agent: *\nDisallow: /item3$\n"
+    web = world(a_example=site)
+    await teach(web)
+    web.seed(f"{A}/")
+    await web.run()
+    assert fetched(web)[True] == {f"{A}/item3?ref=home"}
+    assert f"{A}/item3" not in web.pages()
+
+
+@pytest.mark.parametrize(
+    ("seed", "probability", "flaky"), [(1, 0, 0), *((seed, 0.01, 0.01) for seed in range(2, 8))], ids=str
+)
+async def test_when_the_rule_is_retired_what_it_held_back_is_fetched(
+    seed: int, probability: float, flaky: float
+) -> None:
+    """Through any number of crashes, at any call."""
+    web = world(probability, flaky, seed, a_example=shop(missing=(5,)))
+    await teach(web)
+    web.seed(f"{A}/")
+    await web.run()
+    assert fetched(web)[True] == {f"{A}/item5?ref=home"}
+    await teach(web, against=1)
+    web.tell(settled(web))
+    await web.run()
+    assert fetched(web) == {
+        False: {f"{A}/item{n}" for n in ITEMS},
+        True: {f"{A}/item{n}?ref=home" for n in ITEMS},
+    }
+    assert bool(web.kills) == bool(probability), "the simulation did not kill as it should"
+    assert await web.frontier_store.held("a.example", None, 100) == []
+    said = {event.url for event in web.removed.values() if event.reason == "duplicate"}
+    assert said == {f"{A}/item{n}?ref=home" for n in ITEMS}, "each was told of as another spelling before"
+
+
+async def test_a_mirror_is_not_fetched_where_the_other_host_has_the_page() -> None:
+    pages = [f"/item{n}" for n in ITEMS]
+    one = Site(links={"/": [f"{A}{path}" for path in pages[:10]], **{path: [] for path in pages}})
+    other = Site(links={"/": [f"{M}{path}" for path in pages], **{path: [] for path in pages}})
+    web = world(a_example=one, www_a_example=other)
+    web.seed(f"{A}/")
+    await web.run()
+    await teach(web, "host:a.example", "www.a.example")
+    web.seed(f"{M}/", same_host=True)
+    await web.run()
+    of_mirror = {url for url in web.pages() if url.startswith(f"{M}/item")}
+    assert of_mirror == {f"{M}{path}" for path in pages[10:]}, "the crawl may not go to the other host for these"
+
+
+async def test_of_what_is_settled_some_variants_are_fetched_to_see_that_the_rule_still_holds() -> None:
+    web = world(a_example=shop())
+    await teach(web)
+    for n in ITEMS:
+        web.seed(f"{A}/item{n}")
+    await web.run()
+    for fetch in web.answers:
+        if fetch.purpose == "page":
+            web.tell(replace_generation(settled(web, fetch.url), fetch.generation))
+    await web.run()
+    web.seed(f"{A}/")
+    await web.run()
+    probes = {f"{A}/item{n}?ref=home" for n in ITEMS if page_id(f"{A}/item{n}?ref=home").int % PROBE_EVERY == 0}
+    assert fetched(web)[True] == probes
+    assert 0 < len(probes) < 10
+
+
+def replace_generation(event: PageSettled, generation: int) -> PageSettled:
+    return event.model_copy(update={"generation": generation})
+
+
+async def test_what_dedup_learns_the_frontier_does_until_dedup_learns_better() -> None:
+    """Both stages over one store."""
+    web, dedup = world(a_example=shop()), Dedup()
+    web.fingerprints = dedup.stores.fingerprints  # type: ignore[assignment] # memory's
+    web.agent = web._new_agent()
+
+    async def pages(numbers: range, *, alike: bool = True) -> None:
+        for n in numbers:
+            for name in (f"/item{n}", f"/item{n}?ref=home"):
+                text = text_of(n if alike or "?" not in name else 1_000 + n)
+                await dedup.say(f"{A}{name}", text, n)
+
+    await pages(range(100, 106))
+    web.seed(f"{A}/")
+    await web.run()
+    assert fetched(web) == {False: {f"{A}/item{n}" for n in ITEMS}, True: set()}
+    await pages(range(200, 201), alike=False)
+    web.tell(settled(web))
+    await web.run()
+    assert fetched(web)[True] == {f"{A}/item{n}?ref=home" for n in ITEMS}
