@@ -1,12 +1,14 @@
 """The API's answers to a search, as pydantic models: the shape, the documentation and the examples in one place."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from streams.gateway import presentation
 from streams.gateway.searching import Answer
-from streams.stores.protocols import Hit, PageHits
+from streams.gateway.similar import MAX_SIMILAR
+from streams.stores.protocols import Fingerprint, Hit, PageHits
 
 
 class _Model(BaseModel):
@@ -25,6 +27,21 @@ class Statement(_Model):
     score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
 
 
+class SimilarPage(_Model):
+    """A page that says the same, or nearly."""
+
+    page_id: UUID
+    url: str
+
+
+class Similar(_Model):
+    """Pages that are not results of their own, because this one stands for them."""
+
+    count: int = Field(description="How many are known; with `more`, there may be others.")
+    more: bool = Field(False, description="There may be others: `why` has more of them.")
+    pages: tuple[SimilarPage, ...] = Field(description="The shortest addresses first.")
+
+
 class Result(_Model):
     """A page, with its statements that matched, best first."""
 
@@ -35,6 +52,9 @@ class Result(_Model):
     language: str = Field("", description="BCP 47; empty when unknown.")
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
     statements: tuple[Statement, ...]
+    similar: Similar | None = Field(
+        None, description="Similar pages that this one stands for; absent when there are none, or not known."
+    )
     why: str = Field(description="Address of the page's life: when and why it was indexed.")
     score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
 
@@ -77,7 +97,7 @@ def to_search_answer(answer: Answer) -> SearchAnswer:
         page=request.page,
         per_page=request.per_page,
         has_next=answer.has_next,
-        results=tuple(to_result(page, words) for page in answer.pages),
+        results=tuple(to_result(page, words, (answer.similar or {}).get(page.page_id, ())) for page in answer.pages),
         partial=answer.partial,
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
         took_ms=answer.took_ms,
@@ -85,7 +105,7 @@ def to_search_answer(answer: Answer) -> SearchAnswer:
     )
 
 
-def to_result(page: PageHits, words: tuple[str, ...]) -> Result:
+def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[Fingerprint] = ()) -> Result:
     payload = page.hits[0].payload
     url = str(payload.get("url") or "")
     return Result(
@@ -96,8 +116,17 @@ def to_result(page: PageHits, words: tuple[str, ...]) -> Result:
         language=str(payload.get("language") or ""),
         breadcrumbs=presentation.breadcrumbs(url),
         statements=tuple(to_statement(hit, words) for hit in page.hits),
+        similar=to_similar(similar) if similar else None,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
+    )
+
+
+def to_similar(pages: Sequence[Fingerprint]) -> Similar:
+    return Similar(
+        count=len(pages),
+        more=len(pages) >= MAX_SIMILAR,
+        pages=tuple(SimilarPage(page_id=page.page_id, url=page.url) for page in pages),
     )
 
 

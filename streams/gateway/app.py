@@ -5,6 +5,7 @@ from fastapi import FastAPI
 from streams.gateway import openapi, responses
 from streams.gateway.api_pages import page_routes
 from streams.gateway.api_search import search_routes
+from streams.gateway.explaining import Explainer
 from streams.gateway.furniture import furniture_routes
 from streams.gateway.html_pages import life_pages
 from streams.gateway.html_search import search_pages
@@ -19,10 +20,17 @@ from streams.stores.opening import Stores
 from streams.vectors.bm25 import query_vector
 
 
-def create_app(settings: Settings, stores: Stores, *, publish: Publish | None, clock: Clock) -> FastAPI:
+def create_app(
+    settings: Settings,
+    stores: Stores,
+    *,
+    publish: Publish | None,
+    clock: Clock,
+    explainer: Explainer | None = None,
+) -> FastAPI:
     """The gateway over these stores. `stores` may be filled, or exchanged, while it runs.
 
-    `publish` sends query events (None: they are not sent).
+    `publish` sends query events (None: they are not sent). Who made the app closes `app.state.site` at the end.
     """
     metrics = Metrics()
     searcher = Searcher(
@@ -31,7 +39,7 @@ def create_app(settings: Settings, stores: Stores, *, publish: Publish | None, c
         deadline_seconds=settings.gateway.deadline_seconds,
         on_failure=metrics.store_failed,
     )
-    site = Site(settings, stores, searcher, metrics, publish, clock)
+    site = Site(settings, stores, searcher, metrics, publish, clock, explainer or Explainer())
     views = Views()
     app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site

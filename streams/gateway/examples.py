@@ -36,6 +36,13 @@ SEARCH: dict[str, Any] = {
                     "score": 0.5,
                 }
             ],
+            "similar": {
+                "count": 1,
+                "more": False,
+                "pages": [
+                    {"page_id": "5e0cbb0c-2d2c-5bfb-8f43-8d3f1d6e5a55", "url": "https://www2.sqlite.org/wal.html"}
+                ],
+            },
             "why": f"/api/v1/pages/{_PAGE}",
             "score": 0.5,
         }
@@ -47,7 +54,7 @@ SEARCH: dict[str, Any] = {
     "took_ms": 812.4,
     "explain": {
         "parts": {"dense": "failed", "sparse": "ok", "index": "ok"},
-        "timings_ms": {"terms_ms": 0.1, "embed_ms": 800.2, "retrieve_ms": 11.9},
+        "timings_ms": {"terms_ms": 0.1, "embed_ms": 800.2, "retrieve_ms": 11.9, "similar_ms": 2.6},
         "model": "",
         "fusion": "",
     },

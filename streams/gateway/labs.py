@@ -1,33 +1,47 @@
-"""What was kept of a page beside what came: for those who ask why a text is not found.
+"""A page taken apart: what came, what was kept, what was removed and why; for those who miss a text.
 
-The original is shown as text, never as a page: nothing of it is loaded or run. A page that asks for no copies
-(`noarchive`, `nosnippet`, `noindex`, or taken out on request) is not shown.
+The original is shown as text, never as a page: nothing of it is loaded or run. Why texts were removed is worked out by
+a process that may die (`explaining`). A page that asks for no copies (`noarchive`, `nosnippet`, `noindex`, or taken out
+on request) is not shown.
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from streams.errors import PoisonError
 from streams.gateway import presentation
-from streams.gateway.comparison import Removed, removed_texts
+from streams.gateway.explaining import UnexplainedError
 from streams.gateway.lookup import Known, read_blob
 from streams.gateway.problems import Problem, ProblemError
 from streams.gateway.site import Site
+from streams.gateway.source import Source, read_source
+from streams.pages.bodies import media_type
 from streams.pages.charset import decode
 from streams.pages.codec import decode_document
 from streams.pages.document import Block, Document
+from streams.pages.explaining import Explanation
 
-MAX_ORIGINAL_CHARS = 100_000
+MAX_ORIGINAL_CHARS = 200_000
 MAX_BLOCKS = 2_000
+MAX_PATH = 12
 _NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
+_LABELS = {"blockquote": "quote", "figcaption": "caption"}
+_NESTING = frozenset({"ul", "ol", "dl", "blockquote"})
 
 
 @dataclass(frozen=True, slots=True)
 class ShownBlock:
+    """A block of the document, or a row of a table."""
+
     tag: str
+    """The block's, or of a `p` that of what holds it, in short: `li`, `dd`, `quote`."""
     path: str
     """Where it stands: `table › tr › td › p`."""
-    text: str
+    depth: int
+    """Of lists and quotations."""
+    texts: tuple[str, ...]
+    """One; of a row, one for each block in its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +51,50 @@ class LabsView:
     url: str
     title: str = ""
     language: str = ""
-    original: str | None = None
-    original_bytes: int = 0
-    original_cut: bool = False
-    original_missing: str = "The original is not kept any more."
+    note: str = ""
+    source: Source | None = None
+    source_bytes: int = 0
+    source_missing: str = ""
     blocks: tuple[ShownBlock, ...] | None = None
-    document_missing: str = "No document was made of it."
-    removed: tuple[Removed, ...] | None = None
+    blocks_count: int = 0
+    document_missing: str = ""
+    explanation: Explanation | None = None
+    explanation_missing: str = ""
+    kept_chars: int = 0
+
+    @property
+    def kept_share(self) -> int | None:
+        """In percent of the page's text."""
+        chars = self.kept_chars + self.explanation.chars if self.explanation else 0
+        return round(100 * self.kept_chars / chars) if chars else None
 
 
 async def labs_view(site: Site, known: Known) -> LabsView:
     """Raises ProblemError when the page asks for no copies, or its contents' store doesn't answer."""
     _refuse_copies(known)
-    body = await _blob(site, known.value("fetched", "body_ref"))
-    packed = await _blob(site, known.value("normalized", "document_ref"))
-    document = _document(packed)
-    original = _original(body, known)
-    removed = None
-    if original is not None and document is not None:
-        shown = original[:MAX_ORIGINAL_CHARS]
-        removed = tuple(await asyncio.to_thread(removed_texts, shown, document.text))
+    body, packed = await asyncio.gather(
+        _blob(site, known.value("fetched", "body_ref")), _blob(site, known.value("normalized", "document_ref"))
+    )
+    headers = _headers(known)
+    (explained, unexplained), (document, blocks), (source, no_source) = await asyncio.gather(
+        _explained(site, known, body, headers),
+        asyncio.to_thread(_document, packed),
+        asyncio.to_thread(_source, body, headers),
+    )
     return LabsView(
         url=known.url or str(known.page_id),
         title=presentation.clean_line(document.title, presentation.MAX_TITLE_CHARS) if document else "",
         language=document.language if document else "",
-        original=original[:MAX_ORIGINAL_CHARS] if original is not None else None,
-        original_bytes=len(body or b""),
-        original_cut=original is not None and len(original) > MAX_ORIGINAL_CHARS,
-        blocks=tuple(_shown(document, block) for block in document.blocks[:MAX_BLOCKS]) if document else None,
-        removed=removed,
+        note=_note(known),
+        source=source,
+        source_bytes=len(body or b""),
+        source_missing=no_source,
+        blocks=blocks,
+        blocks_count=len(document.blocks) if document else 0,
+        document_missing=_why_no_document(known),
+        explanation=explained,
+        explanation_missing=unexplained,
+        kept_chars=len(document.text) if document else 0,
     )
 
 
@@ -83,22 +112,84 @@ async def _blob(site: Site, ref: object) -> bytes | None:
     return await read_blob(site, str(ref)) if ref else None
 
 
-def _document(packed: bytes | None) -> Document | None:
+def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, ...] | None]:
     try:
-        return decode_document(packed) if packed is not None else None
+        document = decode_document(packed) if packed is not None else None
     except PoisonError:  # written by a release with another layout
-        return None
+        document = None
+    return document, _shown(document) if document else None
 
 
-def _original(body: bytes | None, known: Known) -> str | None:
+def _headers(known: Known) -> dict[str, str]:
+    headers = known.value("fetched", "headers")
+    return {str(name): str(value) for name, value in headers.items()} if isinstance(headers, Mapping) else {}
+
+
+def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | None, str]:
+    """The original as text, or why it isn't shown."""
     if body is None:
-        return None
-    headers = known.value("fetched", "headers") or {}
-    text = decode(body, str(headers.get("content-type", "")))
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+        return None, "The original is not kept any more."
+    kind = media_type(headers)
+    if kind and not kind.startswith("text/") and not kind.endswith("xml"):
+        return None, f"It is {kind}, which is no text."
+    return read_source(decode(body, headers.get("content-type", "")), MAX_ORIGINAL_CHARS), ""
 
 
-def _shown(document: Document, block: Block) -> ShownBlock:
-    around = [document.containers[index].tag for index in reversed(document.ancestors(block))]
-    text = block.text if block.tag == "pre" else presentation.clean_line(block.text)
-    return ShownBlock(block.tag, " › ".join([*around, block.tag]), text)
+async def _explained(
+    site: Site, known: Known, body: bytes | None, headers: Mapping[str, str]
+) -> tuple[Explanation | None, str]:
+    """What was removed, or why that can't be said."""
+    if body is None:
+        return None, "Without the original nothing can be said of it."
+    try:
+        return await site.explainer.explain(body, url=known.url, headers=headers), ""
+    except UnexplainedError as error:
+        return None, str(error)
+
+
+def _why_no_document(known: Known) -> str:
+    refused = known.value("normalized", "refused")
+    return f"The page was refused: {refused}." if refused else "No document was made of it."
+
+
+def _note(known: Known) -> str:
+    came, made = known.value("fetched", "generation"), known.value("normalized", "generation")
+    if came and made and came != made:
+        return "The page was fetched again since this document was made: the other columns show the newer copy."
+    return ""
+
+
+def _shown(document: Document) -> tuple[ShownBlock, ...]:
+    """The first blocks, those of a row together."""
+    shown: list[ShownBlock] = []
+    row = -1
+    for block in document.blocks[:MAX_BLOCKS]:
+        around = _around(document, block)
+        inside = next((index for index in around if document.containers[index].tag == "tr"), -1)
+        tags = [document.containers[index].tag for index in around]
+        text = block.text if block.tag == "pre" else presentation.clean_line(block.text)
+        if inside >= 0 and inside == row:
+            shown[-1] = replace(shown[-1], texts=(*shown[-1].texts, text))
+        else:
+            shown.append(_block(block, tags, text, in_row=inside >= 0))
+        row = inside
+    return tuple(shown)
+
+
+def _around(document: Document, block: Block) -> list[int]:
+    """Indices of the containers around a block, the innermost first; of many only the innermost."""
+    found: list[int] = []
+    index = block.parent
+    while index >= 0 and len(found) < MAX_PATH:
+        found.append(index)
+        index = document.containers[index].parent
+    return found
+
+
+def _block(block: Block, around: list[str], text: str, *, in_row: bool) -> ShownBlock:
+    """`around`: the tags of what holds it, the innermost first."""
+    held = around[0] if block.tag == "p" and around else block.tag
+    depth = sum(tag in _NESTING for tag in around)
+    return ShownBlock(
+        "tr" if in_row else _LABELS.get(held, held), " › ".join([*reversed(around), block.tag]), min(depth, 4), (text,)
+    )

@@ -30,13 +30,14 @@ Range = tuple[int, int]
 
 def clean_line(text: str, max_chars: int = 0) -> str:
     """One line that can't disturb its surroundings: no controls, no direction overrides, single spaces, shortened."""
-    kept = "".join(
-        " " if char.isspace() else char
-        for char in text
-        if char.isspace() or (char not in _DIRECTION and unicodedata.category(char) not in ("Cc", "Cs", "Cn"))
-    )
+    kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or not disturbs(char))
     line = " ".join(kept.split())
     return shorten(line, max_chars) if max_chars else line
+
+
+def disturbs(char: str) -> bool:
+    """Whether it does something to the text around it: a control, a direction override, half a character."""
+    return char in _DIRECTION or unicodedata.category(char) in ("Cc", "Cs", "Cn")
 
 
 def shorten(text: str, max_chars: int) -> str:
@@ -46,6 +47,15 @@ def shorten(text: str, max_chars: int) -> str:
     cut = text[: max_chars - 1]
     gap = cut.rfind(" ")
     return (cut[:gap] if gap > max_chars // 2 else cut).rstrip(" ,;:.–-") + "…"
+
+
+def folded(text: str, max_chars: int) -> tuple[str, str]:
+    """The text's start, and the rest that is shown when it is asked for: cut between words, where there is a gap."""
+    if len(text) <= max_chars + max_chars // 3:  # nobody unfolds half a line
+        return text, ""
+    gap = text.rfind(" ", max_chars // 2, max_chars)
+    cut = gap if gap > 0 else max_chars
+    return text[:cut], text[cut:]
 
 
 def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS) -> str:

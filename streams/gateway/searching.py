@@ -18,6 +18,7 @@ import structlog
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.gateway.problems import ProblemError, search_unavailable
 from streams.gateway.query import SearchRequest
+from streams.gateway.similar import Groups, SimilarPages
 from streams.stores.opening import Stores
 from streams.stores.protocols import Filters, ModelInfo, PageHits, SparseVector
 
@@ -67,6 +68,8 @@ class Answer:
     has_next: bool
     trace: Trace
     took_ms: float
+    similar: Groups | None = None
+    """The pages that those found stand for; None when that is not known."""
 
     @property
     def partial(self) -> bool:
@@ -111,6 +114,7 @@ class Searcher:
         self._deadline_seconds = deadline_seconds
         self._on_failure = on_failure
         self._cache = VectorCache()
+        self._similar = SimilarPages(stores, on_failure)
         self._failures_in_a_row = 0
         self._rest_until = 0.0
 
@@ -125,13 +129,21 @@ class Searcher:
         left_seconds = self._deadline_seconds - (perf_counter() - started)
         pages = await self._retrieve(request, dense, sparse, left_seconds, trace)
         end = request.first + request.per_page
+        shown = tuple(pages[request.first : end])
         return Answer(
             request=request,
-            pages=tuple(pages[request.first : end]),
+            pages=shown,
             has_next=len(pages) > end,
             trace=trace,
+            similar=await self._similar_to(shown, self._deadline_seconds - (perf_counter() - started), trace),
             took_ms=_ms_since(started),
         )
+
+    async def _similar_to(self, shown: Sequence[PageHits], left_seconds: float, trace: Trace) -> Groups | None:
+        started = perf_counter()
+        similar = await self._similar.of([page.page_id for page in shown], left_seconds)
+        trace.timings_ms["similar_ms"] = _ms_since(started)
+        return similar
 
     def _sparse(self, request: SearchRequest, trace: Trace) -> SparseVector | None:
         started = perf_counter()

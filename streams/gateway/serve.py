@@ -44,8 +44,10 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_them
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
             host, port, *_ = listening.getsockname()
             log.info("the gateway listens", address=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
-            await _run(app, listening)
-            await app.state.site.drain()
+            try:
+                await _run(app, listening)
+            finally:
+                await app.state.site.close()
 
 
 def listen(settings: GatewaySettings) -> socket.socket:

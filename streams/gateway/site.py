@@ -8,6 +8,7 @@ from datetime import datetime
 import structlog
 
 from schemas import Event, QueryMade
+from streams.gateway.explaining import Explainer
 from streams.gateway.metrics import Metrics
 from streams.gateway.query import query_hash
 from streams.gateway.searching import Answer, Searcher
@@ -34,6 +35,7 @@ class Site:
     metrics: Metrics
     publish: Publish | None
     clock: Clock
+    explainer: Explainer = field(default_factory=Explainer)
     publishing: set[asyncio.Task[None]] = field(default_factory=set)
 
     def tell(self, answer: Answer) -> None:
@@ -53,6 +55,11 @@ class Site:
         """Wait for the query events on their way."""
         if self.publishing:
             await asyncio.wait(self.publishing, timeout=timeout_seconds)
+
+    async def close(self) -> None:
+        """Before the process ends: query events go out, the process that explains pages ends."""
+        await self.drain()
+        await self.explainer.close()
 
     async def _publish(self, publish: Publish, event: Event) -> None:
         try:

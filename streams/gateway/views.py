@@ -45,6 +45,7 @@ def _templates() -> Environment:
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,
         "line": presentation.clean_line,
+        "folded": presentation.folded,
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
     }

@@ -1,7 +1,6 @@
 """The normalize stage: a fetched page becomes a document, its links are announced, and what robots may not index is
 removed."""
 
-import html
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
@@ -9,13 +8,12 @@ from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalize
 from schemas.ids import page_id
 from streams.crawl.urls import crawlable, host_of
 from streams.errors import Refused
+from streams.pages.bodies import as_html
 from streams.pages.outcome import PageOutcome
 from streams.pages.pool import ParsePool
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opening import Stores
-
-_HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 
 
 class NormalizeAgent(Agent):
@@ -38,7 +36,7 @@ class NormalizeAgent(Agent):
             return []
         body = await self._stores.blobs.get(event.body_ref)
         try:
-            outcome = await self._pool.parse(_as_html(body, event), url=event.url, headers=event.headers)
+            outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
         except Refused as refusal:
             return await self._refused(event, refusal, delivery.at)
         return await self._understood(event, outcome, delivery.at)
@@ -91,16 +89,6 @@ def _settled(event: PageFetched) -> PageSettled:
 
 
 _RECORDED_FACTS = ("author", "published", "modified", "site_name", "image", "licence", "type")
-
-
-def _as_html(body: bytes, event: PageFetched) -> bytes:
-    """The body as HTML. Raises Refused for a type that this stage can't read."""
-    kind = event.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "text/plain":
-        return b"<pre>" + html.escape(body.decode("utf-8", "replace"), quote=False).encode()
-    if kind not in _HTML_TYPES:
-        raise Refused("type", f"{kind} is not HTML")
-    return body
 
 
 def _normalized(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:

@@ -12,13 +12,14 @@ from typing import Any
 
 from streams.pages import facts
 from streams.pages.build import Builder
-from streams.pages.content import Labels, label
+from streams.pages.content import label
 from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link
 from streams.pages.footnotes import attach
 from streams.pages.language import Identified, identify, identify_blocks
 from streams.pages.links import Resolver
 from streams.pages.parsing import Parsed, parse_page
+from streams.pages.reasons import reasons
 from streams.pages.templates import HostBlocks
 from streams.pages.walk import Walk
 
@@ -64,10 +65,9 @@ def normalize(
 
 
 def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
-    """What was removed from a page, in order, and why: for people who wonder where a text went. Raises Refused."""
+    """What was removed from a page, and why (`reasons`): for people who wonder where a text went. Raises Refused."""
     parsed = parse_page(html, headers, url=url, explaining=True)
-    labels: Labels = label(parsed, None, explaining=True)
-    return parsed.removed + [(parsed.walk.segments[index].text, why) for index, why in sorted(labels.reasons.items())]
+    return reasons(parsed, label(parsed, None, explaining=True))
 
 
 def _said(

@@ -17,6 +17,7 @@ from typing import Any
 import msgpack
 
 from streams.errors import PoisonError, Refused, TransientError
+from streams.pages.explaining import Explanation
 from streams.pages.outcome import PageOutcome
 from streams.pages.worker import CPU_SECONDS, LENGTH
 
@@ -29,6 +30,7 @@ PAGES_PER_PROCESS = 20_000
 """Then a fresh process replaces it, so that what a parser may leak stays small."""
 
 Answer = list[Any]
+_DONE = {"normalize": "normalized", "explain": "explained"}
 
 
 @dataclass(slots=True)
@@ -40,8 +42,9 @@ class _Job:
 class ParsePool:
     """`async with ParsePool(2) as pool: outcome = await pool.parse(body, url=..., headers=...)`."""
 
-    def __init__(self, processes: int = 2) -> None:
+    def __init__(self, processes: int = 2, *, stall_seconds: float = STALL_SECONDS) -> None:
         self._processes = processes
+        self._stall_seconds = stall_seconds
         self._jobs: deque[_Job] = deque()
         self._wake = asyncio.Condition()
         self._tasks: list[asyncio.Task[None]] = []
@@ -71,18 +74,26 @@ class ParsePool:
 
     async def parse(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> PageOutcome:
         """Understand a page. Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError."""
+        return PageOutcome.from_fields(await self._fields_of("normalize", body, url, headers))
+
+    async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
+        """What was removed from a page, and why, within the same limits. Raises as `parse` does."""
+        return Explanation.from_fields(await self._fields_of("explain", body, url, headers))
+
+    async def _fields_of(self, task: str, body: bytes, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
         self.start()
-        packed = msgpack.packb([url, dict(headers), body], use_bin_type=True)
+        packed = msgpack.packb([task, url, dict(headers), body], use_bin_type=True)
         job = _Job(LENGTH.pack(len(packed)) + packed)
         async with self._wake:
             self._jobs.append(job)
             self._wake.notify()
         kind, *rest = await job.answer
         if kind == "ok":
-            return PageOutcome.from_fields(rest[0])
+            fields: dict[str, Any] = rest[0]
+            return fields
         if kind == "refused":
             raise Refused(*rest)
-        raise PoisonError(f"{url} could not be normalized: {rest[0]}")
+        raise PoisonError(f"{url} could not be {_DONE[task]}: {rest[0]}")
 
     async def _keep(self) -> None:
         """One slot of the pool: a process, and its successors."""
@@ -124,7 +135,8 @@ class ParsePool:
         async with self._wake:
             await self._wake.wait_for(lambda: bool(self._jobs))
             share = max(1, min(BATCH, len(self._jobs) // self._processes))
-            return [self._jobs.popleft() for _ in range(share)]
+            taken = [self._jobs.popleft() for _ in range(share)]
+            return [job for job in taken if not job.answer.done()]  # nobody waits for the others any more
 
     async def _work_off(
         self,
@@ -138,7 +150,7 @@ class ParsePool:
         try:
             stdin.writelines([job.request for job in batch])
             while waiting:
-                async with asyncio.timeout(STALL_SECONDS):
+                async with asyncio.timeout(self._stall_seconds):
                     answer = await _answer(stdout)
                 job = waiting.popleft()
                 if not job.answer.done():

@@ -5,8 +5,9 @@ processor time, or the process more than MEMORY_BYTES beyond what it started wit
 it was, and refuses that page. CPU time is meant, not the clock: a busy machine must not change what becomes of a
 page.
 
-Frames are a length (4 bytes, big endian) and MessagePack. Request: [url, headers, body]. Answer: ["ok", fields] or
-["refused", rule, detail] or ["failed", message].
+Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body], where the job is
+"normalize" or "explain". Answer: ["ok", fields] or ["refused", rule, detail] or ["failed", message]. The fields are
+those of a `PageOutcome`, or of an `Explanation`.
 """
 
 import contextlib
@@ -28,12 +29,15 @@ LENGTH = struct.Struct(">I")
 _PR_SET_PDEATHSIG = 1
 
 
-def understand(url: str, headers: dict[str, str], body: bytes) -> list[Any]:
-    """One page, as an answer."""
+def answer_to(job: str, url: str, headers: dict[str, str], body: bytes) -> list[Any]:
+    """One page, understood or explained, as an answer."""
     from streams.errors import Refused
+    from streams.pages.explaining import explanation
     from streams.pages.outcome import page_outcome
 
     try:
+        if job == "explain":
+            return ["ok", explanation(body, url=url, headers=headers).to_fields()]
         return ["ok", page_outcome(body, url=url, headers=headers).to_fields()]
     except Refused as refusal:
         return ["refused", refusal.rule, refusal.detail]
@@ -49,7 +53,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer until the input ends, which it also does when the parent dies."""
     while (request := read_frame(source)) is not None:
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-        answer = understand(*request)
+        answer = answer_to(*request)
         signal.setitimer(signal.ITIMER_PROF, 0)
         write_frame(sink, answer)
 
@@ -86,7 +90,9 @@ def _confine() -> None:
 def main() -> None:
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not end up between the frames
-    understand("https://start.example/", {}, b"<p>The models are loaded by this first page, before the limits.")
+    answer_to(
+        "normalize", "https://start.example/", {}, b"<p>The models are loaded by this first page, before the limits."
+    )
     _confine()
     gc.freeze()
     write_frame(sink, ["ready"])

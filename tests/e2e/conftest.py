@@ -11,8 +11,10 @@ from tests.stages.gateway_fakes import gateway
 
 @pytest.fixture(scope="session")
 async def site() -> AsyncIterator[str]:
-    async with served(gateway(await demo_stores(), deadline_seconds=30)) as address:
+    app = gateway(await demo_stores(), deadline_seconds=30)
+    async with served(app) as address:
         yield address
+    await app.state.site.close()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from schemas import Event
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
+from streams.gateway.explaining import Explainer
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opening import Stores, memory_stores
 from streams.stores.protocols import Point
@@ -75,15 +76,21 @@ class Hanging:
         return hang
 
 
-def gateway(stores: Stores, *, deadline_seconds: float = 2.0, sent: list[Event] | None = None) -> FastAPI:
-    """The real app over these stores; query events are appended to `sent`."""
+def gateway(
+    stores: Stores,
+    *,
+    deadline_seconds: float = 2.0,
+    sent: list[Event] | None = None,
+    explainer: Explainer | None = None,
+) -> FastAPI:
+    """The real app over these stores; query events are appended to `sent`. Who asks for labs closes its explainer."""
 
     async def publish(event: Event) -> None:
         if sent is not None:
             sent.append(event)
 
     settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds))
-    return create_app(settings, stores, publish=publish, clock=lambda: NOW)
+    return create_app(settings, stores, publish=publish, clock=lambda: NOW, explainer=explainer)
 
 
 def client(app: FastAPI) -> httpx.AsyncClient:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from schemas.ids import page_id
 from streams.gateway.html_search import FIRST_PAINT_SECONDS
 from streams.stores.memory import MemoryEmbedder
 from streams.stores.opening import Stores
+from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement
 
 HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -32,8 +34,8 @@ HOSTILE = [
 ALLOWED_TAGS = frozenset(
     re.findall(
         r"\w+",
-        "html head meta title link body a header main h1 h2 form label input button section ul ol li details summary "
-        "p article div span mark footer nav svg path strong dl dt dd time pre code",
+        "html head meta title link body a header main h1 h2 h3 form label input button section ul ol li details "
+        "summary p article div span mark footer nav svg path strong dl dt dd time pre code",
     )
 )
 
@@ -84,6 +86,19 @@ async def test_a_result_shows_title_breadcrumb_statement_in_context_and_the_way_
     assert "<span>Overview</span>" in html
     assert "<mark>log</mark>" in html
     assert 'href="/page?url=https%3A%2F%2Fsqlite.org%2Fwal.html"' in html
+
+
+async def test_a_result_tells_how_many_similar_pages_it_stands_for_and_links_to_them() -> None:
+    stores = await searchable([WAL])
+    copies = ["https://copy.example/wal.html?a=1", "javascript:alert(1)", "https://copy.example/<script>"]
+    for url in (WAL["url"], *copies):
+        await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
+        await stores.fingerprints.set_canonical(page_id(url), WAL["page_id"], 1)
+    async with client(gateway(stores)) as web:
+        html = (await web.get("/search?q=log", headers=HTML)).text
+    assert re.search(r"<summary>3\s+similar pages<", html)
+    assert 'href="https://copy.example/wal.html?a=1" rel="noopener nofollow">copy.example/wal.html?a=1</a>' in html
+    assert_harmless(html)
 
 
 async def test_nothing_found_says_what_can_be_done() -> None:

@@ -1,0 +1,212 @@
+"""A page taken apart: what came, what was kept, what was removed and why; and that no page stops the gateway."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from schemas.ids import page_id
+from streams.gateway.explaining import MAX_WAITING, Explainer
+from streams.pages.outcome import page_outcome
+from streams.pages.pool import ParsePool
+from streams.stores.opening import Stores, memory_stores
+from tests.stages.gateway_fakes import client, gateway
+from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
+
+HEADERS = {"content-type": "text/html; charset=utf-8"}
+PARAGRAPH = (
+    "<p>A log that is written ahead of the file is fast, because it is written in order, and because readers, who "
+    "read the file as it was, wait for nobody; so it is what most who have asked should use in the end.</p>"
+)
+MENU = '<a href="/">Home</a> <a href="/about">About &amp; contact</a>'
+
+
+@pytest.fixture(scope="module")
+async def explainer() -> AsyncIterator[Explainer]:
+    """One process for all tests of this module."""
+    made = Explainer(seconds=120)
+    yield made
+    await made.close()
+
+
+async def stored(body: str | bytes, *, url: str = "https://logs.example/wal", **headers: str) -> Stores:
+    """A page with the record parts and blobs that the stages leave of it."""
+    stores, content = memory_stores(), body if isinstance(body, bytes) else body.encode()
+    kept = page_outcome(content, url=url, headers=HEADERS).document if len(content) < 1_000_000 else b""
+    fetched = {"url": url, "body_ref": await stores.blobs.put(content), "headers": HEADERS | headers, "generation": 1}
+    normalized = {"url": url, "document_ref": await stores.blobs.put(kept), "directives": [], "generation": 1}
+    await stores.pages.put(page_id(url), "fetched", fetched, 1)
+    await stores.pages.put(page_id(url), "normalized", normalized, 1)
+    return stores
+
+
+async def shown(stores: Stores, explainer: Explainer, url: str = "https://logs.example/wal") -> str:
+    async with client(gateway(stores, deadline_seconds=30, explainer=explainer)) as web:
+        response = await web.get("/labs/page", params={"url": url}, headers=HTML)
+    assert response.status_code == 200, response.text
+    assert_harmless(response.text)
+    return str(response.text)
+
+
+REASONS = [
+    # the page, the reason's heading, the text below it
+    (f"<nav>{MENU}</nav><main>{PARAGRAPH * 3}</main>", "Element nav", "Home About &amp; contact"),
+    (f"<div role=navigation>{MENU}</div><main>{PARAGRAPH * 3}</main>", "Role navigation or contentinfo", "Home About"),
+    (
+        f"<main>{PARAGRAPH * 3}</main><div class=share><a href=/x>Tweet this</a></div>",
+        "The content model",
+        "Tweet this",
+    ),
+    (f"<main>{PARAGRAPH}</main><aside>Look at this</aside>", "Element aside", "Look at this"),
+    (f"<main>{PARAGRAPH}</main><div role=search>Look for it</div>", "Role search", "Look for it"),
+    (f"<main>{PARAGRAPH}</main><div id=cookies>We use them</div>", "Class or id", "We use them"),
+    (f"<main>{PARAGRAPH * 3}<select><option>A choice</select></main>", "Never read", "A choice"),
+]
+
+
+@pytest.mark.parametrize(("page", "heading", "text"), REASONS, ids=[heading for _, heading, _ in REASONS])
+async def test_each_text_that_was_removed_stands_below_its_reason(
+    explainer: Explainer, page: str, heading: str, text: str
+) -> None:
+    html = await shown(await stored(page), explainer)
+    _, _, below = html.partition('<h2 id="removed">')
+    found = below.partition(f"<h3>{heading}</h3>")[2].partition("<h3>")[0]
+    assert text in found, f"{text!r} is not below {heading!r}"
+    assert "A log that is written ahead" not in below, "what was kept was not removed"
+
+
+async def test_the_model_says_how_likely_a_text_was(explainer: Explainer) -> None:
+    html = await shown(await stored(REASONS[2][0]), explainer)
+    likely = html.partition("<h3>The content model</h3>")[2].partition("Tweet this")[0]
+    assert likely.rpartition('<span class="tag">')[2].partition("</span>")[0].endswith(" %")
+
+
+async def test_a_sites_peculiarities_are_named_with_their_selector(explainer: Explainer) -> None:
+    url = "https://en.wikipedia.org/wiki/Log"
+    page = f"<main id=content><div class=navbox>Kinds of logs</div>{PARAGRAPH}</main><div>Around it</div>"
+    html = await shown(await stored(page, url=url), explainer, url)
+    found = html.partition("<h3>A peculiarity of en.wikipedia.org</h3>")[2]
+    for told in (".navbox", "Kinds of logs", "outside of main#content", "Around it"):
+        assert told in found
+
+
+async def test_a_page_that_kept_everything_says_so(explainer: Explainer) -> None:
+    html = await shown(await stored(PARAGRAPH), explainer)
+    assert (
+        "Nothing: all of the page&#39;s text was kept." in html or "Nothing: all of the page's text was kept." in html
+    )
+    assert "100 % of the page's text was kept" in html
+
+
+async def test_all_that_is_long_is_folded(explainer: Explainer) -> None:
+    page = (
+        f"<script>{'x' * 5_000}</script><nav>{'menu ' * 280}<a href=/>Home</a></nav>"
+        f"<main>{PARAGRAPH * 3}<p>{'A long story. ' * 300}</p></main>"
+    )
+    html = await shown(await stored(page), explainer)
+    assert "<summary>script, 5,000 characters</summary>" in html
+    kept, _, removed = html.partition('<h2 id="removed">')
+    assert '<details class="fold"><summary>A long story.' in kept
+    assert '<details class="fold"><summary>menu menu' in removed
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_nothing_hostile_becomes_markup(explainer: Explainer, hostile: str) -> None:
+    page = f"<title>{hostile}</title><nav>{hostile} {MENU}</nav><p>{hostile} {PARAGRAPH}<aside>{hostile}</aside>"
+    await shown(await stored(page), explainer)
+
+
+REFUSED = [
+    # the body, its type, what is said
+    (b"<div>" * 100_000, "text/html", "elements nest deeper than 5000"),
+    (b"%PDF-1.7", "application/pdf", "application/pdf is not HTML"),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "said"), REFUSED)
+async def test_a_page_that_is_not_let_in_is_refused_in_words(
+    explainer: Explainer, body: bytes, kind: str, said: str
+) -> None:
+    stores = await stored(b"")
+    fetched = {"url": "https://logs.example/wal", "body_ref": await stores.blobs.put(body)}
+    await stores.pages.put(
+        page_id("https://logs.example/wal"), "fetched", fetched | {"headers": {"content-type": kind}}, 2
+    )
+    assert f"The page can&#39;t be taken apart: {said}." in await shown(stores, explainer)
+
+
+async def test_a_page_that_takes_too_long_is_ended_and_the_next_is_explained(explainer: Explainer) -> None:
+    html = await shown(await stored(b"<p>x</p>" * 1_500_000), explainer)
+    assert "The page can&#39;t be taken apart: " in html
+    assert "seconds of CPU time" in html or "MiB" in html
+    assert "<h3>Element nav</h3>" in await shown(await stored(REASONS[0][0]), explainer)
+
+
+def children() -> set[int]:
+    """The processes that this one started and that are alive."""
+    found = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    return {int(pid) for pid in found.split()}
+
+
+async def test_a_process_that_stands_still_is_killed_and_the_page_says_so() -> None:
+    before = children()
+    explainer = Explainer(lambda: ParsePool(1, stall_seconds=1), seconds=120)
+    try:
+        stores = await stored(REASONS[0][0])
+        assert "Element nav" in await shown(stores, explainer)
+        (process,) = children() - before
+        os.kill(process, signal.SIGSTOP)
+        assert "The page can&#39;t be taken apart: the parsing process was killed." in await shown(stores, explainer)
+        assert "Element nav" in await shown(stores, explainer)
+    finally:
+        await explainer.close()
+    assert children() <= before
+
+
+async def test_who_waits_too_long_or_comes_when_many_wait_is_told_so() -> None:
+    """The process is stopped, so that nothing is answered until the time is over."""
+    before = children()
+    explainer = Explainer(seconds=120)
+    try:
+        await explainer.explain(b"<p>a", url="https://a.example/", headers={})
+        (process,) = children() - before
+        os.kill(process, signal.SIGSTOP)
+        explainer.seconds = 0.5
+        asked = [explainer.explain(b"<p>a", url="https://a.example/", headers={}) for _ in range(MAX_WAITING + 1)]
+        said = [str(error) for error in await asyncio.gather(*asked, return_exceptions=True)]
+        assert sum("Many people" in each for each in said) == 1
+        assert sum("no answer within 0.5 seconds" in each for each in said) == MAX_WAITING
+    finally:
+        await explainer.close()
+    assert children() <= before
+
+
+async def test_the_process_starts_when_first_asked_and_ends_with_the_gateway() -> None:
+    before = children()
+    app = gateway(await stored(REASONS[0][0]), deadline_seconds=30)
+    async with client(app) as web:
+        await web.get("/page", params={"url": "https://logs.example/wal"})
+        assert children() == before, "nobody asked for labs yet"
+        await web.get("/labs/page", params={"url": "https://logs.example/wal"})
+        assert children() > before
+    await app.state.site.close()
+    assert children() == before
+
+
+async def test_without_its_original_a_page_says_what_is_missing(explainer: Explainer) -> None:
+    stores = await stored(PARAGRAPH)
+    parts = await stores.pages.get(page_id("https://logs.example/wal"))
+    await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"body_ref": "0" * 64}, 2)
+    html = await shown(stores, explainer)
+    assert "The original is not kept any more." in html
+    assert "Without the original nothing can be said of it." in html
+
+
+async def test_a_newer_copy_than_the_documents_is_said_to_be_one(explainer: Explainer) -> None:
+    stores = await stored(PARAGRAPH)
+    parts = await stores.pages.get(page_id("https://logs.example/wal"))
+    await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"generation": 2}, 2)
+    assert "fetched again since this document was made" in await shown(stores, explainer)
