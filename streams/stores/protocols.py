@@ -248,6 +248,9 @@ class Fingerprints(Protocol):
     async def duplicates(self, canonical: UUID) -> list[UUID]:
         """The pages that this one stands for, itself not among them."""
 
+    async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        """The pages that each of these stands for, about `limit` of each; pages that stand for none are left out."""
+
     async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
         """Keep it in its host's rule's slot, in place of what is there.
 
@@ -256,6 +259,29 @@ class Fingerprints(Protocol):
 
     async def variants(self, host: str) -> list[VariantEvidence]:
         """What is known of a host's URLs, by rule and slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPage:
+    """A page of a host, and what of it may stand on the host's other pages."""
+
+    host: str
+    page_id: UUID
+    blocks: tuple[int, ...]
+    """Hashes of its blocks, unsigned, 64 bits each; at most 128."""
+
+
+class HostPages(Protocol):
+    """A sample of each host's pages: 32 slots, a page's given by its id, in each the page that was put last.
+
+    So a page that is put twice counts once, a host's sample has a bound (32 KB), and it is read in one step.
+    """
+
+    async def put(self, page: HostPage, at: int) -> None:
+        """Keep it in its slot, in place of what is there."""
+
+    async def sample(self, host: str) -> list[HostPage]:
+        """By slot; empty when nothing is known."""
 
 
 CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
