@@ -12,7 +12,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from schemas.ids import page_id
 from streams.stores.opening import Stores
+from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import searchable, statement
 from tests.stages.gateway_life import document, indexed, refused
 
@@ -55,6 +57,13 @@ _OTHERS: tuple[dict[str, Any], ...] = (
     },
 )
 
+COPIES = (
+    "https://www2.sqlite.org/wal.html",
+    "https://sqlite.example/docs/wal.html?version=3.45&from=mirror",
+    "https://archive.example/mirrors/of/public-domain/documentation/sqlite.org/2024-01/wal.html",
+)
+"""Pages that say what the first one says."""
+
 
 def pages() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(_PAGES.read_text())
@@ -62,7 +71,7 @@ def pages() -> list[dict[str, Any]]:
 
 
 async def demo_stores() -> Stores:
-    """All pages searchable; of one the whole life, and of another that it refused."""
+    """All pages searchable; of one the whole life and the pages that it stands for, and of another that it refused."""
     stores = await searchable(
         [
             statement(
@@ -75,6 +84,9 @@ async def demo_stores() -> Stores:
     wal = pages()[0]
     texts = [each["text"] for each in wal["statements"]]
     await indexed(stores, document(wal["url"], wal["title"], *texts), as_html(wal), statements=len(texts))
+    for url in (wal["url"], *COPIES):
+        await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
+        await stores.fingerprints.set_canonical(page_id(url), page_id(wal["url"]), 1)
     await refused(stores, "https://sqlite.org/private.html")
     return stores
 

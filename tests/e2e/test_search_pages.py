@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.browser import Tab
-from tests.e2e.demo import demo_stores, served
+from tests.e2e.demo import COPIES, demo_stores, served
 from tests.stages.gateway_fakes import Dead, gateway
 
 pytestmark = pytest.mark.browser
@@ -115,6 +115,21 @@ async def test_from_a_result_to_its_whole_life(tab: Tab, site: str) -> None:
     await tab.click(".also a[href^='/labs']")
     assert "default method by which SQLite implements atomic commit" in await text(tab, ".blocks")
     assert "<nav>" in await text(tab, ".source")
+
+
+async def test_similar_pages_unfold_without_scripts(tab: Tab, site: str, pictures: Path) -> None:
+    await tab.open(f"{site}/search?q=write-ahead+log&host=sqlite.org")
+    assert (await text(tab, ".similar summary")).split("\n")[0] == "3 similar pages"
+    await tab.evaluate("document.querySelector('.similar summary').focus()")
+    await tab.press("Enter")
+    assert await tab.evaluate("document.querySelector('.similar').open")
+    shown = await tab.evaluate("[...document.querySelectorAll('.similar a')].map(e => e.getAttribute('href'))")
+    assert sorted(shown) == sorted(COPIES)
+    for width in (390, 1280):
+        await tab.look(width=width)
+        assert await tab.evaluate("document.documentElement.scrollWidth") <= width, f"{width} px: scrolls sideways"
+        assert await tab.evaluate(AUDIT) == []
+        (pictures / f"similar-{width}.png").write_bytes(await tab.screenshot())
 
 
 async def test_scripts_are_off_and_nothing_else_is_loaded(tab: Tab, site: str) -> None:

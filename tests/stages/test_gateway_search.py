@@ -13,7 +13,7 @@ from schemas.ids import page_id
 from streams.gateway.query import query_hash
 from streams.stores.memory import MemoryEmbedder, MemoryIndex
 from streams.stores.opening import Stores
-from streams.stores.protocols import ModelInfo, Vectors
+from streams.stores.protocols import Fingerprint, ModelInfo, Vectors
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 
 WAL = "https://sqlite.org/wal.html"
@@ -82,7 +82,7 @@ async def test_explain_gives_timings_model_and_the_state_of_each_part(stores: St
     answer = (await ask(stores, q="log", explain="true")).json()
     explained = answer["explain"]
     assert explained["parts"] == {"sparse": "ok", "dense": "ok", "index": "ok"}
-    assert set(explained["timings_ms"]) == {"terms_ms", "embed_ms", "retrieve_ms"}
+    assert set(explained["timings_ms"]) == {"terms_ms", "embed_ms", "retrieve_ms", "similar_ms"}
     assert (explained["model"], explained["fusion"]) == ("feature-hashing/1", "rrf")
 
 
@@ -246,3 +246,36 @@ def test_no_query_string_breaks_anything(raw: list[tuple[str, bytes]]) -> None:
 
     for status in asyncio.run(statuses()):
         assert status < 500
+
+
+MIRRORS = [f"https://sqlite{number:02}.example/wal.html?from=<i>{number}" for number in range(12)]
+
+
+async def stand_in(stores: Stores, copies: list[str]) -> None:
+    """Have the page on write-ahead logging stand for these."""
+    for url in (WAL, *copies):
+        await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
+        await stores.fingerprints.set_canonical(page_id(url), page_id(WAL), 1)
+
+
+async def test_a_result_leads_to_the_pages_that_it_stands_for(stores: Stores) -> None:
+    await stand_in(stores, MIRRORS[:3])
+    results = {each["url"]: each for each in (await ask(stores, q="log river")).json()["results"]}
+    pages = [{"page_id": str(page_id(url)), "url": url} for url in MIRRORS[:3]]
+    assert results[WAL]["similar"] == {"count": 3, "more": False, "pages": pages}
+    assert "similar" not in results[RIVER]
+
+
+async def test_of_many_similar_pages_some_are_given(stores: Stores) -> None:
+    await stand_in(stores, MIRRORS)
+    similar = (await ask(stores, q="log", host="sqlite.org")).json()["results"][0]["similar"]
+    assert (similar["count"], similar["more"], len(similar["pages"])) == (10, True, 10)
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_similar_pages_that_are_not_known_cost_no_results(stores: Stores, broken: Any) -> None:
+    stores.fingerprints = broken
+    answer = (await ask(stores, q="log")).json()
+    assert answer["results"][0]["url"] == WAL
+    assert answer["partial"] is False
+    assert "similar" not in answer["results"][0]

@@ -37,6 +37,7 @@ _GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :ke
 _CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
 _PUT_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
 _GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical = :key"
+_GET_SOME_MEMBERS = f"{_GET_MEMBERS} LIMIT :count"
 _CUT_MEMBER = "DELETE FROM fingerprint_duplicates USING TIMESTAMP :at WHERE canonical = :key AND page_id = :page_id"
 _PUT_VARIANT = (
     "INSERT INTO url_variants (host, rule, slot, url, other, agrees) "
@@ -123,6 +124,17 @@ class CassandraFingerprints:
         rows = await self._session.execute(_GET_MEMBERS, {"key": canonical})
         found = await self._get_all(page_id for (page_id,) in rows)
         return [member.page_id for member in found if member.canonical == canonical and member.page_id != canonical]
+
+    async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        keys = [{"key": canonical, "count": limit} for canonical in canonicals]
+        hints = await self._session.execute_many(_GET_SOME_MEMBERS, keys)
+        members = {page_id for rows in hints for (page_id,) in rows}
+        found: dict[UUID, list[Fingerprint]] = {}
+        for member in await self._get_all(members):
+            leader = member.canonical
+            if leader is not None and leader in canonicals and leader != member.page_id:
+                found.setdefault(leader, []).append(member)
+        return found
 
     async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
         row = {name: getattr(evidence, name) for name in ("host", "rule", "slot", "url", "other", "agrees")}

@@ -1,7 +1,7 @@
 """Fingerprints in memory."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -73,6 +73,14 @@ class MemoryFingerprints:
     async def duplicates(self, canonical: UUID) -> list[UUID]:
         members = self._keys["member", canonical.bytes]
         return sorted(page_id for page_id in members if page_id in self._rows and page_id != canonical)
+
+    async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        found = {canonical: (await self.duplicates(canonical))[:limit] for canonical in canonicals}
+        return {
+            canonical: [self._with_decision(self._rows[member]) for member in members]
+            for canonical, members in found.items()
+            if members
+        }
 
     async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
         slot = (evidence.host, evidence.rule, evidence.slot)

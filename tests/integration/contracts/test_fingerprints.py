@@ -174,6 +174,20 @@ async def test_a_page_stands_for_its_duplicates(store: Fingerprints) -> None:
     assert await store.duplicates(members[0]) == []
 
 
+async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> None:
+    one, members = await group(store, 3)
+    other, (moved, stayed) = await group(store, 2)
+    alone = uuid4()
+    await store.set_canonical(moved, one, 2)
+    found = await store.groups([one, other, alone], 10)
+    assert {leader: {page.page_id for page in pages} for leader, pages in found.items()} == {
+        one: {*members, moved},
+        other: {stayed},
+    }
+    assert len((await store.groups([one], 2))[one]) == 2
+    assert await store.groups([], 2) == {}
+
+
 async def test_a_page_that_stands_for_itself_is_nobodys_duplicate(store: Fingerprints) -> None:
     leader, (page,) = await group(store, 1)
     await store.set_canonical(page, page, 2)
