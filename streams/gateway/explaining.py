@@ -18,6 +18,7 @@ MAX_WAITING = 8
 """Pages in the process and before it; whoever comes next is told to come back."""
 EXPLAIN_SECONDS = 10.0
 """From the question to the answer, the process's start included. Its CPU time is limited far below."""
+_PARSER = "the parser gave it up, as it does when it gets no more memory"
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +51,8 @@ class Explainer:
             async with asyncio.timeout(self.seconds):
                 return await self._ask(await asyncio.to_thread(as_html, body, headers), url, headers)
         except Refused as refusal:
-            raise UnexplainedError(f"The page can't be taken apart: {refusal.detail or refusal.rule}.") from None
+            said = _PARSER if refusal.rule == "parser" else refusal.detail or refusal.rule
+            raise UnexplainedError(f"The page can't be taken apart: {said}.") from None
         except TimeoutError:
             raise UnexplainedError(f"There was no answer within {self.seconds:g} seconds. Try again.") from None
         except (PoisonError, TransientError) as error:

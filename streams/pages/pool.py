@@ -6,6 +6,7 @@ what ends a process is the page (its CPU time and memory are limited by the kern
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ STALL_SECONDS = 30.0
 """Without an answer for so long a process is killed. Only a machine that stands still comes here: CPU time ends
 before."""
 START_SECONDS = 120.0
+END_SECONDS = 10.0
+"""From a closed pipe to the process's end."""
 PAGES_PER_PROCESS = 20_000
 """Then a fresh process replaces it, so that what a parser may leak stays small."""
 
@@ -155,12 +158,11 @@ class ParsePool:
                 job = waiting.popleft()
                 if not job.answer.done():
                     job.answer.set_result(answer)
-        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
-            if process.returncode is None:
-                process.kill()
+        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
             culprit = waiting.popleft()
+            status = await _end(process, at_once=isinstance(error, TimeoutError))
             if not culprit.answer.done():
-                culprit.answer.set_result(["refused", *_cause(await process.wait())])
+                culprit.answer.set_result(["refused", *_cause(status)])
             return False
         finally:
             self._jobs.extendleft(reversed(waiting))
@@ -170,6 +172,18 @@ class ParsePool:
     def _fail(job: _Job, error: Exception) -> None:
         if not job.answer.done():
             job.answer.set_exception(error)
+
+
+async def _end(process: asyncio.subprocess.Process, *, at_once: bool) -> int:
+    """How the process ended. One that closed its pipes is ending by itself: asyncio loses the status of a process that
+    is killed when it is dead already, and with it the reason why the page is refused."""
+    if not at_once:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                return await process.wait()
+    if process.returncode is None:
+        process.kill()
+    return await process.wait()
 
 
 def _cause(returncode: int) -> tuple[str, str]:
