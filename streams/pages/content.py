@@ -16,7 +16,6 @@ from streams.pages.measures import measured
 from streams.pages.model import Neighbours, content_model, neighbours
 from streams.pages.parsing import Parsed
 from streams.pages.tags import HEADINGS
-from streams.pages.templates import HostBlocks, without_template
 from streams.pages.walk import Walk
 
 SURE = 0.5
@@ -78,7 +77,7 @@ class Labels:
     """For each other segment why it isn't; only when asked for."""
 
 
-def label(parsed: Parsed, host: HostBlocks | None = None, *, explaining: bool = False) -> Labels:
+def label(parsed: Parsed, *, explaining: bool = False) -> Labels:
     """Tell content from chrome: a document of ours is all content, a quirk knows its site, else the model is asked."""
     page = parsed.walk
     everything = range(len(page.segments))
@@ -90,10 +89,6 @@ def label(parsed: Parsed, host: HostBlocks | None = None, *, explaining: bool = 
         reasons = dict.fromkeys(everything, "quirk: a section that is dropped") if explaining else reasons
     else:
         kept = _judged(parsed, reasons if explaining else None)
-    if host is not None:
-        texts = [segment.text for segment in page.segments]
-        judged, kept = kept, without_template(texts, kept, host)
-        reasons |= dict.fromkeys(set(judged) - set(kept), "repeated on the host's other pages")
     own = frozenset(kept)
     return Labels(kept, {index: why for index, why in reasons.items() if index not in own})
 

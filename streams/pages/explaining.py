@@ -4,7 +4,7 @@ However large and hostile the page, an explanation stays small: it holds the fir
 that people read, and counts the rest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -104,9 +104,11 @@ class Explanation:
         )
 
 
-def explanation(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
-    """Raises Refused, as `normalize` does of the same page."""
-    return grouped(explain(body, url, headers))
+def explanation(
+    body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
+) -> Explanation:
+    """`template`: the hashes that were used of the page. Raises Refused, as `normalize` does of the same page."""
+    return grouped(explain(body, url, headers, template))
 
 
 def grouped(removed: list[tuple[str, str]]) -> Explanation:

@@ -6,13 +6,13 @@ process that can be killed (`streams.pages.pool`).
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from streams.pages import facts
 from streams.pages.build import Builder
-from streams.pages.content import label
+from streams.pages.content import Labels, label
 from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link
 from streams.pages.footnotes import attach
@@ -20,7 +20,7 @@ from streams.pages.language import Identified, identify, identify_blocks
 from streams.pages.links import Resolver
 from streams.pages.parsing import Parsed, parse_page
 from streams.pages.reasons import reasons
-from streams.pages.templates import HostBlocks
+from streams.pages.templates import Repetition, without_template
 from streams.pages.walk import Walk
 
 MAX_LINKS = 5_000
@@ -37,19 +37,24 @@ class Normalized:
     """What the page says is its canonical URL, absolute, as written."""
     content_hash: str = ""
     """blake2b-256 of the text, case and spaces aside: equal for exact duplicates."""
+    repetition: Repetition | None = None
+    """What it has in common with its host's other pages; None where that was not asked, or a quirk knows the site."""
 
 
 def normalize(
-    html: bytes | str, *, url: str, headers: Mapping[str, str] | None = None, host: HostBlocks | None = None
+    html: bytes | str, *, url: str, headers: Mapping[str, str] | None = None, template: Collection[int] | None = None
 ) -> Normalized:
-    """Normalize a page. `headers` have lower-case names; `host`: what its host's other pages hold, where that is known.
+    """Normalize a page. `headers` have lower-case names; `template`: hashes of the blocks that are its host's, to be
+    removed (`templates.template_of`); None: nobody asks what repeats.
 
     Raises Refused for nesting that no parser should be given.
     """
     headers = headers or {}
     parsed = parse_page(html, headers, url=url)
     resolver = Resolver(url, parsed.head.base)
-    kept = label(parsed, host).kept
+    kept = label(parsed).kept
+    repetition = _repetition(parsed, kept, template, url)
+    kept = repetition.kept if repetition else kept
     own = frozenset(kept)
     kept = attach(parsed.walk, kept)
     segments = (parsed.walk.segments[index] for index in kept)
@@ -61,13 +66,28 @@ def normalize(
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(document.text),
+        repetition=repetition,
     )
 
 
-def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+def explain(
+    html: bytes | str, url: str, headers: Mapping[str, str] | None = None, template: Collection[int] | None = None
+) -> list[tuple[str, str]]:
     """What was removed from a page, and why (`reasons`): for people who wonder where a text went. Raises Refused."""
     parsed = parse_page(html, headers, url=url, explaining=True)
-    return reasons(parsed, label(parsed, None, explaining=True))
+    labels = label(parsed, explaining=True)
+    repetition = _repetition(parsed, labels.kept, template, url)
+    if repetition is not None:
+        gone = dict.fromkeys(set(labels.kept) - set(repetition.kept), "repeated on the host's other pages")
+        labels = Labels(repetition.kept, labels.reasons | gone)
+    return reasons(parsed, labels)
+
+
+def _repetition(parsed: Parsed, kept: list[int], template: Collection[int] | None, url: str) -> Repetition | None:
+    """A document of ours is all content, and a quirk knows its site better than numbers do."""
+    if template is None or parsed.head.clean or parsed.quirk is not None:
+        return None
+    return without_template(parsed.walk, kept, template, url)
 
 
 def _said(

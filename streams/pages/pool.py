@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,17 +75,27 @@ class ParsePool:
         while self._jobs:
             self._fail(self._jobs.popleft(), TransientError("the parsing processes are ending"))
 
-    async def parse(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> PageOutcome:
-        """Understand a page. Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError."""
-        return PageOutcome.from_fields(await self._fields_of("normalize", body, url, headers))
+    async def parse(
+        self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
+    ) -> PageOutcome:
+        """Understand a page; `template` as `normalize` takes it.
 
-    async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
+        Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError.
+        """
+        return PageOutcome.from_fields(await self._fields_of("normalize", body, url, headers, template))
+
+    async def explain(
+        self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
+    ) -> Explanation:
         """What was removed from a page, and why, within the same limits. Raises as `parse` does."""
-        return Explanation.from_fields(await self._fields_of("explain", body, url, headers))
+        return Explanation.from_fields(await self._fields_of("explain", body, url, headers, template))
 
-    async def _fields_of(self, task: str, body: bytes, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    async def _fields_of(
+        self, task: str, body: bytes, url: str, headers: Mapping[str, str], template: Collection[int] | None
+    ) -> dict[str, Any]:
         self.start()
-        packed = msgpack.packb([task, url, dict(headers), body], use_bin_type=True)
+        own = None if template is None else sorted(template)
+        packed = msgpack.packb([task, url, dict(headers), body, own], use_bin_type=True)
         job = _Job(LENGTH.pack(len(packed)) + packed)
         async with self._wake:
             self._jobs.append(job)

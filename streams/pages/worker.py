@@ -5,9 +5,9 @@ processor time, or the process more than MEMORY_BYTES beyond what it started wit
 it was, and refuses that page. CPU time is meant, not the clock: a busy machine must not change what becomes of a
 page.
 
-Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body], where the job is
-"normalize" or "explain". Answer: ["ok", fields] or ["refused", rule, detail] or ["failed", message]. The fields are
-those of a `PageOutcome`, or of an `Explanation`.
+Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, template]; the job is
+"normalize" or "explain", the template hashes of what is the host's, or None. Answer: ["ok", fields], ["refused", rule,
+detail] or ["failed", message]. The fields are those of a `PageOutcome`, or of an `Explanation`.
 """
 
 import contextlib
@@ -29,16 +29,17 @@ LENGTH = struct.Struct(">I")
 _PR_SET_PDEATHSIG = 1
 
 
-def answer_to(job: str, url: str, headers: dict[str, str], body: bytes) -> list[Any]:
+def answer_to(job: str, url: str, headers: dict[str, str], body: bytes, template: list[int] | None = None) -> list[Any]:
     """One page, understood or explained, as an answer."""
     from streams.errors import Refused
     from streams.pages.explaining import explanation
     from streams.pages.outcome import page_outcome
 
+    own = None if template is None else frozenset(template)
     try:
         if job == "explain":
-            return ["ok", explanation(body, url=url, headers=headers).to_fields()]
-        return ["ok", page_outcome(body, url=url, headers=headers).to_fields()]
+            return ["ok", explanation(body, url=url, headers=headers, template=own).to_fields()]
+        return ["ok", page_outcome(body, url=url, headers=headers, template=own).to_fields()]
     except Refused as refusal:
         return ["refused", refusal.rule, refusal.detail]
     except MemoryError:

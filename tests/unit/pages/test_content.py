@@ -4,7 +4,6 @@
 import pytest
 
 from streams.pages.normalize import explain, normalize
-from streams.pages.templates import MIN_PAGES, HostBlocks, block_hash
 
 URL = "https://site.example/page"
 SENTENCE = "This sentence, which is one of several, says what an article says about its subject, at some length. "
@@ -71,21 +70,6 @@ def test_what_was_removed_is_explained() -> None:
     )
     assert ("Alpha Alpha Beta Gamma", "element: nav") in removed
     assert any(text == "Tweet this" and why.startswith("model: ") for text, why in removed)
-
-
-def test_text_that_is_on_most_pages_of_a_host_is_the_hosts() -> None:
-    page = f"<main>{TEXT}<p>Our shop is open daily.</p></main>"
-    seen = HostBlocks(MIN_PAGES, {block_hash("Our shop is open daily."): MIN_PAGES})
-    assert "Our shop is open daily." in [block.text for block in normalize(page, url=URL).document.blocks]
-    kept = [block.text for block in normalize(page, url=URL, host=seen).document.blocks]
-    assert "Our shop is open daily." not in kept
-    assert "The subject" in kept
-
-
-def test_a_page_seen_under_many_urls_is_not_emptied() -> None:
-    everything = normalize(TEXT, url=URL).document
-    seen = HostBlocks(MIN_PAGES, {block_hash(block.text): MIN_PAGES for block in everything.blocks})
-    assert normalize(TEXT, url=URL, host=seen).document == everything
 
 
 def test_footnotes_stand_at_their_marks() -> None:
