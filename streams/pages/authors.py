@@ -69,7 +69,7 @@ def find_author(
         found = [content for meta, content in metas if meta == name]
         if found and (names := _clean(found)):
             return names
-    linked = (text for _, text, rel, _ in page.links if "author" in rel.lower().split())
+    linked = (text for _, text, rel, _ in page.links if rel and "author" in rel.lower().split())
     if names := _clean(linked):
         return names.split(", ")[0]
     return _byline(page, kept) or _by_class(tree)

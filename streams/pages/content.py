@@ -14,6 +14,7 @@ from streams.pages.facts import Head
 from streams.pages.features import Matrix, features
 from streams.pages.measures import measured
 from streams.pages.model import Neighbours, content_model, neighbours
+from streams.pages.native import numbers
 from streams.pages.parsing import Parsed
 from streams.pages.tags import HEADINGS
 from streams.pages.walk import Walk
@@ -41,7 +42,7 @@ def page_features(page: Walk, head: Head) -> tuple[Matrix, Neighbours]:
     """The model's inputs for a page that has text."""
     names = page.attributes[0].get("class") or ""
     of = page.measured or measured(page, head.title)
-    return features(page, of, head.kinds, names), neighbours(page, of)
+    return features(page, of, head.kinds, names), neighbours(of)
 
 
 def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
@@ -135,28 +136,21 @@ def chrome_elements(page: Walk) -> list[bool]:
 
     A class around most of the page's text (`class="with-sidebar"`) says nothing.
     """
-    held = _held(page)
-    limit = WIDE_SHARE * max(held[0], 1) if held else 0
+    counted = page.measured or measured(page, "")
+    sizes = np.bincount(counted.elements, counted.counts[:, 0], len(page.tags)).astype(np.float64)
+    held = numbers.gather(counted.parents, sizes).tolist()
+    limit = WIDE_SHARE * max(held[0], 1)
+    named = {**dict.fromkeys(range(len(page.tags)), ""), **page.named("class")}
+    for element, name in page.named("id").items():
+        named[element] = f"{named[element]} {name}"
+    roles = page.named("role")
+    says = {name: _CHROME_NAMES.search(name) is not None for name in set(named.values())}
     chrome: list[bool] = []
-    for index, tag in enumerate(page.tags):
-        parent = page.parents[index]
-        attributes = page.attributes[index]
-        own = tag in _CHROME_TAGS or attributes.get("role") in _CHROME_ROLES
-        if not own and index and held[index] < limit:
-            names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-            own = _CHROME_NAMES.search(names) is not None
+    for index, (tag, parent) in enumerate(zip(page.tags, page.parents, strict=True)):
+        own = tag in _CHROME_TAGS or roles.get(index) in _CHROME_ROLES
+        own = own or (index > 0 and held[index] < limit and says[named[index]])
         chrome.append(own or (parent >= 0 and chrome[parent]))
     return chrome
-
-
-def _held(page: Walk) -> list[int]:
-    """The characters of text in and below each element."""
-    held = [0] * len(page.tags)
-    for segment in page.segments:
-        held[segment.element] += len(segment.text)
-    for index in range(len(held) - 1, 0, -1):
-        held[page.parents[index]] += held[index]
-    return held
 
 
 def _by_element(page: Walk) -> list[int]:

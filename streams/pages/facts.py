@@ -276,6 +276,6 @@ def _licence(head: Head, page: Walk, items: list[Item], resolver: Resolver) -> s
         if "license" in rel.split():
             return resolver.absolute(href)
     for href, _, rel, _ in page.links:
-        if "license" in rel.lower().split():
+        if rel and "license" in rel.lower().split():
             return resolver.absolute(href)
     return _first(items, "license") or head.meta("dcterms.license", "dc.rights")

@@ -5,6 +5,7 @@ Three sources: the text itself, the elements around it (what they are, what thei
 many links they hold), and the page as a whole. Everything is computed for all segments at once where numpy can.
 """
 
+import ctypes
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from streams.pages.lexicon import BITS, ELEMENT_GROUPS, WORD_GROUPS
 from streams.pages.measures import word_mask
+from streams.pages.native import numbers
+from streams.pages.native.library import library
 from streams.pages.walk import Measured, Walk
 
 Matrix = NDArray[np.float32]
@@ -23,6 +26,8 @@ _TAGS = tuple("p li td th div pre dd dt button section article body h1 h2 h3 h4 
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(_TAGS[:-1])}
 _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
 _OTHER_TAG = len(_TAGS) - 1
+WIDE_SHARE = 0.75
+"""Of the page's text: an element that holds more says nothing of its parts."""
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 PAGE_KINDS = (
@@ -37,6 +42,10 @@ PAGE_KINDS = (
 )
 """Words that structured data and OpenGraph use for what a page is."""
 _KIND_NUMBERS = {word: number for number, words in enumerate(PAGE_KINDS) for word in words.split()}
+SUMS = 9
+WHOLE = 13 + 5 + len(PAGE_KINDS) + len(WORD_GROUPS)
+"""Columns of the whole page, the last ones."""
+COLUMNS = 5 + 16 + 3 + len(_TAGS) + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + WHOLE
 
 
 def features(page: Walk, of: Measured, kinds: Iterable[str] = (), names: str = "") -> Matrix:
@@ -44,17 +53,46 @@ def features(page: Walk, of: Measured, kinds: Iterable[str] = (), names: str = "
 
     `of`: what was counted on the page; `kinds`: the types that its metadata names; `names`: the classes of its body.
     """
-    count = len(page.segments)
+    tags = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in page.tags], np.int32)
+    native = library()
+    matrix, sums = in_c(native, of, tags) if native is not None else in_numpy(of, tags)
+    matrix[:, COLUMNS - WHOLE :] = _page_features(page, sums, kinds, names)
+    return matrix
+
+
+class _Page(ctypes.Structure):
+    """What `features.c` is told."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("elements", "parents", "counts", "flags", "kinds", "groups", "masks")),
+        *((name, ctypes.c_int64) for name in ("count", "element_count", "kind_count", "bits", "columns")),
+        ("wide_share", ctypes.c_double),
+    )
+
+
+def in_c(native: ctypes.CDLL, of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
+    matrix, sums = np.empty((len(of.elements), COLUMNS), np.float32), (ctypes.c_double * SUMS)()
+    arrays = [*map(np.ascontiguousarray, (of.elements, of.parents, of.counts, of.flags, tags, of.groups, of.masks))]
+    told = _Page(
+        *(array.ctypes.data for array in arrays), len(matrix), len(tags), len(_TAGS), BITS, COLUMNS, WIDE_SHARE
+    )
+    if not native.riffle_features(ctypes.byref(told), matrix.ctypes.data, sums):
+        raise MemoryError("no memory to judge a page")
+    return matrix, list(sums)
+
+
+def in_numpy(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
+    """The matrix without its last columns, which are the whole page's, and the sums that these are made of: characters,
+    in links, in good texts; how many good texts; the shares of segments that have flags 9 to 13."""
+    count = len(of.elements)
     elements, parents = of.elements, of.parents
-    text, length = _text_features(page, of)
+    text, length = _text_features(of, tags)
     chars, link_share, heading = text[:, 0], text[:, 2], text[:, 5]
     good = np.where((length > 80) & (link_share < 0.3), length, 0).astype(np.float32)
 
-    sums = _subtree_sums(
-        page.parents, elements, np.stack([length, length * link_share, good, np.ones_like(length)], axis=1)
-    )
+    sums = _subtree_sums(of, np.stack([length, length * link_share, good, np.ones_like(length)], axis=1))
     total = np.maximum(sums[0], 1.0)
-    near, inherited, depth = _masks_of(page, of, sums)
+    near, inherited, depth = _masks_of(of, sums)
 
     shares = np.stack(
         [
@@ -91,25 +129,27 @@ def features(page: Walk, of: Measured, kinds: Iterable[str] = (), names: str = "
     basis = np.stack([chars, link_share, heading, good > 0, text[:, 7], text[:, 8], good * 0.003], axis=1).astype(
         np.float32
     )
-    whole = _page_features(page, sums[0], count, good, text, kinds, names)
-    columns = [
-        text,
-        near,
-        inherited,
-        *around,
-        np.stack(position, axis=1),
-        _window(basis[:, [0, 1, 6]], 3),
-        _window(basis[:, [0, 1, 6]], 10),
-        *_shifted(basis[:, :6]),
-        _group_features(of.groups, length, link_share),
-        np.broadcast_to(whole, (count, len(whole))),
-    ]
-    return np.concatenate(columns, axis=1, dtype=np.float32)
+    matrix = np.empty((count, COLUMNS), np.float32)
+    matrix[:, : COLUMNS - WHOLE] = np.concatenate(
+        [
+            text,
+            near,
+            inherited,
+            *around,
+            np.stack(position, axis=1),
+            _window(basis[:, [0, 1, 6]], 3),
+            _window(basis[:, [0, 1, 6]], 10),
+            *_shifted(basis[:, :6]),
+            _group_features(of.groups, length, link_share),
+        ],
+        axis=1,
+    )
+    counted = [*sums[0, :3].tolist(), float(np.count_nonzero(good))]
+    return matrix, counted + text[:, 14:19].mean(axis=0).tolist()
 
 
-def _text_features(page: Walk, of: Measured) -> tuple[Matrix, Matrix]:
+def _text_features(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, Matrix]:
     """What each text is like, and its length. Columns: five measures, flags, then the kind of its element."""
-    numbers = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in page.tags], np.int64)
     length, counted = of.counts[:, 0], of.counts[:, 1:]
     counts = counted[:, 1]
     made = [
@@ -122,44 +162,33 @@ def _text_features(page: Walk, of: Measured) -> tuple[Matrix, Matrix]:
     unpacked = np.unpackbits(of.flags.view(np.uint8).reshape(-1, 2), axis=1, bitorder="little")
     rest = np.minimum(counted[:, 2:], 10) * 0.1
     return np.concatenate(
-        [np.stack(made, axis=1), unpacked, rest, _ONE_HOT[numbers[of.elements]]], axis=1, dtype=np.float32
+        [np.stack(made, axis=1), unpacked, rest, _ONE_HOT[tags[of.elements]]], axis=1, dtype=np.float32
     ), length
 
 
-def _subtree_sums(parents: list[int], elements: NDArray[np.int32], values: Matrix) -> Matrix:
-    """Per element, the sums of `values` over the segments in it and below it. Shape (elements, 4)."""
+def _subtree_sums(of: Measured, values: Matrix) -> Matrix:
+    """Per element, the sums of `values` over the segments in it and below it. Shape (elements, columns)."""
     # Elements are numbered in document order, so what is below one is the run of numbers behind it.
-    sizes = [1] * len(parents)
-    for index in range(len(parents) - 1, 0, -1):
-        sizes[parents[index]] += sizes[index]
-    running = np.zeros((len(parents) + 1, values.shape[1]))
+    count = len(of.parents)
+    sizes = numbers.gather(of.parents, np.ones(count)).astype(np.int64)
+    running = np.zeros((count + 1, values.shape[1]))
     for column in range(values.shape[1]):
-        np.cumsum(np.bincount(elements, values[:, column], len(parents)), out=running[1:, column])
-    at = np.arange(len(parents))
-    sums: Matrix = (running[at + np.array(sizes)] - running[at]).astype(np.float32)
+        np.cumsum(np.bincount(of.elements, values[:, column], count), out=running[1:, column])
+    at = np.arange(count)
+    sums: Matrix = (running[at + sizes] - running[at]).astype(np.float32)
     return sums
 
 
-def _masks_of(page: Walk, of: Measured, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _masks_of(of: Measured, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Groups of the three nearest elements, groups of any element around, and the depth; all per segment.
 
     An element around nearly the whole page says nothing of a part of it (`class="with-sidebar"`).
     """
     held = sums[:, 0]
-    own = np.where((held > 0) & (held <= held[0] * 0.75), of.masks, np.uint64(0))
-    own[0] = 0
-    inherited, depths = [0], [0]
-    for mask, parent in zip(own.tolist()[1:], page.parents[1:], strict=True):
-        inherited.append(mask | inherited[parent])
-        depths.append(depths[parent] + 1)
-    above = np.maximum(of.parents, 0)
-    at = of.elements
-    first, second = above[at], above[above[at]]
-    return (
-        _unpacked(own[at] | own[first] | own[second]),
-        _unpacked(np.array(inherited, np.uint64)[at]),
-        np.array(depths, np.float32)[at],
-    )
+    own, inherited, depths = numbers.inherit(of.parents, held, float(held[0]) * WIDE_SHARE, of.masks)
+    above, at = np.maximum(of.parents, 0), of.elements
+    first = above[at]
+    return _unpacked(own[at] | own[first] | own[above[first]]), _unpacked(inherited[at]), depths[at]
 
 
 def _unpacked(masks: NDArray[np.uint64]) -> Matrix:
@@ -193,11 +222,10 @@ def _group_features(group: NDArray[np.int64], length: Matrix, link_share: Matrix
     return made.astype(np.float32)
 
 
-def _page_features(
-    page: Walk, total: Matrix, count: int, good: Matrix, text: Matrix, kinds: Iterable[str], names: str
-) -> Matrix:
+def _page_features(page: Walk, sums: list[float], kinds: Iterable[str], names: str) -> Matrix:
     tags = Counter(page.tags)
-    chars = max(float(total[0]), 1.0)
+    held, linked, good, good_texts, *flagged = sums
+    chars = max(held, 1.0)
     named = [0.0] * len(PAGE_KINDS)
     for kind in kinds:
         if (number := _KIND_NUMBERS.get(kind.lower())) is not None:
@@ -206,10 +234,10 @@ def _page_features(
     return np.array(
         [
             math.log1p(chars) * 0.1,
-            math.log1p(count) * 0.2,
-            float(total[1]) / chars,
-            float(total[2]) / chars,
-            math.log1p(float(np.count_nonzero(good))) * 0.2,
+            math.log1p(len(page.segments)) * 0.2,
+            linked / chars,
+            good / chars,
+            math.log1p(good_texts) * 0.2,
             float("main" in tags),
             min(tags["article"], 10) * 0.1,
             min(tags["h1"], 4) * 0.25,
@@ -218,7 +246,7 @@ def _page_features(
             min(tags["pre"], 5) * 0.2,
             math.log1p(tags["li"]) * 0.2,
             math.log1p(tags["p"]) * 0.2,
-            *text[:, 14:19].mean(axis=0).tolist(),
+            *flagged,
             *named,
             *((mask >> bit) & 1 for bit in range(len(WORD_GROUPS))),
         ],

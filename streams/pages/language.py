@@ -119,6 +119,9 @@ _NOT_LATIN_WORD = re.compile(
     "\uff66-\uffdc\U00010000-\U0001d3ff\U00020000-\U000323af](?:[^\\W\\d_]|[\u0300-\u036f])*)"
 )
 """A word that doesn't begin with a Latin letter."""
+_PLAIN_WORDS = 4
+_PLAIN_CONFIDENCE = 0.99
+"""Of a text with that many different small words of the language that it is declared to be in, and few of others."""
 _NOISE = re.compile(r"https?://\S+|www\.\S+|[\d_\s]+")
 
 
@@ -131,6 +134,8 @@ def identify(text: str, declared: str = "") -> Identified:
         return Identified()
     if script in _ONE_LANGUAGE:
         return Identified(_ONE_LANGUAGE[script], 1.0, script)
+    if len(letters) >= _SHORT_CHARS and script == "Latn" and _is_plainly(letters, label := _primary(declared)):
+        return Identified(_BCP47.get(label, label), _PLAIN_CONFIDENCE, script)
     likely = _likelihoods(letters, script, _primary(declared))
     if not likely:
         return Identified("", 0.0, script)
@@ -139,6 +144,16 @@ def identify(text: str, declared: str = "") -> Identified:
     if script == "Ethi" and letters.count("\u12a3") > letters.count("\u12a0"):
         language = "ti"  # Tigrinya, which the model doesn't know, writes pharyngeal "a" where Amharic doesn't.
     return Identified(language, round(likely[best] / sum(likely.values()), 3), script)
+
+
+def _is_plainly(letters: str, label: str) -> bool:
+    """Whether a text is in the language that it is declared to be in, by its small words: no need to ask the model."""
+    found = _OF_WORD.keys() & letters.lower().split()
+    own = len(found & FUNCTION_WORDS.get(label, frozenset()))
+    if own < _PLAIN_WORDS:
+        return False
+    hits = Counter(chain.from_iterable(_OF_WORD[word] for word in found))
+    return all(2 * count <= own for other, count in hits.items() if other != label)
 
 
 def _sample(text: str) -> str:

@@ -29,14 +29,15 @@ class Resolver:
         return known
 
     def _resolved(self, href: str) -> str:
-        href = _BLANKS.sub("", href.strip())
-        plain = href.partition("#")[0]
+        if len(href) <= MAX_HREF_CHARS:  # nearly all are one of these two, with nothing to clean
+            plain = href.partition("#")[0]
+            if _ROOTED.fullmatch(plain) and "/." not in plain:
+                return self._origin + plain
+            if _PLAIN.fullmatch(plain) and "/." not in plain:
+                return plain
+        plain = _BLANKS.sub("", href.strip()).partition("#")[0]
         if not plain or len(plain) > MAX_HREF_CHARS:
             return ""
-        if _PLAIN.fullmatch(plain) and "/." not in plain:
-            return plain
-        if _ROOTED.fullmatch(plain) and "/." not in plain:
-            return self._origin + plain
         if _SCHEME.match(plain) and not plain[:5].lower().startswith("http"):
             return ""
         return self._joined(self._base, plain)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.features import Matrix
-from streams.pages.walk import Measured, Walk
+from streams.pages.native import numbers
+from streams.pages.walk import Measured
 
 Indices = NDArray[np.int64]
 WEIGHTS_FILE = Path(__file__).with_name("content_model.json")
@@ -30,49 +31,20 @@ SECTION_SHARE = 0.4
 class Neighbours:
     """Which segments belong together, in four ways, and how much each counts in a mean."""
 
-    groups: tuple[Indices, ...]
+    groups: tuple[Indices, Indices, Indices]
     """Siblings, sections, like elements: for each segment the number of its group."""
     weights: Matrix
     """Shape (segments, 1)."""
 
 
-def neighbours(page: Walk, of: Measured) -> Neighbours:
+def neighbours(of: Measured) -> Neighbours:
     elements, words = of.elements, of.words
     parents = np.maximum(of.parents, 0).astype(np.int64)
-    held = np.bincount(elements, words, len(parents)).tolist()
-    for index in range(len(held) - 1, 0, -1):
-        held[page.parents[index]] += held[index]
-    limit = SECTION_SHARE * max(held[0], 1.0)
-    sections = [0] * len(held)
-    for index in range(1, len(held)):
-        parent = page.parents[index]
-        sections[index] = sections[parent] if held[parent] < limit else index
-    siblings = parents[parents[elements]]
+    held = numbers.gather(of.parents, np.bincount(elements, words, len(parents)).astype(np.float64))
+    section = numbers.sections(of.parents, held, SECTION_SHARE * max(float(held[0]), 1.0))
     return Neighbours(
-        (siblings, np.array(sections, np.int64)[elements], of.groups),
-        np.log1p(words)[:, None] + np.float32(0.1),
+        (parents[parents[elements]], section[elements], of.groups), np.log1p(words)[:, None] + np.float32(0.1)
     )
-
-
-def pooled(hidden: Matrix, near: Neighbours) -> Matrix:
-    """The hidden layer beside its means: page, the three groups, the two windows. Shape (segments, 7 x hidden)."""
-    weighted = hidden * near.weights
-    page = weighted.sum(axis=0) / near.weights.sum()
-    parts = [hidden, np.broadcast_to(page, hidden.shape)]
-    for group in near.groups:
-        order = np.argsort(group, kind="stable")
-        ordered = group[order]
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        means = np.add.reduceat(weighted[order], starts) / np.add.reduceat(near.weights[order], starts)
-        back = np.empty(len(group), np.int64)
-        back[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(group))))
-        parts.append(means[back])
-    sums = np.concatenate([np.zeros((1, hidden.shape[1])), np.cumsum(hidden, axis=0, dtype=np.float64)])
-    at = np.arange(len(hidden))
-    for reach in REACHES:
-        low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(hidden))
-        parts.append((sums[high] - sums[low]) / (high - low)[:, None])
-    return np.concatenate(parts, axis=1, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +66,9 @@ class ContentModel:
     def probabilities(self, features: Matrix, near: Neighbours) -> Matrix:
         """Shape (segments,)."""
         hidden = np.maximum(features @ self.first + self.first_bias, 0)
-        second = np.maximum(pooled(hidden, near) @ self.second + self.second_bias, 0)
+        second = np.maximum(
+            numbers.pooled(hidden, near.weights, near.groups, REACHES) @ self.second + self.second_bias, 0
+        )
         scores = (second @ self.last + self.last_bias)[:, 0]
         likely: Matrix = (1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))).astype(np.float32)
         return likely

@@ -24,7 +24,7 @@ from streams.pages.templates import Repetition, without_template
 from streams.pages.walk import Walk
 
 MAX_LINKS = 5_000
-LANGUAGE_CHARS = 800
+LANGUAGE_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def normalize(
     document = Document(url=url, containers=containers, blocks=blocks)
     document = replace(document, **(parsed.written or _said(parsed, document, kept, own, resolver)))
     return Normalized(
-        document=replace(document, blocks=tuple(_without_page_language(block, document) for block in document.blocks)),
+        document=_without_page_language(document),
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(document.text),
@@ -117,15 +117,19 @@ def _with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block,
     named = {index: language for index, language in zip(open_to_doubt, languages, strict=True) if language}
     if not named:
         return blocks
-    return tuple(replace(block, language=named.get(index, block.language)) for index, block in enumerate(blocks))
+    return tuple(block._replace(language=named.get(index, block.language)) for index, block in enumerate(blocks))
 
 
-def _without_page_language(block: Block, document: Document) -> Block:
+def _without_page_language(document: Document) -> Document:
     """A block says its language only where it is another than the page's."""
-    if not block.language or block.tag == "pre":
-        return block
-    same = block.language.partition("-")[0] == document.language.partition("-")[0].lower()
-    return replace(block, language="") if same else block
+    if not any(block.language for block in document.blocks):
+        return document
+    own = document.language.partition("-")[0].lower()
+    blocks = (
+        block._replace(language="") if block.tag != "pre" and block.language.partition("-")[0] == own else block
+        for block in document.blocks
+    )
+    return replace(document, blocks=tuple(blocks))
 
 
 def content_hash(text: str) -> str:
@@ -144,7 +148,7 @@ def _links(page: Walk, kept: frozenset[int], resolver: Resolver) -> tuple[Link, 
         if known is None:
             found[target] = link
         elif link.in_content and not known.in_content:
-            found[target] = replace(link, nofollow=link.nofollow and known.nofollow)
+            found[target] = link._replace(nofollow=link.nofollow and known.nofollow)
         elif not known.text and text:
-            found[target] = replace(known, text=text)
+            found[target] = known._replace(text=text)
     return tuple(found.values())

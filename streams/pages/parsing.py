@@ -12,6 +12,7 @@ from streams.pages import facts
 from streams.pages.charset import decode_utf8
 from streams.pages.mathematics import unify
 from streams.pages.native import walk
+from streams.pages.native.library import library
 from streams.pages.prune import Pruned, apply_quirk, prune
 from streams.pages.quirks import Quirk, quirk_of
 from streams.pages.walk import Walk
@@ -108,11 +109,21 @@ def _tree(html: bytes) -> LexborHTMLParser:
 
 def refuse_nesting(html: bytes) -> None:
     """Raise Refused when more elements are open at once than MAX_DEPTH. It counts tags, so it errs on the high side."""
-    depth = 0
+    native = library()
+    depth = native.riffle_deepest(html, len(html), MAX_DEPTH) if native is not None else deepest(html, MAX_DEPTH)
+    if depth > MAX_DEPTH:
+        raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")
+
+
+def deepest(html: bytes, limit: int) -> int:
+    """The most elements that are open at once, or `limit` + 1 as soon as there are more."""
+    depth = most = 0
     for closing, name in _TAGS.findall(html):
         if closing:
             depth = max(depth - 1, 0)
         elif name.lower() not in _UNCLOSED:
             depth += 1
-            if depth > MAX_DEPTH:
-                raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")
+            most = max(most, depth)
+            if depth > limit:
+                break
+    return most

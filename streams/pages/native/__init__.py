@@ -9,7 +9,6 @@ import ctypes
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,10 +27,10 @@ from streams.pages.lexicon import (
 )
 from streams.pages.mathematics import source_of
 from streams.pages.measures import SHORT, TAG_FLAGS
+from streams.pages.native.library import library
 from streams.pages.tags import BLOCK, HEADING, KINDS_BY_NAME, PRE, SPAN_KINDS
-from streams.pages.walk import Measured, Segment, Walk
+from streams.pages.walk import Measured, RawSpan, Segment, Walk
 
-LIBRARY = Path(__file__).with_name("_walk.so")
 _ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
 _SPAN_KINDS = ("link", "strong", "em", "code", "math", "image", "footnote")
 _SEGMENT, _SPAN, _ELEMENT, _ATTRIBUTE, _LINK = 15, 7, 4, 4, 7
@@ -43,42 +42,28 @@ _TAG_FLAGS = np.array([TAG_FLAGS.get(tag, 0) for tag in _TAGS], np.int32)
 
 def walk(body: LexborNode, title: str = "") -> Walk:
     """The page's elements and text; `title` is what the measures of its texts are compared to."""
-    library = _library()
-    if library is None:
+    native = _ready()
+    if native is None:
         return walking.walk(body)
-    html = body.html or ""
-    if "<math" in html:
-        html = _with_sources(body)
-    return _walked(library, html.encode("utf-8", "replace"), title.lower())
+    page, formulas = _walked(native, body.html or "", title.lower())
+    if formulas:  # few pages have any: they are walked again, with each formula's source where `walk.c` looks for it
+        for node in body.css("math"):
+            node.attrs["alttext"] = source_of(node)
+        page, _ = _walked(native, body.html or "", title.lower())
+    return page
 
 
 def is_compiled() -> bool:
     """Whether pages are walked in C here."""
-    return _library() is not None
-
-
-def _with_sources(body: LexborNode) -> str:
-    """The body written out again, with each formula's source where `walk.c` looks for it."""
-    for node in body.css("math"):
-        node.attrs["alttext"] = source_of(node)
-    return body.html or ""
+    return library() is not None
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
-    if not LIBRARY.exists():
+def _ready() -> ctypes.CDLL | None:
+    """The library, with its tables filled."""
+    native = library()
+    if native is None:
         return None
-    library = ctypes.CDLL(str(LIBRARY))
-    library.riffle_walk.restype = ctypes.c_void_p
-    library.riffle_walk.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
-    library.riffle_results.argtypes = [
-        ctypes.c_void_p,
-        ctypes.POINTER(ctypes.c_void_p),
-        ctypes.POINTER(ctypes.c_uint64),
-    ]
-    library.riffle_results.restype = None
-    library.riffle_free.argtypes = [ctypes.c_void_p]
-    library.riffle_free.restype = None
     names = list(dict.fromkeys([*KINDS_BY_NAME, *ELEMENT_BITS]))
     spans = {name: _SPAN_KINDS.index(kind) for name, kind in SPAN_KINDS.items()}
     tags = {name: number for number, name in enumerate(_TAGS)}
@@ -88,14 +73,14 @@ def _library() -> ctypes.CDLL | None:
         for word in words:
             terms[word] = terms.get(word, 0) | FLAGS[flag]
     masks = [ELEMENT_BITS.get(name, 0) for name in names]
-    made = library.riffle_tables(
+    made = native.riffle_tables(
         _strings(names), _numbers(ctypes.c_int32, values), _numbers(ctypes.c_uint64, masks), len(names),
         _strings(list(WORD_BITS)), _numbers(ctypes.c_uint64, list(WORD_BITS.values())), len(WORD_BITS),
         _strings(list(terms)), _numbers(ctypes.c_int32, list(terms.values())), len(terms), HIDDEN_BIT,
     )  # fmt: skip
     if not made:
         raise MemoryError("no memory for the tables of the compiled walk")
-    return library
+    return native
 
 
 def _strings(texts: Sequence[str]) -> Any:
@@ -106,14 +91,16 @@ def _numbers(kind: Any, values: Sequence[int]) -> Any:
     return (kind * len(values))(*values)
 
 
-def _walked(library: ctypes.CDLL, html: bytes, title: str) -> Walk:
+def _walked(native: ctypes.CDLL, written: str, title: str) -> tuple[Walk, int]:
+    """The walk, and how many formulas there were."""
+    html = written.encode("utf-8", "replace")
     lowered = title.encode("utf-8", "replace")
-    handle = library.riffle_walk(html, len(html), lowered, len(lowered))
+    handle = native.riffle_walk(html, len(html), lowered, len(lowered))
     if not handle:
         raise MemoryError("no memory to walk a page")
     try:
-        pointers, counts = (ctypes.c_void_p * 7)(), (ctypes.c_uint64 * 8)()
-        library.riffle_results(handle, pointers, counts)
+        pointers, counts = (ctypes.c_void_p * 7)(), (ctypes.c_uint64 * 9)()
+        native.riffle_results(handle, pointers, counts)
         if counts[7]:
             raise MemoryError("no memory to walk a page")
         elements, attributes, segments, spans, links = (
@@ -123,11 +110,11 @@ def _walked(library: ctypes.CDLL, html: bytes, title: str) -> Walk:
         masks = np.frombuffer(ctypes.string_at(pointers[5] or 0, counts[5] * 8) if counts[5] else b"", np.uint64)
         text = ctypes.string_at(pointers[6] or 0, counts[6]).decode("utf-8", "replace")
     finally:
-        library.riffle_free(handle)
+        native.riffle_free(handle)
     return _Tables(
         elements.reshape(-1, _ELEMENT), attributes.reshape(-1, _ATTRIBUTE), segments.reshape(-1, _SEGMENT),
         spans.reshape(-1, _SPAN), links.reshape(-1, _LINK), masks, text,
-    ).page(title)  # fmt: skip
+    ).page(title), int(counts[8])  # fmt: skip
 
 
 Rows = NDArray[np.int32]
@@ -142,11 +129,11 @@ class _Lazy(MutableSequence[_T]):
         self._make = make
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self._made)))]
         made = self._made[index]
         if made is None:
             made = self._made[index] = self._make(index if index >= 0 else len(self._made) + index)
+        elif isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self._made)))]
         return made
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -188,9 +175,11 @@ class _Tables:
     links: Rows
     masks: NDArray[np.uint64]
     text: str
+    segment_rows: list[list[int]] = field(default_factory=list)
 
     def page(self, title: str) -> Walk:
         text = self.text
+        self.segment_rows = self.segments[:, :8].tolist()
         page = _Found(
             tags=[_TAGS[tag] for tag in self.elements[:, 0].tolist()],
             parents=self.elements[:, 1].tolist(),
@@ -208,11 +197,13 @@ class _Tables:
 
     def _segment(self, index: int) -> Segment:
         text = self.text
-        element, start, end, link_chars, links, images, first, last = self.segments[index, :8].tolist()
-        spans = [
-            (begin, stop, _SPAN_KINDS[kind], text[target:target_end], text[label:label_end])
-            for begin, stop, kind, target, target_end, label, label_end in self.spans[first:last].tolist()
-        ]
+        element, start, end, link_chars, links, images, first, last = self.segment_rows[index]
+        spans: list[RawSpan] = []
+        if last > first:
+            spans = [
+                (begin, stop, _SPAN_KINDS[kind], text[target:target_end], text[label:label_end])
+                for begin, stop, kind, target, target_end, label, label_end in self.spans[first:last].tolist()
+            ]
         return Segment.read(element, text[start:end], spans, link_chars, links, images)
 
     def _attributes(self, index: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Builds `_walk.so` when the package is installed: hatchling's build hook, and a script by itself.
+"""Builds `_native.so` when the package is installed: hatchling's build hook, and a script by itself.
 
-    python streams/pages/native/build.py        # in a checkout, after a change of walk.c
+    python streams/pages/native/build.py        # in a checkout, after a change of a .c file
 
 The compiler is Zig's, from its wheel: the same everywhere, with no need of a system compiler or of Python's headers.
 The library uses nothing of Python and the oldest glibc that our other wheels allow. Where Zig has no wheel the package
@@ -17,9 +17,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 HERE = Path(__file__).parent
-SOURCE, LIBRARY = HERE / "walk.c", HERE / "_walk.so"
+SOURCES, LIBRARY = sorted(HERE.glob("*.c")), HERE / "_native.so"
 GLIBC = "2.28"
-FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=undefined")
+FLAGS = ("-std=c11", "-O3", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=undefined")
 
 
 class WalkHook(BuildHookInterface[Any]):
@@ -32,28 +32,28 @@ class WalkHook(BuildHookInterface[Any]):
             return
         failed = build()
         if failed:
-            self.app.display_warning(f"Pages will be walked in Python, several times as slow: {failed}")
+            self.app.display_warning(f"Pages will be understood in Python alone, several times as slow: {failed}")
             return
         build_data["pure_python"] = False
-        build_data["artifacts"].append("streams/pages/native/_walk.so")
+        build_data["artifacts"].append("streams/pages/native/_native.so")
         build_data["tag"] = f"py3-none-{platform_tag()}"
 
 
 def build() -> str:
-    """Compile walk.c. Returns why it was not, or nothing."""
+    """Compile. Returns why it was not, or nothing."""
     target = ["-target", f"{_machine()}-linux-gnu.{GLIBC}"] if _is_linux() else []
     try:
         import ziglang  # noqa: F401 (asked whether it is there)
     except ImportError:
         return "the package ziglang is not installed"
     fresh = LIBRARY.with_suffix(f".{os.getpid()}.tmp")
-    command = [sys.executable, "-m", "ziglang", "cc", *target, *FLAGS, "-o", str(fresh), str(SOURCE)]
+    command = [sys.executable, "-m", "ziglang", "cc", *target, *FLAGS, "-o", str(fresh), *map(str, SOURCES), "-lm"]
     done = subprocess.run(  # noqa: S603 (our own arguments)
         command, capture_output=True, text=True, check=False
     )
     if done.returncode:
         fresh.unlink(missing_ok=True)
-        return f"{SOURCE.name} does not compile ({done.stderr.strip()[:2000]})"
+        return f"it does not compile ({done.stderr.strip()[:2000]})"
     fresh.replace(LIBRARY)  # at once: someone may be loading the old one
     return ""
 

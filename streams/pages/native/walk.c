@@ -137,14 +137,14 @@ static byte lower(byte letter) { return letter >= 'A' && letter <= 'Z' ? (byte)(
 typedef struct { const byte *name; uint32_t size; byte kind; } Open;
 typedef struct { int32_t part, start; int32_t kind; int32_t target, target_end; } OpenSpan;
 typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end; } RawSpan;
-typedef struct { const byte *at; size_t size; int present; } Value;
+typedef struct { const byte *at; uint32_t size, present; } Value;
 
 struct Walk {
     /* Results. `text` holds all of them; a row refers to it by code points. */
     Ints elements, attributes, segments, spans, links;
     Longs masks;
     Text text;
-    int32_t failed;
+    int32_t failed, formulas;
     /* Of the walk. */
     Text run, link_text, scratch;
     Open *open;
@@ -221,24 +221,37 @@ static void keep(Walk *walk, Value value, int32_t *start, int32_t *end) {
 
 /* `at`, with single spaces and none around, into `into`. */
 static void put_collapsed(Walk *walk, Text *into, const byte *at, const byte *end, int32_t *length, int *pending) {
+    if (!grow((void **)&into->at, &into->room, into->size + (size_t)(end - at) + 2, 1)) {
+        walk->failed = 1;
+        return;
+    }
+    byte *out = into->at + into->size;
+    int32_t before = *length, chars = before;
     while (at < end) {
-        size_t space = space_at(at, end);
+        size_t space = *at > ' ' && *at < 0x7f ? 0 : space_at(at, end);
         if (space) {
             *pending = 1;
             at += space;
             continue;
         }
-        const byte *word = at;
-        while (at < end && !space_at(at, end)) at += width_of(*at);
-        if (at > end) at = end;
-        if (*length && *pending) {
-            put(walk, into, (const byte *)" ", 1);
-            ++*length;
+        if (*pending) {
+            if (chars) {
+                *out++ = ' ';
+                chars++;
+            }
+            *pending = 0;
         }
-        *pending = 0;
-        put(walk, into, word, (size_t)(at - word));
-        *length += chars_in(word, (size_t)(at - word));
+        chars++;
+        if (*at < 0x80) {
+            *out++ = *at++;
+        } else {
+            size_t left = (size_t)(end - at), width = width_of(*at);
+            for (width = width < left ? width : left; width; width--) *out++ = *at++;
+        }
     }
+    into->size = (size_t)(out - into->at);
+    into->chars += chars - before;
+    *length = chars;
 }
 
 /* ---------------------------------------------------------------------------------- runs of text, spans */
@@ -524,11 +537,13 @@ static void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_e
 
 /* --------------------------------------------------------------------------------------------- elements */
 
-static uint64_t words_mask(const byte *at, size_t size) {
+#define READ_CHARS 200 /* of a class or id */
+
+static uint64_t words_mask(const byte *at, size_t size, int32_t most) {
     uint64_t mask = 0;
     byte low[64];
     const byte *end = at;
-    for (int chars = 0; end < at + size && chars < 200; chars++) end += width_of(*end);
+    for (int32_t chars = 0; end < at + size && chars < most; chars++) end += width_of(*end);
     if (end > at + size) end = at + size;
     while (at < end) {
         const byte *word = at;
@@ -591,7 +606,7 @@ static uint64_t own_mask(Walk *walk, uint64_t mask, const Value *values) {
     for (int name = A_CLASS; name <= A_ID; name++)
         if (values[name].present && values[name].size) {
             const byte *plain = plain_value(walk, values[name], &size);
-            if (!walk->failed) mask |= words_mask(plain, size);
+            if (!walk->failed) mask |= words_mask(plain, size, READ_CHARS);
         }
     if (values[A_ROLE].present) {
         const Entry *role = find(&elements, values[A_ROLE].at, values[A_ROLE].size);
@@ -630,7 +645,13 @@ static void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, 
 static void add_class(Walk *walk, Value value) {
     size_t element = (size_t)walk->element, size;
     if (element * ELEMENT_COLUMNS + ELEMENT_COLUMNS != walk->elements.count || walk->failed) return;
-    int32_t start, end;
+    int32_t start, end, left = READ_CHARS - 1; /* a space is put between */
+    for (size_t at = (size_t)walk->elements.at[element * ELEMENT_COLUMNS + 2] * ATTRIBUTE_COLUMNS;
+         at < walk->attributes.count; at += ATTRIBUTE_COLUMNS) {
+        const int32_t *had = walk->attributes.at + at;
+        if (had[1] == A_CLASS) left -= had[3] - had[2];
+        if (had[1] == A_COUNT) left -= had[3] - had[2] + 1;
+    }
     keep(walk, value, &start, &end);
     int32_t *made = row(walk, &walk->attributes, ATTRIBUTE_COLUMNS);
     made[0] = walk->element;
@@ -641,7 +662,7 @@ static void add_class(Walk *walk, Value value) {
     walk->elements.at[element * ELEMENT_COLUMNS + 3]++;
     const byte *plain = plain_value(walk, value, &size);
     if (walk->failed) return;
-    walk->masks.at[element] |= words_mask(plain, size);
+    walk->masks.at[element] |= words_mask(plain, size, left);
     walk->element_names.at[element] = (walk->element_names.at[element] + 1) * 0x9E3779B97F4A7C15ULL ^ hash_of(plain, size);
 }
 
@@ -711,7 +732,7 @@ static Tag read_tag(const byte *at, const byte *end) {
             const byte *quote = memchr(at, '"', (size_t)(end - at));
             if (!quote) quote = end;
             value.at = at;
-            value.size = (size_t)(quote - at);
+            value.size = (uint32_t)(quote - at);
             at = quote < end ? quote + 1 : end;
         }
         for (int known = 0; known < A_COUNT; known++)
@@ -921,6 +942,7 @@ static const byte *start_element(Walk *walk, const Tag *tag, const byte *end) {
         }
         return tag->end;
     case MATH: /* its source was put into this attribute */
+        walk->formulas++;
         if (values[A_ALTTEXT].present && values[A_ALTTEXT].size) {
             size_t size;
             const byte *plain = plain_value(walk, values[A_ALTTEXT], &size);
@@ -968,7 +990,7 @@ Walk *riffle_walk(const byte *html, size_t size, const byte *title, size_t title
     walk->title = title;
     walk->title_size = title_size;
     const byte *at = html, *end = html + size;
-    put(walk, &walk->text, html, 0);
+    if (!grow((void **)&walk->text.at, &walk->text.room, size / 2 + 64, 1)) walk->failed = 1;
     put(walk, &walk->run, html, 0);
     put(walk, &walk->link_text, html, 0);
     put(walk, &walk->scratch, html, 0);
@@ -1050,7 +1072,7 @@ static void number_groups(Walk *walk) {
 }
 
 /* What the rows are: pointer and count of int32 for elements, attributes, segments, spans, links; of uint64 for masks;
- * of bytes for the text. */
+ * of bytes for the text; then whether memory ran out, and how many formulas there were. */
 void riffle_results(const Walk *walk, const void **pointers, uint64_t *counts) {
     const Ints *tables[] = {&walk->elements, &walk->attributes, &walk->segments, &walk->spans, &walk->links};
     for (int index = 0; index < 5; index++) {
@@ -1062,6 +1084,7 @@ void riffle_results(const Walk *walk, const void **pointers, uint64_t *counts) {
     pointers[6] = walk->text.at;
     counts[6] = walk->text.size;
     counts[7] = (uint64_t)walk->failed;
+    counts[8] = (uint64_t)walk->formulas;
 }
 
 void riffle_free(Walk *walk) {

@@ -1,0 +1,45 @@
+/* How deep a page's tags nest, counted before anything parses it. The law is parsing.deepest. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t byte;
+
+/* Elements that are never open, or that closing is left out of; in lower case. */
+static const char *const unclosed[] = {"area",  "base",  "br",  "circle", "col",   "dd",     "dt",   "ellipse", "embed", "hr",
+                                       "img",   "input", "li",   "line",  "link",   "meta", "option",  "p",     "param",
+                                       "path",  "polygon", "polyline", "rect", "source", "stop", "tbody", "td", "th",    "thead",
+                                       "tr",    "track", "use", "wbr"};
+
+static byte lower(byte letter) { return letter >= 'A' && letter <= 'Z' ? (byte)(letter + 32) : letter; }
+static int is_letter(byte letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
+
+static int stays_open(const byte *name, size_t size) {
+    byte low[12];
+    if (size > sizeof low) return 1;
+    for (size_t index = 0; index < size; index++) low[index] = lower(name[index]);
+    for (size_t index = 0; index < sizeof unclosed / sizeof *unclosed; index++)
+        if (*unclosed[index] == (char)low[0] && strlen(unclosed[index]) == size && !memcmp(unclosed[index], low, size)) return 0;
+    return 1;
+}
+
+/* The most elements that are open at once, or limit + 1 as soon as there are more than `limit`. */
+int64_t riffle_deepest(const byte *html, size_t size, int64_t limit) {
+    const byte *at = html, *end = html + size;
+    int64_t depth = 0, deepest = 0;
+    while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
+        at++;
+        int closing = at < end && *at == '/';
+        at += closing;
+        const byte *name = at;
+        while (at < end && is_letter(*at)) at++;
+        if (at == name) continue;
+        if (closing) {
+            depth -= depth > 0;
+        } else if (stays_open(name, (size_t)(at - name))) {
+            if (++depth > deepest) deepest = depth;
+            if (depth > limit) return deepest;
+        }
+    }
+    return deepest;
+}

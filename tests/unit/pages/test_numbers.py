@@ -1,0 +1,109 @@
+"""Sums along the tree, means over segments, depth of tags: in C and in Python alike."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams.errors import Refused
+from streams.pages import features
+from streams.pages.native import numbers
+from streams.pages.native.library import library
+from streams.pages.parsing import MAX_DEPTH, deepest, refuse_nesting
+from streams.pages.walk import Measured
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> np.ndarray:
+    """Parents of elements in document order: each one's parent is the one before it, or one around that."""
+    parents = [-1]
+    for index in range(1, draw(st.integers(1, 60))):
+        parent = index - 1
+        for _ in range(draw(st.integers(0, 4))):
+            parent = max(parents[parent], 0)
+        parents.append(parent)
+    return np.array(parents, np.int32)
+
+
+@settings(max_examples=200, deadline=None)
+@given(parents=trees(), seed=st.integers(0, 2**32))
+def test_sums_masks_and_sections(parents: np.ndarray, seed: int) -> None:
+    assert library() is not None
+    chance = np.random.default_rng(seed)
+    values = chance.integers(0, 5, len(parents)).astype(np.float64)
+    masks = chance.integers(0, 2**40, len(parents)).astype(np.uint64)
+    held = numbers.gather(parents, values)
+    assert held.tolist() == numbers.gather(parents, values, compiled=False).tolist()
+    assert held[0] == values.sum()
+    wide = float(held[0]) * 0.75
+    shapes = [numbers.inherit(parents, held.astype(np.float32), wide, masks, compiled=c) for c in (True, False)]
+    assert all(np.array_equal(ours, law) for ours, law in zip(*shapes, strict=True))
+    limit = 0.4 * float(held[0])
+    assert np.array_equal(*(numbers.sections(parents, held, limit, compiled=c) for c in (True, False)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.integers(1, 50), width=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_means(rows: int, width: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    hidden = chance.random((rows, width), np.float32)
+    weights = chance.random((rows, 1), np.float32) + np.float32(0.1)
+    groups = tuple(chance.integers(0, most, rows) for most in (3, 80, rows))
+    ours, law = (numbers.pooled(hidden, weights, groups, (2, 8), compiled=c) for c in (True, False))
+    np.testing.assert_allclose(ours, law, rtol=1e-4, atol=1e-6)
+
+
+TAGS = [
+    b"<div>",
+    b"</div>",
+    b"<P>",
+    b"<br>",
+    b"< div>",
+    b"<svg>",
+    b"<!-- -->",
+    b"</",
+    b"<",
+    b"<a-b>",
+    b"<h1",
+    b"x",
+    b"<IMG>",
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(pieces=st.lists(st.sampled_from(TAGS), max_size=60), limit=st.integers(1, 6))
+def test_depth_of_tags(pieces: list[bytes], limit: int) -> None:
+    html = b"".join(pieces)
+    compiled = library()
+    assert compiled is not None
+    assert compiled.riffle_deepest(html, len(html), limit) == deepest(html, limit)
+
+
+def test_deep_nesting_is_refused() -> None:
+    refuse_nesting(b"<div>" * MAX_DEPTH)
+    with pytest.raises(Refused, match=str(MAX_DEPTH)):
+        refuse_nesting(b"<div>" * (MAX_DEPTH + 1))
+
+
+@settings(max_examples=100, deadline=None)
+@given(parents=trees(), rows=st.integers(1, 60), seed=st.integers(0, 2**32))
+def test_the_content_models_input(parents: np.ndarray, rows: int, seed: int) -> None:
+    compiled = library()
+    assert compiled is not None
+    chance = np.random.default_rng(seed)
+    counts = chance.integers(0, 300, (rows, 6)).astype(np.float32)
+    counts[:, [0, 2]] += 1  # texts are never empty
+    page = Measured(
+        parents=parents,
+        elements=np.sort(chance.integers(0, len(parents), rows)).astype(np.int32),
+        counts=counts,
+        words=counts[:, 2],
+        flags=chance.integers(0, 2**16, rows).astype(np.uint16),
+        groups=chance.integers(0, rows, rows),
+        masks=chance.integers(0, 2**40, len(parents)).astype(np.uint64),
+    )
+    tags = chance.integers(0, 17, len(parents)).astype(np.int32)
+    (ours, sums), (law, expected) = features.in_c(compiled, page, tags), features.in_numpy(page, tags)
+    judged = features.COLUMNS - features.WHOLE
+    np.testing.assert_allclose(ours[:, :judged], law[:, :judged], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(sums, expected, rtol=1e-4)
