@@ -1,7 +1,7 @@
 """`riffle search`, `riffle page` and `riffle gateway`."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import httpx
@@ -13,9 +13,12 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, table
 from streams.crawl.urls import InvalidUrl, canonicalize
-from streams.errors import StoreUnavailable, UsageError
+from streams.errors import Refused, StoreUnavailable, UsageError
 from streams.settings import Settings
 from streams.stores.protocols import Transition
+
+if TYPE_CHECKING:
+    from streams.pages.explaining import Explanation
 
 AsJson = Annotated[bool, JSON_OPTION]
 CLIENT_TIMEOUT_SECONDS = 30.0
@@ -95,6 +98,7 @@ def print_answer(answer: dict[str, Any]) -> None:
 async def page(
     address: Annotated[str, typer.Argument(metavar="URL", help="The page's address, or its id.")],
     document: Annotated[bool, typer.Option("--document", help="Print the semantic document.")] = False,
+    removed: Annotated[bool, typer.Option("--removed", help="Print what is not in the document, and why.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Show the whole life of a page: every step, its time and outcome, and what comes next.
@@ -103,6 +107,7 @@ async def page(
 
         riffle page https://www.sqlite.org/atomiccommit.html
         riffle page https://www.sqlite.org/atomiccommit.html --document
+        riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
     from streams.stores.opening import open_stores
 
@@ -111,6 +116,8 @@ async def page(
     async with open_stores(settings, ["cassandra"]) as stores:
         if document:
             return await _print_document(stores, identity, url)
+        if removed:
+            return await print_removed_of(stores, identity, url, as_json=as_json)
         history = await stores.ledger.history(identity)
     if as_json:
         print_json(life_as_json(identity, url, history))
@@ -161,6 +168,51 @@ async def _print_document(stores: Any, identity: UUID, url: str) -> int:
     found = decode_document(await stores.blobs.get(parts["normalized"]["document_ref"]))
     out.print(to_html(found), highlight=False, markup=False, soft_wrap=True)
     return 0
+
+
+async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
+    """The same list as the gateway's labs show, made by a process that the page may end."""
+    from streams.pages.bodies import as_html
+    from streams.pages.pool import ParsePool
+
+    fetched = (await stores.pages.get(identity)).get("fetched", {})
+    if not fetched.get("body_ref"):
+        err.print(f"There is no copy of {escape(url)}. See why: riffle page URL", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    body, headers = await stores.blobs.get(fetched["body_ref"]), fetched.get("headers") or {}
+    try:
+        async with ParsePool(1) as pool:
+            explained = await pool.explain(as_html(body, headers), url=fetched["url"], headers=headers)
+    except Refused as refusal:
+        err.print(f"The page can't be taken apart: {escape(str(refusal))}", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    if as_json:
+        print_json(explained.to_fields())
+    else:
+        print_removed(explained)
+    return 0
+
+
+def print_removed(explained: "Explanation") -> None:
+    """Below each reason its texts, each with what the reason says of it alone."""
+    from streams.gateway.presentation import clean_line
+
+    for group in explained.groups:
+        size = f"{_counted(group.count, 'text')}, {_counted(group.chars, 'character')}"
+        out.print(f"[bold]{escape(clean_line(group.title))}[/]  [dim]{size}[/]", highlight=False)
+        for each in group.texts:
+            said = clean_line(each.detail) if each.probability is None else f"{each.probability:.0%}"
+            cut = f" [dim]… and {each.chars - len(each.text)} more characters[/]" if each.chars > len(each.text) else ""
+            line = escape(clean_line(each.text)) + cut
+            out.print(f"  [dim]{escape(said)}[/]  {line}" if said else f"  {line}", highlight=False, soft_wrap=True)
+        if group.count > len(group.texts):
+            out.print(f"  [dim]{group.count - len(group.texts)} more are not shown[/]", highlight=False)
+    if not explained.groups:
+        out.print("Nothing was removed: all of the page's text was kept.")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def with_scheme(address: str) -> str:

@@ -1,0 +1,66 @@
+"""`riffle page --removed`: what is not in a page's document, and why, in a terminal."""
+
+import json
+
+import pytest
+
+from schemas.ids import page_id
+from streams.commands.search import print_removed_of
+from streams.stores.opening import Stores, memory_stores
+
+URL = "https://logs.example/wal"
+PAGE = """<nav><a href=/>Home [red]</a></nav><main><p>A log that is written ahead of the file is fast.</main>
+<aside>Look \x1b[31mat [bold]this</aside><select><option>A choice</select>"""
+
+
+async def stored(body: bytes, kind: str = "text/html") -> Stores:
+    stores = memory_stores()
+    fetched = {"url": URL, "body_ref": await stores.blobs.put(body), "headers": {"content-type": kind}}
+    await stores.pages.put(page_id(URL), "fetched", fetched, 1)
+    return stores
+
+
+async def test_each_reason_is_a_heading_of_its_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await print_removed_of(await stored(PAGE.encode()), page_id(URL), URL, as_json=False) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Element nav  1 text, 10 characters",
+        "  Home [red]",
+        "Element aside  1 text, 23 characters",
+        "  Look [31mat [bold]this",
+        "Never read  1 text, 8 characters",
+        "  select  A choice",
+    ]
+
+
+async def test_json_is_the_explanation_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await print_removed_of(await stored(PAGE.encode()), page_id(URL), URL, as_json=True) == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [(group["kind"], group["detail"], group["count"]) for group in groups] == [
+        ("element", "nav", 1),
+        ("element", "aside", 1),
+        ("unread", "", 1),
+    ]
+
+
+async def test_a_page_without_chrome_lost_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await print_removed_of(await stored(b"<p>All of it."), page_id(URL), URL, as_json=False) == 0
+    assert "Nothing was removed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        pytest.param(b"%PDF-1.7", "application/pdf", "application/pdf is not HTML", id="no HTML"),
+        pytest.param(b"<div>" * 100_000, "text/html", "nest deeper than 5000", id="hostile"),
+    ],
+)
+async def test_what_is_refused_is_refused_in_words(
+    body: bytes, kind: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await print_removed_of(await stored(body, kind), page_id(URL), URL, as_json=False) == 1
+    assert said in capsys.readouterr().err
+
+
+async def test_a_page_that_was_never_fetched_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await print_removed_of(memory_stores(), page_id(URL), URL, as_json=False) == 1
+    assert "There is no copy of https://logs.example/wal" in capsys.readouterr().err
