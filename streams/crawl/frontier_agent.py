@@ -25,7 +25,7 @@ from streams.crawl.rules_cache import RulesCache
 from streams.crawl.seen import SeenCache
 from streams.crawl.spellings import Spelling, Spellings, stands_in
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
-from streams.errors import MissingBlob, PoisonError
+from streams.errors import PoisonError
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opening import Stores
@@ -94,6 +94,7 @@ class FrontierAgent(Agent):
                 async with self.hosts.holding(event.host, delivery.partition):
                     await self._spellings.of(event.host, fresh=True)
                     await self._spellings.release(event.host, self.dispatcher.emit)
+                    await self._spellings.probe(event.host, event.page_id, self.dispatcher.emit)
                 return events
         raise PoisonError(f"the frontier has no use for {type(delivery.event).__name__}")
 
@@ -136,19 +137,11 @@ class FrontierAgent(Agent):
         to say of the URL; the event itself, and nothing to say, when it is to be fetched as it is."""
         own = other.host == event.host
         known = await (self.hosts.url(live, other.page_id) if own else self._store.url(other.page_id))
-        if not stands_in(event, other, known) or not await self._robots_allow(other.url, live):
+        if not stands_in(event, other, known):
             return event, None, []
         await self._spellings.hold(event, other, str(delivery.envelope.id), delivery.at)
         instead = event.model_copy(update={"url": other.url, "page_id": other.page_id})
         return instead, known, [_held(event, other, delivery.at)]
-
-    async def _robots_allow(self, url: str, live: LiveHost) -> bool:
-        """As far as robots.txt is known now."""
-        ref = live.host.robots.ref
-        try:
-            return ref is None or (await self._rules.get(ref)).allowed(url)
-        except MissingBlob:
-            return False
 
     async def _queue(self, event: PageDiscovered, known: FrontierUrl | None, live: LiveHost, cause: str) -> None:
         """Queue it. All writes may go side by side: whichever is missing after a crash, a redelivery makes good."""

@@ -6,14 +6,14 @@ turns out to be wrong, or when the target can't be fetched, and is then discover
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from schemas.crawl import PageDiscovered
 from schemas.ids import page_id as page_id_of
 from streams.crawl.urls import InvalidUrl, canonicalize, crawlable, host_of
-from streams.dedup.variants import at_work, learned, retired, rewrite
+from streams.dedup.variants import agreeing, at_work, learned, retired, rewrite
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Fingerprints, FrontierStore, FrontierUrl, HeldUrl
 
@@ -23,8 +23,9 @@ MAX_HOSTS = 1_024
 MAX_HELD = 100_000
 """URLs held back lately, so that each link to one costs no write: about 20 MB."""
 SLOTS = 16
-PROBE_EVERY = 16
-"""One URL of so many is fetched in spite of the rules, once its target is settled: a rule that became wrong shows."""
+PROBE_EVERY = (2, 4, 8, 16)
+"""One URL of so many is fetched in spite of the rules, once its target is settled, so that a rule that is wrong shows.
+Of n pairs that all agreed the next disagrees with probability 1/(n + 2) (Laplace): few pairs, many probes."""
 RELEASED_AT_ONCE = 500
 
 
@@ -37,6 +38,13 @@ class HostRules:
     read_at: int
     released: bool
     """Whether what the retired rules had held back was let go."""
+    agreeing: Mapping[str, int]
+    """How many classes agreed with each rule."""
+
+    def is_probe(self, event: PageDiscovered) -> bool:
+        """Whether the URL is one of those by which the rules are tried."""
+        working = at_work(event.url, self.believed)
+        return event.page_id.int % probe_every(min((self.agreeing[rule] for rule in working), default=0)) == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +55,8 @@ class Spelling:
     page_id: UUID
     host: str
     rules: tuple[str, ...]
-    by: frozenset[str]
-    """All rules of the host that were believed when it was found."""
+    by: HostRules
+    """The host's rules when it was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Spellings:
             found = await self._evidence.variants(host)
             wrong = retired(found)
             released = not wrong or (known is not None and known.released and known.retired == wrong)
-            known = self._hosts[host] = HostRules(learned(found), wrong, self._now(), released)
+            known = self._hosts[host] = HostRules(learned(found), wrong, self._now(), released, agreeing(found))
         self._hosts.move_to_end(host)
         if len(self._hosts) > MAX_HOSTS:
             self._hosts.popitem(last=False)
@@ -88,11 +96,11 @@ class Spellings:
         """The spelling by which to fetch what was discovered, if it is another one."""
         if not may_be_rewritten(event):
             return None
-        rules = (await self.of(event.host)).believed
-        url = rewrite(event.url, rules)
+        rules = await self.of(event.host)
+        url = rewrite(event.url, rules.believed)
         if url == event.url or not _is_law(url) or crawlable(url):
             return None
-        return Spelling(url, page_id_of(url), host_of(url), tuple(at_work(event.url, rules)), rules)
+        return Spelling(url, page_id_of(url), host_of(url), tuple(at_work(event.url, rules.believed)), rules)
 
     async def is_held(self, event: PageDiscovered, cause: str) -> bool:
         """Whether another event had it held back lately, by the rules that still stand."""
@@ -106,7 +114,7 @@ class Spellings:
         slot = (event.page_id.int >> 8) % SLOTS
         text = event.model_dump_json(exclude_defaults=True)
         await self._store.hold(HeldUrl(spelling.host, spelling.page_id, slot, text, at))
-        self._held[event.page_id] = _Held(spelling.page_id, spelling.by, cause)
+        self._held[event.page_id] = _Held(spelling.page_id, spelling.by.believed, cause)
         if len(self._held) > MAX_HELD:
             self._held.popitem(last=False)
 
@@ -127,7 +135,15 @@ class Spellings:
                     if event.host == host and page_id_of(rewrite(event.url, rules.believed)) != held.target:
                         await self._let_go(held, event, emit)
                 after = found[-1]
-        self._hosts[host] = HostRules(rules.believed, rules.retired, rules.read_at, True)
+        self._hosts[host] = replace(rules, released=True)
+
+    async def probe(self, host: str, target: UUID, emit: Emit) -> None:
+        """Of what was held back for a page that has settled, let the probes go: there is something to compare with."""
+        rules = await self.of(host)
+        for held in await self._store.held_for(host, target) if rules.believed else ():
+            event = PageDiscovered.model_validate_json(held.discovered)
+            if event.host == host and rules.is_probe(event):
+                await self._let_go(held, event, emit)
 
     async def release_for(self, host: str, target: UUID, emit: Emit) -> None:
         """Let go what was held back for a page that can't be fetched."""
@@ -164,7 +180,13 @@ def stands_in(event: PageDiscovered, spelling: Spelling, known: FrontierUrl | No
     if known.outcome not in ("ok", "not_modified"):
         return False
     settled = known.settled_generation >= known.generation
-    return not (settled and event.page_id.int % PROBE_EVERY == 0)
+    return not (settled and spelling.by.is_probe(event))
+
+
+def probe_every(count: int) -> int:
+    """One URL of how many is fetched to try a rule with which so many classes agreed. Each number divides the next, so
+    what is a probe by more evidence was one by less."""
+    return max((every for every in PROBE_EVERY if 2 * every <= count), default=PROBE_EVERY[0])
 
 
 def _is_law(url: str) -> bool:

@@ -83,14 +83,18 @@ def same_class(rule: str, one: str, other: str) -> bool:
 
 def learned(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
     """The rules of one host that are believed. Evidence without a second URL only waits for one."""
-    compared = [found for found in evidence if found.other]
-    agreed = Counter(found.rule for found in compared if found.agrees)
+    found = list(evidence)
     enough = {
         rule
-        for rule, count in agreed.items()
+        for rule, count in agreeing(found).items()
         if count >= (MIN_AGREEING_OF_MIRROR if rule.startswith("host:") else MIN_AGREEING)
     }
-    return frozenset(enough - retired(compared))
+    return frozenset(enough - retired(found))
+
+
+def agreeing(evidence: Iterable[VariantEvidence]) -> Counter[str]:
+    """How many classes agreed with each rule of one host: at most SLOTS."""
+    return Counter(found.rule for found in evidence if found.other and found.agrees)
 
 
 def retired(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
@@ -99,9 +103,11 @@ def retired(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
 
 
 def at_work(url: str, rules: frozenset[str]) -> list[str]:
-    """Those of the rules without which the URL would not be rewritten as it is."""
+    """Those of the rules without which the URL would not be rewritten as it is; or, where one does another's work, all
+    that change it."""
     rewritten = rewrite(url, rules)
-    return sorted(rule for rule in rules if rewrite(url, rules - {rule}) != rewritten)
+    needed = sorted(rule for rule in rules if rewrite(url, rules - {rule}) != rewritten)
+    return needed or sorted(rule for rule in rules if rewrite(url, [rule]) != url)
 
 
 def _explained_by_parameters(query: str, canonical: str) -> list[str]:

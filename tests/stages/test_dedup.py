@@ -532,10 +532,10 @@ async def test_evidence_survives_a_crash_at_any_call_and_is_the_same_after_a_red
 
 async def test_a_page_that_is_being_decided_just_now_is_no_evidence() -> None:
     site = Site()
-    await site.say(f"{SHOP}/a?ref=1", text_of(1), 1)
     for number in range(5):
         await site.say(f"{SHOP}/b{number}", text_of(50 + number), number)
         await site.say(f"{SHOP}/b{number}?ref=1", text_of(50 + number), number)
+    await site.say(f"{SHOP}/a?ref=1", text_of(1), 6)
     undecided = await site.stores.fingerprints.get(page_id(f"{SHOP}/a?ref=1"))
     assert undecided is not None
     await site.stores.fingerprints.put(undecided, undecided.written_at + 9)

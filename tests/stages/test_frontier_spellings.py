@@ -1,10 +1,12 @@
 """What duplicates taught about a host: the frontier fetches no variants, and no page is lost."""
 
+import itertools
+
 import pytest
 
 from schemas import PageSettled
 from schemas.ids import page_id
-from streams.crawl.spellings import PROBE_EVERY
+from streams.crawl.spellings import PROBE_EVERY, probe_every
 from streams.settings import CrawlSettings
 from streams.stores.protocols import VariantEvidence
 from tests.stages.frontier_world import Site, World
@@ -133,6 +135,29 @@ async def test_when_the_rule_is_retired_what_it_held_back_is_fetched(
     assert said == {f"{A}/item{n}?ref=home" for n in ITEMS}, "each was told of as another spelling before"
 
 
+async def test_a_retired_rule_ends_at_once_although_it_was_read_just_now() -> None:
+    web = world(a_example=shop())
+    await teach(web)
+    for _ in range(2):
+        web.seed(f"{A}/")
+        await web.run()
+    await teach(web, against=1)
+    web.tell(settled(web))
+    await web.run()
+    assert len(fetched(web)[True]) == len(ITEMS)
+
+
+async def test_links_to_what_is_held_back_cost_no_writes() -> None:
+    site = shop()
+    site.links |= {f"/more{n}": site.links["/"] for n in range(20)}
+    site.links["/"] = [*site.links["/"], *(f"{A}/more{n}" for n in range(20))]
+    web = world(a_example=site)
+    await teach(web)
+    web.seed(f"{A}/")
+    await web.run()
+    assert len(web.removed) == len(ITEMS), "once each, of 21 links"
+
+
 async def test_a_mirror_is_not_fetched_where_the_other_host_has_the_page() -> None:
     pages = [f"/item{n}" for n in ITEMS]
     one = Site(links={"/": [f"{A}{path}" for path in pages[:10]], **{path: [] for path in pages}})
@@ -147,25 +172,67 @@ async def test_a_mirror_is_not_fetched_where_the_other_host_has_the_page() -> No
     assert of_mirror == {f"{M}{path}" for path in pages[10:]}, "the crawl may not go to the other host for these"
 
 
-async def test_of_what_is_settled_some_variants_are_fetched_to_see_that_the_rule_still_holds() -> None:
+@pytest.mark.parametrize("links_first", [True, False])
+async def test_of_what_is_settled_some_variants_are_fetched_to_see_that_the_rule_holds(links_first: bool) -> None:
+    """Whether the links are found before the pages are settled, or afterwards."""
     web = world(a_example=shop())
-    await teach(web)
+    await teach(web, count=10)
+    if links_first:
+        web.seed(f"{A}/")
     for n in ITEMS:
         web.seed(f"{A}/item{n}")
     await web.run()
-    for fetch in web.answers:
-        if fetch.purpose == "page":
-            web.tell(replace_generation(settled(web, fetch.url), fetch.generation))
-    await web.run()
+    assert fetched(web)[True] == set()
+    settle(web)
     web.seed(f"{A}/")
     await web.run()
-    probes = {f"{A}/item{n}?ref=home" for n in ITEMS if page_id(f"{A}/item{n}?ref=home").int % PROBE_EVERY == 0}
-    assert fetched(web)[True] == probes
-    assert 0 < len(probes) < 10
+    names = [f"{A}/item{n}?ref=home" for n in ITEMS]
+    assert fetched(web)[True] == {url for url in names if page_id(url).int % probe_every(10) == 0}
+    assert 0 < len(fetched(web)[True]) < len(names) / 2
 
 
-def replace_generation(event: PageSettled, generation: int) -> PageSettled:
-    return event.model_copy(update={"generation": generation})
+def settle(web: World, begin: int = 0) -> None:
+    """The stages behind are done with what was fetched."""
+    for fetch in web.answers[begin:]:
+        if fetch.purpose == "page":
+            event = settled(web, fetch.url)
+            web.tell(event.model_copy(update={"generation": fetch.generation}))
+
+
+def test_the_more_evidence_the_fewer_probes() -> None:
+    rates = [probe_every(count) for count in range(65)]
+    assert rates == sorted(rates)
+    assert (rates[5], rates[8], rates[16], rates[32], rates[64]) == (2, 4, 8, 16, 16)
+    assert all(later % former == 0 for former, later in itertools.pairwise(PROBE_EVERY))
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_rule_that_is_wrong_for_some_pages_hides_none_of_them(seed: int) -> None:
+    """A parameter that made no difference where it was learned, and does elsewhere: all is fetched in the end."""
+    web, dedup = world(0.002, 0.002, seed, a_example=shop()), Dedup()
+    web.fingerprints = dedup.stores.fingerprints  # type: ignore[assignment] # memory's
+    web.agent = web._new_agent()
+    differing = {f"{A}/item{n}?ref=home" for n in ITEMS if n % 3 == 0}
+
+    async def digest(begin: int) -> int:
+        for fetch in web.answers[begin:]:
+            if fetch.purpose == "page":
+                own = fetch.url if fetch.url in differing else fetch.url.partition("?")[0]
+                await dedup.say(fetch.url, text_of(page_id(own).int), fetch.generation // 1_000_000 - 1_700_000_000)
+        settle(web, begin)
+        return len(web.answers)
+
+    for n in range(100, 106):
+        for name in (f"{A}/item{n}", f"{A}/item{n}?ref=home"):
+            await dedup.say(name, text_of(n), n)
+    web.seed(f"{A}/")
+    await web.run()
+    assert not differing & set(web.pages()), "the rule was used"
+    done = 0
+    while done < len(web.answers):
+        done = await digest(done)
+        await web.run()
+    assert differing <= set(web.pages())
 
 
 async def test_what_dedup_learns_the_frontier_does_until_dedup_learns_better() -> None:

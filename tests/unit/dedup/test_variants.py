@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.dedup.variants import explain, learned, rewrite, same_class, slot
+from streams.dedup.variants import at_work, explain, learned, rewrite, same_class, slot
 from streams.stores.protocols import VariantEvidence
 
 HOST = "https://a.test"
@@ -53,6 +53,19 @@ REWRITTEN = [
 @pytest.mark.parametrize(("url", "rules", "expected"), REWRITTEN)
 def test_rewriting(url: str, rules: list[str], expected: str) -> None:
     assert rewrite(url, rules) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "rules", "working"),
+    [
+        (f"{HOST}/x/", {"slash:remove", "case:lower"}, ["slash:remove"]),
+        (f"{HOST}/X/", {"slash:remove", "case:lower", "parameter:remove:a"}, ["case:lower", "slash:remove"]),
+        (f"{HOST}//", {"slash:remove", "slashes:collapse"}, ["slash:remove", "slashes:collapse"]),
+        (f"{HOST}/x", {"slash:remove"}, []),
+    ],
+)
+def test_which_rules_are_at_work(url: str, rules: set[str], working: list[str]) -> None:
+    assert at_work(url, frozenset(rules)) == working
 
 
 RULES = st.sets(
