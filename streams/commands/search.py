@@ -173,16 +173,20 @@ async def _print_document(stores: Any, identity: UUID, url: str) -> int:
 async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
     """The same list as the gateway's labs show, made by a process that the page may end."""
     from streams.pages.bodies import as_html
+    from streams.pages.explaining import removed_blocks
     from streams.pages.pool import ParsePool
 
-    fetched = (await stores.pages.get(identity)).get("fetched", {})
+    parts = await stores.pages.get(identity)
+    fetched = parts.get("fetched", {})
     if not fetched.get("body_ref"):
         err.print(f"There is no copy of {escape(url)}. See why: riffle page URL", highlight=False, soft_wrap=True)
         return EXIT_NO
     body, headers = await stores.blobs.get(fetched["body_ref"]), fetched.get("headers") or {}
     try:
         async with ParsePool(1) as pool:
-            explained = await pool.explain(as_html(body, headers), url=fetched["url"], headers=headers)
+            explained = await pool.explain(
+                as_html(body, headers), url=fetched["url"], headers=headers, template=removed_blocks(parts)
+            )
     except Refused as refusal:
         err.print(f"The page can't be taken apart: {escape(str(refusal))}", highlight=False, soft_wrap=True)
         return EXIT_NO

@@ -5,7 +5,7 @@ Whatever becomes of the page in there, what comes back is an explanation or a se
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import structlog
 
@@ -42,14 +42,17 @@ class Explainer:
     def started(self) -> bool:
         return self._pool is not None
 
-    async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
-        """Raises UnexplainedError."""
+    async def explain(
+        self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
+    ) -> Explanation:
+        """`template`: what was removed of the page as its host's. Raises UnexplainedError."""
         if self._waiting >= MAX_WAITING:
             raise UnexplainedError("Many people ask for this just now. Try again in a few seconds.")
         self._waiting += 1
         try:
             async with asyncio.timeout(self.seconds):
-                return await self._ask(await asyncio.to_thread(as_html, body, headers), url, headers)
+                html = await asyncio.to_thread(as_html, body, headers)
+                return await self._open().explain(html, url=url, headers=headers, template=template)
         except Refused as refusal:
             said = _PARSER if refusal.rule == "parser" else refusal.detail or refusal.rule
             raise UnexplainedError(f"The page can't be taken apart: {said}.") from None
@@ -67,7 +70,7 @@ class Explainer:
         if pool is not None:
             await pool.close()
 
-    async def _ask(self, body: bytes, url: str, headers: Mapping[str, str]) -> Explanation:
+    def _open(self) -> ParsePool:
         if self._pool is None:
             self._pool = self._open_pool()
-        return await self._pool.explain(body, url=url, headers=headers)
+        return self._pool

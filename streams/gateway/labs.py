@@ -20,7 +20,7 @@ from streams.pages.bodies import media_type
 from streams.pages.charset import decode
 from streams.pages.codec import decode_document
 from streams.pages.document import Block, Document
-from streams.pages.explaining import Explanation
+from streams.pages.explaining import Explanation, removed_blocks
 
 MAX_ORIGINAL_CHARS = 200_000
 MAX_BLOCKS = 2_000
@@ -142,7 +142,8 @@ async def _explained(
     if body is None:
         return None, "Without the original nothing can be said of it."
     try:
-        return await site.explainer.explain(body, url=known.url, headers=headers), ""
+        template = removed_blocks({str(part): values for part, values in known.parts.items()})
+        return await site.explainer.explain(body, url=known.url, headers=headers, template=template), ""
     except UnexplainedError as error:
         return None, str(error)
 

@@ -104,6 +104,14 @@ class Explanation:
         )
 
 
+def removed_blocks(parts: Mapping[str, Mapping[str, Any]]) -> list[int] | None:
+    """The hashes that were removed of the page as its host's, by its record; None where that is of another body."""
+    fetched, normalized = parts.get("fetched", {}), parts.get("normalized", {})
+    removed = normalized.get("template")
+    same = normalized.get("body_ref") == fetched.get("body_ref")
+    return [value for value in removed if isinstance(value, int)] if isinstance(removed, list) and same else None
+
+
 def explanation(
     body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
 ) -> Explanation:

@@ -5,6 +5,8 @@ probability 0.03`, `quirk of en.wikipedia.org: .navbox`, `unread: select`. Scrip
 are not listed: nobody takes them for text of the page.
 """
 
+import re
+
 from streams.pages.content import Labels, chrome_elements
 from streams.pages.native import walk as walk_tree
 from streams.pages.parsing import Parsed
@@ -14,6 +16,7 @@ from streams.pages.walk import Walk
 Reasons = list[tuple[str, str]]
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})
 _UNREAD = ", ".join(sorted(name for name, kind in KINDS_BY_NAME.items() if kind == SKIP and name not in _NEVER_TEXT))
+_CODE = re.compile(r"<(script|style)(?=[\s>])[^>]*>(.+?)</\1", re.IGNORECASE | re.DOTALL)
 _PRUNED_TAGS = frozenset({"element: nav", "element: footer"})
 
 
@@ -32,17 +35,32 @@ def reasons(parsed: Parsed, labels: Labels) -> Reasons:
 
 def _taken_out(parsed: Parsed) -> Reasons:
     """What was taken out of the tree. Selectors of a quirk meet within each other: a text is named by the first."""
+    removed = _without_code(parsed)
     if parsed.quirk is not None:
         named: dict[str, str] = {}
-        for text, why in parsed.removed:
+        for text, why in removed:
             named.setdefault(text, why)
-        return [(text, why) for text, why in named.items() if text]
+        return list(named.items())
     # What was taken out for its role bears the name of its element, which says nothing.
     return [
         (text, why if why in _PRUNED_TAGS or not why.startswith("element: ") else "role: navigation or contentinfo")
-        for text, why in parsed.removed
-        if text
+        for text, why in removed
     ]
+
+
+def _without_code(parsed: Parsed) -> Reasons:
+    """What was taken out of the tree without the scripts and styles in it, which the tree's own words for it hold."""
+    if not parsed.removed:
+        return []
+    codes = {" ".join(found[2].split()) for found in _CODE.finditer(parsed.html)}
+    removed = []
+    for text, why in parsed.removed:
+        for code in codes:
+            if code in text:
+                text = text.replace(code, " ")
+        if text := " ".join(text.split()):
+            removed.append((text, why))
+    return removed
 
 
 def _judged(page: Walk, labels: Labels) -> Reasons:

@@ -12,6 +12,7 @@ from schemas.ids import page_id
 from streams.gateway.explaining import MAX_WAITING, Explainer
 from streams.pages.outcome import page_outcome
 from streams.pages.pool import ParsePool
+from streams.pages.templates import block_hash
 from streams.stores.opening import Stores, memory_stores
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
@@ -91,6 +92,25 @@ async def test_a_sites_peculiarities_are_named_with_their_selector(explainer: Ex
     found = html.partition("<h3>A peculiarity of en.wikipedia.org</h3>")[2]
     for told in (".navbox", "Kinds of logs", "outside of main#content", "Around it"):
         assert told in found
+
+
+async def test_scripts_and_styles_are_no_text_that_was_removed(explainer: Explainer) -> None:
+    page = f"<nav><style>.a {{ b }}</style>{MENU}<script>\nlet  c = 1</script></nav><main>{PARAGRAPH * 3}</main>"
+    html = await shown(await stored(page), explainer)
+    found = html.partition("<h3>Element nav</h3>")[2]
+    assert "Home About &amp; contact" in found
+    assert "let c" not in found
+    assert ".a {" not in found
+
+
+async def test_what_the_hosts_other_pages_repeat_is_told_by_the_record(explainer: Explainer) -> None:
+    repeated = "Our office is open daily, and whoever has a question about it may ask us there in person."
+    stores = await stored(f"<main>{PARAGRAPH * 6}<p>{repeated}</main>")
+    parts = await stores.pages.get(page_id("https://logs.example/wal"))
+    told = {"template": [block_hash(repeated)], "body_ref": parts["fetched"]["body_ref"]}
+    await stores.pages.put(page_id("https://logs.example/wal"), "normalized", parts["normalized"] | told, 2)
+    html = await shown(stores, explainer)
+    assert repeated in html.partition("<h3>Repeated on the host&#39;s other pages</h3>")[2]
 
 
 async def test_a_page_that_kept_everything_says_so(explainer: Explainer) -> None:

@@ -111,3 +111,17 @@ def test_the_context_leaves_out_the_title_and_what_is_said_twice() -> None:
 def test_the_context_is_headings_and_the_sentences_before() -> None:
     context = ("Installation", "On Linux", "Riffle needs Python.")
     assert show.split_context(context) == (("Installation", "On Linux"), ("Riffle needs Python.",))
+
+
+@given(st.text(alphabet="ab \n", max_size=200), st.integers(1, 60))
+def test_a_folded_text_is_whole_and_its_start_is_short(text: str, max_chars: int) -> None:
+    start, rest = show.folded(text, max_chars)
+    assert start + rest == text
+    assert len(start) <= max_chars + max_chars // 3
+    assert not rest or len(start) <= max_chars
+
+
+def test_a_text_is_folded_between_words_and_not_for_half_a_line() -> None:
+    assert show.folded("one two three four five", 12) == ("one two", " three four five")
+    assert show.folded("one two three", 12) == ("one two three", "")
+    assert show.folded("x" * 30, 12) == ("x" * 12, "x" * 18)

@@ -1,0 +1,88 @@
+"""What was removed, grouped by why; and that an explanation stays small, whatever the page."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.pages.document import Block, Document
+from streams.pages.explaining import (
+    KINDS,
+    MAX_GROUPS,
+    MAX_TEXT_CHARS,
+    MAX_TEXTS,
+    Explanation,
+    explanation,
+    grouped,
+    removed_blocks,
+)
+from streams.pages.html import to_html
+
+URL = "https://a.example/"
+REMOVED = [
+    ("Menu", "element: nav"),
+    ("Buy", "model: content with probability 0.03"),
+    ("Bottom", "element: footer"),
+    ("Moons", "quirk of en.wikipedia.org: .navbox"),
+    ("Sources", "quirk: a section that is dropped"),
+    ("Find", "role: search"),
+    ("Cookies", "name: cookie-bar"),
+    ("Menu 2", "element: nav"),
+    ("Open daily", "repeated on the host's other pages"),
+    ("A choice", "unread: select"),
+]
+
+
+def test_each_reason_is_a_group_and_kinds_come_in_the_order_in_which_they_are_asked() -> None:
+    groups = grouped(REMOVED).groups
+    assert [
+        (group.title, [(text.text, text.detail, text.probability) for text in group.texts]) for group in groups
+    ] == [
+        ("A peculiarity of en.wikipedia.org", [("Moons", ".navbox", None)]),
+        ("A peculiarity of this site", [("Sources", "a section that is dropped", None)]),
+        ("Element nav", [("Menu", "", None), ("Menu 2", "", None)]),
+        ("Element footer", [("Bottom", "", None)]),
+        ("Role search", [("Find", "", None)]),
+        ("Class or id", [("Cookies", "cookie-bar", None)]),
+        ("The content model", [("Buy", "", 0.03)]),
+        ("Repeated on the host's other pages", [("Open daily", "", None)]),
+        ("Never read", [("A choice", "select", None)]),
+    ]
+    assert all(group.meaning for group in groups)
+
+
+def test_it_crosses_a_process_boundary() -> None:
+    made = grouped(REMOVED)
+    assert Explanation.from_fields(made.to_fields()) == made
+
+
+REASONS = st.sampled_from([why for _, why in REMOVED]) | st.text(max_size=300).map("element: {}".format)
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), REASONS), max_size=50))
+def test_every_text_is_counted_once(removed: list[tuple[str, str]]) -> None:
+    made = grouped(removed)
+    assert made.count == len(removed)
+    assert made.chars == sum(len(text) for text, _ in removed)
+    assert {group.kind for group in made.groups} <= set(KINDS)
+
+
+def test_it_stays_small() -> None:
+    long, many = "x" * 3 * MAX_TEXT_CHARS, 10 * MAX_TEXTS
+    made = grouped([(long, f"role: {number} {long}") for number in range(many)])
+    assert made.count == many
+    assert made.chars == many * len(long)
+    assert sum(len(group.texts) for group in made.groups) == MAX_TEXTS
+    assert len(made.groups) <= MAX_GROUPS + 1
+    assert all(len(text.text) == MAX_TEXT_CHARS and text.chars == len(long) for g in made.groups for text in g.texts)
+
+
+def test_a_document_of_ours_loses_nothing() -> None:
+    written = to_html(Document(URL, blocks=(Block("p", "Menu"), Block("p", "Share"))))
+    assert explanation(written.encode(), url=URL, headers={}) == Explanation()
+
+
+def test_hashes_of_another_body_are_not_used() -> None:
+    told = {"template": [1, 2], "body_ref": "a"}
+    assert removed_blocks({"fetched": {"body_ref": "a"}, "normalized": told}) == [1, 2]
+    assert removed_blocks({"fetched": {"body_ref": "b"}, "normalized": told}) is None
+    assert removed_blocks({"fetched": {"body_ref": "a"}, "normalized": {"body_ref": "a"}}) is None
+    assert removed_blocks({}) is None
