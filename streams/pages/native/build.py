@@ -19,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 HERE = Path(__file__).parent
 SOURCES, LIBRARY = sorted(HERE.glob("*.c")), HERE / "_native.so"
 GLIBC = "2.28"
-FLAGS = ("-std=c11", "-O3", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=undefined")
+FLAGS = ("-std=c11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-flto", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=undefined")
 
 
 class WalkHook(BuildHookInterface[Any]):

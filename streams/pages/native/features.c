@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXPORT __attribute__((visibility("default")))
+
 enum { KINDS_OF_COUNT = 6, FLAG_BITS = 16, LEVELS = 6, SHARES = 5, GATHERED = 4, SHIFTS = 6, BASIS = 6 };
 static const int levels[LEVELS] = {0, 1, 2, 3, 5, 7};
 static const int shifts[SHIFTS] = {-3, -2, -1, 1, 2, 3};
@@ -35,7 +37,7 @@ static float *put_window(float *out, const double *sums, int64_t row, int64_t co
 
 /* Fills all columns but those of the whole page, which come last; what these are made of goes to `whole`: characters,
  * in links, in good texts, how many good texts, and the shares of segments with flags 9 to 13. 0 without memory. */
-int riffle_features(const Page *page, float *out, double *whole) {
+EXPORT int riffle_features(const Page *page, float *out, double *whole) {
     int64_t count = page->count, elements = page->element_count;
     double *sums = calloc((size_t)elements * GATHERED, sizeof(double));
     float *shares = malloc((size_t)elements * SHARES * sizeof(float)), *depths = malloc((size_t)elements * sizeof(float));

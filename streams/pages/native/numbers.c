@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXPORT __attribute__((visibility("default")))
+
 /* Adds to each element's value those of all below it. Parents have smaller numbers. */
-void riffle_gather(const int32_t *parents, int64_t count, double *values) {
+EXPORT void riffle_gather(const int32_t *parents, int64_t count, double *values) {
     for (int64_t index = count - 1; index > 0; index--) values[parents[index]] += values[index];
 }
 
 /* Per element: its own mask where it holds text, but not nearly all of the page's; the masks of all around it, too; and
  * how deep it stands. */
-void riffle_inherit(const int32_t *parents, int64_t count, const float *held, float wide, const uint64_t *masks,
+EXPORT void riffle_inherit(const int32_t *parents, int64_t count, const float *held, float wide, const uint64_t *masks,
                     uint64_t *own, uint64_t *inherited, float *depths) {
     for (int64_t index = 0; index < count; index++) {
         int32_t parent = parents[index];
@@ -27,7 +29,7 @@ void riffle_inherit(const int32_t *parents, int64_t count, const float *held, fl
 }
 
 /* The widest element around each that holds less than `limit`; 0 for the body. */
-void riffle_sections(const int32_t *parents, int64_t count, const double *held, double limit, int64_t *sections) {
+EXPORT void riffle_sections(const int32_t *parents, int64_t count, const double *held, double limit, int64_t *sections) {
     if (count) sections[0] = 0;
     for (int64_t index = 1; index < count; index++)
         sections[index] = held[parents[index]] < limit ? sections[parents[index]] : index;
@@ -53,7 +55,7 @@ static void put_means(const float *hidden, const float *weights, int64_t rows, i
 
 /* model.pooled: the hidden layer (rows x width) beside its weighted means over the page and three groupings, and its
  * plain means over two windows; out has 7 x width columns. Groups are numbered below `group_counts`. 0 without memory. */
-int riffle_pool(const float *hidden, const float *weights, int64_t rows, int64_t width, const int64_t *siblings,
+EXPORT int riffle_pool(const float *hidden, const float *weights, int64_t rows, int64_t width, const int64_t *siblings,
                 const int64_t *sections, const int64_t *alike, const int64_t *group_counts, const int64_t *reaches,
                 float *out) {
     int64_t most = rows + 1, stride = width * 7;

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define EXPORT __attribute__((visibility("default")))
+
 typedef uint8_t byte;
 
 /* Elements that are never open, or that closing is left out of; in lower case. */
@@ -24,7 +26,7 @@ static int stays_open(const byte *name, size_t size) {
 }
 
 /* The most elements that are open at once, or limit + 1 as soon as there are more than `limit`. */
-int64_t riffle_deepest(const byte *html, size_t size, int64_t limit) {
+EXPORT int64_t riffle_deepest(const byte *html, size_t size, int64_t limit) {
     const byte *at = html, *end = html + size;
     int64_t depth = 0, deepest = 0;
     while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {

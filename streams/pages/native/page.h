@@ -1,0 +1,247 @@
+/* What the files of the walk share: the state of one walk, its memory, and how characters are read. */
+#ifndef RIFFLE_PAGE_H
+#define RIFFLE_PAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef uint8_t byte;
+
+/* Kinds of elements and of spans; the numbers are those of streams/pages/tags.py and native/__init__.py. */
+enum { INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL };
+enum { S_LINK, S_STRONG, S_EM, S_CODE, S_MATH, S_IMAGE, S_FOOTNOTE };
+enum { A_CLASS, A_ID, A_ROLE, A_LANG, A_COLSPAN, A_KEPT, A_STYLE = A_KEPT, A_HIDDEN, A_ARIA_HIDDEN, A_HREF, A_REL,
+       A_SRC, A_ALT, A_ALTTEXT, A_COUNT };
+
+/* ---------------------------------------------------------------------------------------------------- memory */
+
+typedef struct { int32_t *at; size_t count, room; } Ints;
+typedef struct { byte *at; size_t size, room; int32_t chars; } Text;
+typedef struct { uint64_t *at; size_t count, room; } Longs;
+
+/* The caller's page fails as a whole when memory runs out: `failed` stops the walk at its next step. */
+typedef struct Walk Walk;
+
+static int grow(void **at, size_t *room, size_t needed, size_t unit) {
+    if (needed <= *room) return 1;
+    size_t larger = *room ? *room * 2 : 256;
+    while (larger < needed) larger *= 2;
+    void *moved = realloc(*at, larger * unit);
+    if (!moved) return 0;
+    *at = moved;
+    *room = larger;
+    return 1;
+}
+
+/* ------------------------------------------------------------------------- tables that Python fills, once */
+
+typedef struct { const byte *name; uint32_t size; int32_t value; uint64_t mask; } Entry;
+typedef struct { Entry *slots; uint32_t mask; } Table;
+
+extern Table elements, class_words, lexicon; /* tables.c */
+extern int hidden_bit;
+const Entry *find(const Table *table, const byte *name, size_t size);
+
+static inline uint64_t hash_of(const byte *at, size_t size) {
+    uint64_t hash = 14695981039346656037ULL ^ size;
+    while (size >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
+        hash ^= hash >> 29;
+        at += 8;
+        size -= 8;
+    }
+    while (size--) hash = (hash ^ *at++) * 1099511628211ULL;
+    return hash ^ hash >> 32;
+}
+
+/* ------------------------------------------------------------------------------------------ characters */
+
+static inline size_t width_of(byte first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
+
+/* The bytes of the white space at `at`, as str.isspace() sees it; 0 for anything else. */
+static inline size_t space_at(const byte *at, const byte *end) {
+    byte first = *at;
+    if (first < 0x80) return first == ' ' || (first >= 9 && first <= 13) || (first >= 0x1c && first <= 0x1f);
+    if (first == 0xC2) return at + 1 < end && (at[1] == 0x85 || at[1] == 0xA0) ? 2 : 0;
+    if (at + 2 >= end) return 0;
+    if (first == 0xE1) return at[1] == 0x9A && at[2] == 0x80 ? 3 : 0;
+    if (first == 0xE2) {
+        if (at[1] == 0x80) return (at[2] >= 0x80 && at[2] <= 0x8A) || at[2] == 0xA8 || at[2] == 0xA9 || at[2] == 0xAF ? 3 : 0;
+        return at[1] == 0x81 && at[2] == 0x9F ? 3 : 0;
+    }
+    return first == 0xE3 && at[1] == 0x80 && at[2] == 0x80 ? 3 : 0;
+}
+
+static inline int32_t chars_in(const byte *at, size_t size) {
+    int32_t count = 0;
+    for (size_t index = 0; index < size; index++) count += (at[index] & 0xC0) != 0x80;
+    return count;
+}
+
+static inline byte lower(byte letter) { return letter >= 'A' && letter <= 'Z' ? (byte)(letter + 32) : letter; }
+
+/* ---------------------------------------------------------------------------------------------- state */
+
+#define SEGMENT_COLUMNS 15
+#define SPAN_COLUMNS 7
+#define ELEMENT_COLUMNS 4
+#define ATTRIBUTE_COLUMNS 4
+#define LINK_COLUMNS 7
+
+typedef struct { const byte *name; uint32_t size; byte kind; } Open;
+typedef struct { int32_t part, start; int32_t kind; int32_t target, target_end; } OpenSpan;
+typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end; } RawSpan;
+typedef struct { const byte *at; uint32_t size, present; } Value;
+
+struct Walk {
+    /* Results. `text` holds all of them; a row refers to it by code points. */
+    Ints elements, attributes, segments, spans, links;
+    Longs masks;
+    Text text;
+    int32_t failed, formulas;
+    /* Of the walk. */
+    Text run, link_text, scratch;
+    Open *open;
+    size_t open_count, open_room;
+    OpenSpan *open_spans;
+    size_t open_span_count, open_span_room;
+    RawSpan *raw;
+    size_t raw_count, raw_room;
+    int32_t element, parts, link_chars, link_count, images, solid;
+    int32_t length;    /* of the run, collapsed, in code points */
+    int pending, link_pending, last_is_newline, unset_spans, in_link;
+    int32_t link_length, href, href_end, rel, rel_end;
+    Longs element_names; /* per element: hash of tag and class */
+    Ints class_at;       /* per element: byte place and size of its class, or -1 */
+    const byte *title;
+    size_t title_size;
+};
+
+typedef struct { const byte *name; size_t name_size; const byte *end; Value values[A_COUNT]; } Tag;
+
+static inline void put(Walk *walk, Text *text, const byte *at, size_t size) {
+    if (!grow((void **)&text->at, &text->room, text->size + size + 1, 1)) {
+        walk->failed = 1;
+        return;
+    }
+    memcpy(text->at + text->size, at, size);
+    text->size += size;
+    text->chars += chars_in(at, size);
+}
+
+static inline int32_t *row(Walk *walk, Ints *table, int columns) {
+    static int32_t lost[16];
+    if (!grow((void **)&table->at, &table->room, table->count + (size_t)columns, sizeof(int32_t))) {
+        walk->failed = 1;
+        return lost;
+    }
+    int32_t *made = table->at + table->count;
+    table->count += (size_t)columns;
+    return made;
+}
+
+static inline void put_long(Walk *walk, Longs *table, uint64_t value) {
+    if (!grow((void **)&table->at, &table->room, table->count + 1, sizeof(uint64_t))) {
+        walk->failed = 1;
+        return;
+    }
+    table->at[table->count++] = value;
+}
+
+/* Text with its character references read, into `into`; gives back its first byte's place. */
+static inline size_t unescaped(Walk *walk, Text *into, const byte *at, const byte *end) {
+    size_t start = into->size;
+    while (at < end) {
+        const byte *mark = memchr(at, '&', (size_t)(end - at));
+        if (!mark) mark = end;
+        put(walk, into, at, (size_t)(mark - at));
+        at = mark;
+        if (at == end) break;
+        size_t left = (size_t)(end - at);
+        if (left >= 5 && !memcmp(at, "&amp;", 5)) put(walk, into, (const byte *)"&", 1), at += 5;
+        else if (left >= 4 && !memcmp(at, "&lt;", 4)) put(walk, into, (const byte *)"<", 1), at += 4;
+        else if (left >= 4 && !memcmp(at, "&gt;", 4)) put(walk, into, (const byte *)">", 1), at += 4;
+        else if (left >= 6 && !memcmp(at, "&quot;", 6)) put(walk, into, (const byte *)"\"", 1), at += 6;
+        else if (left >= 6 && !memcmp(at, "&nbsp;", 6)) put(walk, into, (const byte *)"\xC2\xA0", 2), at += 6;
+        else put(walk, into, at, 1), at += 1;
+    }
+    return start;
+}
+
+/* An attribute's value into the results' text; start and end in code points. */
+static inline void keep(Walk *walk, Value value, int32_t *start, int32_t *end) {
+    *start = walk->text.chars;
+    if (value.present) unescaped(walk, &walk->text, value.at, value.at + value.size);
+    *end = walk->text.chars;
+}
+
+/* `at`, with single spaces and none around, into `into`. */
+static inline void put_collapsed(Walk *walk, Text *into, const byte *at, const byte *end, int32_t *length, int *pending) {
+    if (!grow((void **)&into->at, &into->room, into->size + (size_t)(end - at) + 2, 1)) {
+        walk->failed = 1;
+        return;
+    }
+    byte *out = into->at + into->size;
+    int32_t before = *length, chars = before;
+    while (at < end) {
+        size_t space = *at > ' ' && *at < 0x7f ? 0 : space_at(at, end);
+        if (space) {
+            *pending = 1;
+            at += space;
+            continue;
+        }
+        if (*pending) {
+            if (chars) {
+                *out++ = ' ';
+                chars++;
+            }
+            *pending = 0;
+        }
+        chars++;
+        if (*at < 0x80) {
+            *out++ = *at++;
+        } else {
+            size_t left = (size_t)(end - at), width = width_of(*at);
+            for (width = width < left ? width : left; width; width--) *out++ = *at++;
+        }
+    }
+    into->size = (size_t)(out - into->at);
+    into->chars += chars - before;
+    *length = chars;
+}
+
+/* ------------------------------------------------------------------------------------------ from file to file */
+
+/* runs.c: runs of text and their spans */
+RawSpan *add_raw(Walk *walk);
+void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end);
+void add_part(Walk *walk, const byte *at, size_t size);
+void add_raw_text(Walk *walk, const byte *at, const byte *end);
+void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end);
+void close_span(Walk *walk, OpenSpan span, int32_t kind);
+void flush(Walk *walk);
+
+/* elements.c: block elements, what they say of themselves, and which are open */
+const byte *plain_value(Walk *walk, Value value, size_t *size);
+void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const Value *values);
+void add_class(Walk *walk, Value value);
+void push(Walk *walk, const byte *name, size_t size, int kind);
+void pop(Walk *walk);
+
+/* tags.c: reading what the parser wrote */
+Tag read_tag(const byte *at, const byte *end);
+const char *raw_text(const byte *name, size_t size);
+int is_void(const byte *name, size_t size);
+const byte *after_comment(const byte *at, const byte *end);
+const byte *after_raw(const byte *name, size_t size, const byte *at, const byte *end);
+const byte *after_element(Walk *walk, const byte *name, size_t size, const byte *at, const byte *end, Text *into,
+                          size_t most);
+int is_permalink(Walk *walk, const Tag *tag, const byte *end);
+
+#endif
