@@ -2,6 +2,7 @@
 removed."""
 
 import asyncio
+import time
 from collections.abc import Collection, Iterator, Sequence
 from uuid import UUID
 
@@ -198,5 +199,5 @@ def _id(event: PageFetched) -> UUID:
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
     """The stage's agent. Its processes start with it and die with it."""
-    templates = HostTemplates(stores.host_pages) if settings.pages.host_templates else None
+    templates = HostTemplates(stores.host_pages, time.monotonic) if settings.pages.host_templates else None
     return NormalizeAgent(stores, ParsePool(), templates)

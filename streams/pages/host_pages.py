@@ -4,13 +4,12 @@ A host's sample is read once in a while, and kept up to date meanwhile by what t
 agent handles all pages of a host. After a change of hands it may be some seconds old.
 """
 
-import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from uuid import UUID
 
 from streams.pages.templates import template_of
 from streams.stores.protocols import HostPage, HostPages
-from streams.stores.values import host_slot
 
 FRESH_SECONDS = 30.0
 HOSTS = 500
@@ -20,8 +19,9 @@ HOSTS = 500
 class HostTemplates:
     """`await templates.of(host, page_id)` before a page is read, `await templates.note(page, at)` after it was."""
 
-    def __init__(self, store: HostPages) -> None:
+    def __init__(self, store: HostPages, clock: Callable[[], float]) -> None:
         self._store = store
+        self._clock = clock
         self._known: OrderedDict[str, tuple[float, dict[int, HostPage]]] = OrderedDict()
 
     async def of(self, host: str, page_id: UUID) -> frozenset[int]:
@@ -32,13 +32,13 @@ class HostTemplates:
     async def note(self, page: HostPage, at: int) -> None:
         await self._store.put(page, at)
         if page.host in self._known:
-            self._known[page.host][1][host_slot(page.page_id)] = page
+            self._known[page.host][1][page.slot] = page
 
     async def _sample(self, host: str) -> dict[int, HostPage]:
-        now = asyncio.get_running_loop().time()
+        now = self._clock()
         read_at, sample = self._known.get(host, (-FRESH_SECONDS, {}))
         if now - read_at >= FRESH_SECONDS:
-            sample = {host_slot(page.page_id): page for page in await self._store.sample(host)}
+            sample = {page.slot: page for page in await self._store.sample(host)}
             self._known[host] = now, sample
             while len(self._known) > HOSTS:
                 self._known.popitem(last=False)

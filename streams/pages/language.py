@@ -10,7 +10,7 @@ words. A declared language (`<html lang>`) helps there.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -186,7 +186,9 @@ def _may_be_foreign(text: str, page: Identified) -> bool:
         head = text[:_JUDGED_CHARS]
         if not text.isascii() and _in_other_letters(head):
             return True
-        return len(text) >= _MIN_FOREIGN_CHARS and _has_other_words(head, _primary(page.language))
+        if len(text) < _MIN_FOREIGN_CHARS or _two_own_words(page.language)(head):
+            return False
+        return _has_other_words(head, _primary(page.language))
     ends = {script for letter in (text[0], text[len(text) // 2], text[-2:-1]) if (script := script_of(letter))}
     if ends - {page.script} and (script := dominant_script(script_counts(text[:_JUDGED_CHARS]))) != page.script:
         return script != "Latn" or len(text) >= _MIN_FOREIGN_CHARS
@@ -194,8 +196,17 @@ def _may_be_foreign(text: str, page: Identified) -> bool:
 
 
 def _in_other_letters(text: str) -> bool:
-    """Whether at least a third of the text is letters that aren't Latin."""
+    """Whether at least a third of the text is letters that aren't Latin, which take two bytes at least."""
+    if 3 * len(text.encode("utf-8", "surrogatepass")) < 4 * len(text):
+        return False
     return 3 * sum(map(len, _NOT_LATIN_WORD.findall(text))) >= len(text)
+
+
+@cache
+def _two_own_words(language: str) -> Callable[[str], object]:
+    """A search for two different small words of a language: most texts have them in the first line: quick."""
+    own = "|".join(map(re.escape, sorted(FUNCTION_WORDS.get(_primary(language), ()))))
+    return re.compile(rf"(?s) ({own})(?= ).*? (?!\1 )(?:{own}) ").search if own else lambda text: None
 
 
 def _has_other_words(text: str, label: str) -> bool:

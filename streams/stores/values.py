@@ -48,14 +48,8 @@ def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transitio
     return Transition(page_id=page_id, event_id=event_id, **row)
 
 
-HOST_SLOTS = 32
 HOST_PAGE_BLOCKS = 128
 _HASH_BYTES = 8
-
-
-def host_slot(page_id: UUID) -> int:
-    """Where in its host's sample a page stands."""
-    return page_id.int % HOST_SLOTS
 
 
 def pack_host_page(page: HostPage) -> bytes:

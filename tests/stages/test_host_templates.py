@@ -12,7 +12,7 @@ from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.pages.agent import NormalizeAgent
 from streams.pages.codec import decode_document
-from streams.pages.host_pages import HostTemplates
+from streams.pages.host_pages import FRESH_SECONDS, HostTemplates
 from streams.pages.pool import ParsePool
 from streams.pages.templates import MIN_PAGES, block_hash
 from streams.runtime.agent import Delivery
@@ -56,11 +56,12 @@ class Shop:
         self.sample = Sample()
         self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), host_pages=self.sample)
         self.pool = pool
+        self.now = 0.0
         self.restart()
 
     def restart(self) -> None:
         """Another process takes over: it remembers nothing."""
-        self.agent = NormalizeAgent(self.stores, self.pool, HostTemplates(self.sample))
+        self.agent = NormalizeAgent(self.stores, self.pool, HostTemplates(self.sample, lambda: self.now))
 
     async def fetched(self, number: int, *, offer: str = OFFER, day: int = 0, own: str = "") -> Delivery:
         text = f"Page {number} {own} says something of its own about its subject, and takes some room to say it. " * 4
@@ -83,7 +84,7 @@ class Shop:
     async def handle(self, number: int, **fields: Any) -> list[Event]:
         return list(await self.agent.handle(await self.fetched(number, **fields)))
 
-    async def filled(self, pages: int = MIN_PAGES) -> "Shop":
+    async def filled(self, pages: int = 30) -> "Shop":
         for number in range(pages):
             await self.handle(number)
         return self
@@ -111,8 +112,12 @@ async def test_what_all_pages_repeat_goes_once_enough_pages_are_known(pool: Pars
 
 async def test_a_hosts_sample_is_read_once_and_kept_up_to_date(shop: Shop) -> None:
     assert shop.sample.reads == 1
-    await shop.handle(99)
+    shop.now += FRESH_SECONDS / 2
+    assert OFFER not in await shop.texts(await shop.handle(99))
     assert shop.sample.reads == 1
+    shop.now += FRESH_SECONDS / 2
+    await shop.handle(98)
+    assert shop.sample.reads == 2
 
 
 async def test_the_same_page_again_and_again_is_one_page(pool: ParsePool) -> None:
@@ -126,12 +131,8 @@ async def everything(shop: Shop) -> tuple[Any, ...]:
     return [await shop.record(50)], await shop.sample.sample(HOST)
 
 
-async def full_shop(pool: ParsePool) -> Shop:
-    return await Shop(pool).filled(30)
-
-
 async def test_a_second_delivery_changes_nothing_whatever_the_host_says_meanwhile(pool: ParsePool) -> None:
-    shop = await full_shop(pool)
+    shop = await Shop(pool).filled()
     delivery = await shop.fetched(50)
     first = await shop.agent.handle(delivery)
     assert OFFER not in await shop.texts(list(first))
@@ -144,7 +145,7 @@ async def test_a_second_delivery_changes_nothing_whatever_the_host_says_meanwhil
 
 
 async def test_a_crash_between_the_writes_leaves_what_an_undisturbed_run_leaves(pool: ParsePool) -> None:
-    disturbed, undisturbed = await full_shop(pool), await full_shop(pool)
+    disturbed, undisturbed = await Shop(pool).filled(), await Shop(pool).filled()
     delivery = await disturbed.fetched(50)
     disturbed.sample.away = True
     with pytest.raises(StoreUnavailable):
@@ -158,7 +159,7 @@ async def test_a_crash_between_the_writes_leaves_what_an_undisturbed_run_leaves(
 async def test_the_same_body_stays_the_same_document_and_another_is_judged_anew(pool: ParsePool) -> None:
     shop = Shop(pool)
     first = await shop.texts(await shop.handle(0))
-    await shop.filled(30)
+    await shop.filled()
     assert OFFER in first
     assert await shop.texts(await shop.handle(0, day=1)) == first
     assert OFFER not in await shop.texts(await shop.handle(0, day=2, own="now"))
@@ -167,6 +168,6 @@ async def test_the_same_body_stays_the_same_document_and_another_is_judged_anew(
 async def test_turned_off_nothing_is_read_or_kept(pool: ParsePool) -> None:
     shop = Shop(pool)
     shop.agent = NormalizeAgent(shop.stores, pool)
-    await shop.filled(MIN_PAGES + 2)
+    await shop.filled()
     assert await shop.sample.sample(HOST) == []
     assert "template" not in await shop.record(0)

@@ -2,7 +2,7 @@
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import HostPage
-from streams.stores.values import host_slot, pack_host_page, unpack_host_page
+from streams.stores.values import pack_host_page, unpack_host_page
 
 _PUT = "INSERT INTO host_pages (host, slot, value) VALUES (:host, :slot, :value) USING TIMESTAMP :at"
 _GET = "SELECT value FROM host_pages WHERE host = :host"
@@ -15,7 +15,7 @@ class CassandraHostPages:
         self._session = session
 
     async def put(self, page: HostPage, at: int) -> None:
-        row = {"host": page.host, "slot": host_slot(page.page_id), "value": pack_host_page(page)}
+        row = {"host": page.host, "slot": page.slot, "value": pack_host_page(page)}
         await self._session.execute(_PUT, row, at=at)
 
     async def sample(self, host: str) -> list[HostPage]:

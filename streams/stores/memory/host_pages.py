@@ -1,7 +1,7 @@
 """Samples of hosts' pages in memory."""
 
 from streams.stores.protocols import HostPage
-from streams.stores.values import host_slot, pack_host_page, unpack_host_page
+from streams.stores.values import pack_host_page, unpack_host_page
 
 
 class MemoryHostPages:
@@ -11,7 +11,7 @@ class MemoryHostPages:
         self._hosts: dict[str, dict[int, tuple[int, bytes]]] = {}
 
     async def put(self, page: HostPage, at: int) -> None:
-        slots, slot, cell = self._hosts.setdefault(page.host, {}), host_slot(page.page_id), (at, pack_host_page(page))
+        slots, slot, cell = self._hosts.setdefault(page.host, {}), page.slot, (at, pack_host_page(page))
         slots[slot] = max(slots.get(slot, cell), cell)  # of two at one time the greater value, as Cassandra does
 
     async def sample(self, host: str) -> list[HostPage]:
