@@ -17,6 +17,7 @@ from streams.stores.values import pack_fingerprint, unpack_fingerprint
 
 PER_CONTENT = 1_000
 PER_BAND = 100
+KEYS_AT_ONCE = 100
 _FOR_EVER = 1 << 61
 """Added to the write time of what must never be replaced by what was noted without it: microseconds of 73,000 years."""
 
@@ -37,7 +38,8 @@ _GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :ke
 _CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
 _PUT_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
 _GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical = :key"
-_GET_SOME_MEMBERS = f"{_GET_MEMBERS} LIMIT :count"
+_GET_GROUPS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical IN :keys PER PARTITION LIMIT :count"
+_GET_PAGES = "SELECT page_id, value, at, canonical, decided_at FROM fingerprints WHERE page_id IN :keys"
 _CUT_MEMBER = "DELETE FROM fingerprint_duplicates USING TIMESTAMP :at WHERE canonical = :key AND page_id = :page_id"
 _PUT_VARIANT = (
     "INSERT INTO url_variants (host, rule, slot, url, other, agrees) "
@@ -126,14 +128,19 @@ class CassandraFingerprints:
         return [member.page_id for member in found if member.canonical == canonical and member.page_id != canonical]
 
     async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        keys = [{"key": canonical, "count": limit} for canonical in canonicals]
-        hints = await self._session.execute_many(_GET_SOME_MEMBERS, keys)
-        members = {page_id for rows in hints for (page_id,) in rows}
+        """In two requests, as somebody is waiting: many keys in one are less work than as many requests."""
+        hints = (
+            await self._session.execute(_GET_GROUPS, {"keys": sorted(canonicals), "count": limit}) if canonicals else []
+        )
+        members = sorted({page_id for (page_id,) in hints})
+        chunks = [members[start : start + KEYS_AT_ONCE] for start in range(0, len(members), KEYS_AT_ONCE)]
         found: dict[UUID, list[Fingerprint]] = {}
-        for member in await self._get_all(members):
-            leader = member.canonical
-            if leader is not None and leader in canonicals and leader != member.page_id:
-                found.setdefault(leader, []).append(member)
+        for rows in await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks]):
+            for page_id, *row in rows:
+                member = _fingerprint(page_id, *row)
+                leader = member.canonical if member else None
+                if member and leader is not None and leader in canonicals and leader != page_id:
+                    found.setdefault(leader, []).append(member)
         return found
 
     async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
@@ -146,13 +153,8 @@ class CassandraFingerprints:
     async def _get_all(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
         wanted = sorted(set(page_ids))
         answers = await self._session.execute_many(_GET, [{"page_id": page_id} for page_id in wanted])
-        found: list[Fingerprint] = []
-        for page_id, rows in zip(wanted, answers, strict=True):
-            if rows and rows[0][0] is not None:
-                value, at, canonical, decided_at = rows[0]
-                fingerprint = unpack_fingerprint(page_id, value)
-                found.append(replace(fingerprint, written_at=at, canonical=canonical, decided_at=decided_at or 0))
-        return found
+        found = (_fingerprint(page_id, *row) for page_id, rows in zip(wanted, answers, strict=True) for row in rows)
+        return [fingerprint for fingerprint in found if fingerprint]
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
         """Delete the hints of a former fingerprint, but for those that the one in its place has as well."""
@@ -171,6 +173,16 @@ class CassandraFingerprints:
 
     def _keys(self, simhash: int) -> list[int]:
         return sorted({_signed(table.key(simhash)) for table in self._tables})
+
+
+def _fingerprint(
+    page_id: UUID, value: bytes | None, at: int, canonical: UUID | None, decided_at: int | None
+) -> Fingerprint | None:
+    """A page's row; None where only a decision is left of it."""
+    if value is None:
+        return None
+    found = unpack_fingerprint(page_id, value)
+    return replace(found, written_at=at, canonical=canonical, decided_at=decided_at or 0)
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:

@@ -184,6 +184,7 @@ async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> No
         one: {*members, moved},
         other: {stayed},
     }
+    assert found[other] == [await store.get(stayed)]
     assert len((await store.groups([one], 2))[one]) == 2
     assert await store.groups([], 2) == {}
 
