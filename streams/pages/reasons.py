@@ -16,7 +16,8 @@ from streams.pages.walk import Walk
 Reasons = list[tuple[str, str]]
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})
 _UNREAD = ", ".join(sorted(name for name, kind in KINDS_BY_NAME.items() if kind == SKIP and name not in _NEVER_TEXT))
-_CODE = re.compile(r"<(script|style)(?=[\s>])[^>]*>(.+?)</\1", re.IGNORECASE | re.DOTALL)
+MIN_CODE_CHARS = 12
+_CODE = re.compile(r"<(script|style)(?=[\s>])[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
 _PRUNED_TAGS = frozenset({"element: nav", "element: footer"})
 
 
@@ -28,7 +29,7 @@ def reasons(parsed: Parsed, labels: Labels) -> Reasons:
     return [
         *_taken_out(parsed),
         *_outside(parsed),
-        *_judged(parsed.walk, labels),
+        *_judged(parsed, labels),
         *unread,
     ]
 
@@ -49,10 +50,12 @@ def _taken_out(parsed: Parsed) -> Reasons:
 
 
 def _without_code(parsed: Parsed) -> Reasons:
-    """What was taken out of the tree without the scripts and styles in it, which the tree's own words for it hold."""
+    """What was taken out of the tree without the scripts and styles in it, which the parser's text of an element
+    holds. Very short ones stay: they might be words of the page as well."""
     if not parsed.removed:
         return []
-    codes = {" ".join(found[2].split()) for found in _CODE.finditer(parsed.html)}
+    written = (" ".join(found[2].split()) for found in _CODE.finditer(parsed.html))
+    codes = {code for code in written if len(code) >= MIN_CODE_CHARS}
     removed = []
     for text, why in parsed.removed:
         for code in codes:
@@ -63,12 +66,16 @@ def _without_code(parsed: Parsed) -> Reasons:
     return removed
 
 
-def _judged(page: Walk, labels: Labels) -> Reasons:
+def _judged(parsed: Parsed, labels: Labels) -> Reasons:
+    page = parsed.walk
+    site = f"quirk of {parsed.quirk.hosts[0]}" if parsed.quirk is not None else "quirk"
     chrome = chrome_elements(page) if any(why.startswith("element: ") for why in labels.reasons.values()) else []
     found = []
     for index, why in sorted(labels.reasons.items()):
         segment = page.segments[index]
-        found.append((segment.text, _chrome(page, chrome, segment.element) if why.startswith("element: ") else why))
+        if why.startswith("element: "):
+            why = _chrome(page, chrome, segment.element)
+        found.append((segment.text, why.replace("quirk:", f"{site}:", 1)))
     return found
 
 

@@ -95,7 +95,8 @@ async def test_a_sites_peculiarities_are_named_with_their_selector(explainer: Ex
 
 
 async def test_scripts_and_styles_are_no_text_that_was_removed(explainer: Explainer) -> None:
-    page = f"<nav><style>.a {{ b }}</style>{MENU}<script>\nlet  c = 1</script></nav><main>{PARAGRAPH * 3}</main>"
+    code = "<script src=a></script><style>.a { colour: b }</style><script>\nlet  c = 'text'</script><script> </script>"
+    page = f"<nav>{code}{MENU}<script>o</script></nav><main>{PARAGRAPH * 3}</main>"
     html = await shown(await stored(page), explainer)
     found = html.partition("<h3>Element nav</h3>")[2]
     assert "Home About &amp; contact" in found
