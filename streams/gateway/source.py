@@ -5,7 +5,7 @@ Pure, and linear in the page's length whatever is in it: it looks for tags one b
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streams.gateway.presentation import disturbs
 
@@ -55,6 +55,7 @@ def read_source(source: str, max_chars: int) -> Source:
         shown = end
     rest = source[shown : shown + max_chars - left]
     pieces.append(Piece(_clean(rest)))
+    pieces[0] = replace(pieces[0], text=pieces[0].text.lstrip("\n"))
     return Source(tuple(piece for piece in pieces if piece.text), shown + len(rest), len(source))
 
 

@@ -59,6 +59,7 @@ SIGNS = [
     ("\u202eabc", "\ufffdabc"),  # would turn around what follows
     ("a\r\nb\rc\td\u00a0e\u200df", "a\nb\nc\td\u00a0e\u200df"),  # line ends, tabs, and what joins letters, stay
     ("a\n\n \n\t\nb", "a\n\nb"),  # of blank lines one
+    ("\r\n\n\na\n", "a\n"),  # at the start none
 ]
 
 
