@@ -159,18 +159,23 @@ async def test_a_page_that_is_not_let_in_is_refused_in_words(
     assert f"The page can&#39;t be taken apart: {said}." in await shown(stores, explainer)
 
 
+TIME = "parsing took more than 2 seconds of CPU time"
+MEMORY = ("more than 200 MiB", "the parser gave it up, as it does when it gets no more memory")
 TOO_MUCH = [
     # Each end tag is looked for among all open elements: some ten thousand million steps, in little memory.
-    pytest.param(b"<x>" * 4_900 + b"</y>" * 2_000_000, "parsing took more than 2 seconds of CPU time", id="time"),
-    pytest.param(b"<p>x</p>" * 1_500_000, "the parser gave it up, as it does when it gets no more memory", id="memory"),
+    pytest.param(b"<x>" * 4_900 + b"</y>" * 2_000_000, [TIME], id="time"),
+    # Which limit it meets first depends on the machine, and on whether the walk was compiled.
+    pytest.param(b"<p>x</p>" * 1_500_000, [TIME, *MEMORY], id="memory"),
 ]
 
 
 @pytest.mark.parametrize(("page", "said"), TOO_MUCH)
 async def test_a_page_that_takes_too_much_is_ended_in_words_and_the_next_is_explained(
-    explainer: Explainer, page: bytes, said: str
+    explainer: Explainer, page: bytes, said: list[str]
 ) -> None:
-    assert f"The page can&#39;t be taken apart: {said}." in await shown(await stored(page), explainer)
+    html = await shown(await stored(page), explainer)
+    why = html.partition("The page can&#39;t be taken apart: ")[2].partition("</p>")[0]
+    assert why.removesuffix(".") in said
     assert "<h3>Element nav</h3>" in await shown(await stored(REASONS[0][0]), explainer)
 
 
