@@ -19,7 +19,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 HERE = Path(__file__).parent
 SOURCES, LIBRARY = sorted(HERE.glob("*.c")), HERE / "_native.so"
 GLIBC = "2.28"
-FLAGS = ("-std=c11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-flto", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=undefined")
+FLAGS = (
+    *("-std=c11", "-O3", "-flto", "-fPIC", "-shared", "-fvisibility=hidden"),
+    *("-Wall", "-Wextra", "-Werror", "-fno-sanitize=undefined"),
+)
 
 
 class WalkHook(BuildHookInterface[Any]):
@@ -73,4 +76,4 @@ def _machine() -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(build())
+    raise SystemExit(build() or 0)

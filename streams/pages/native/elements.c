@@ -53,25 +53,9 @@ static int hides(const byte *at, size_t size) {
     return 0;
 }
 
-const byte *plain_value(Walk *walk, Value value, size_t *size) {
-    walk->scratch.size = 0;
-    walk->scratch.chars = 0;
-    if (!memchr(value.at, '&', value.size)) {
-        *size = value.size;
-        return value.at;
-    }
-    unescaped(walk, &walk->scratch, value.at, value.at + value.size);
-    *size = walk->scratch.size;
-    return walk->scratch.at;
-}
-
-static uint64_t own_mask(Walk *walk, uint64_t mask, const Value *values) {
-    size_t size;
+static uint64_t own_mask(uint64_t mask, const Value *values) {
     for (int name = A_CLASS; name <= A_ID; name++)
-        if (values[name].present && values[name].size) {
-            const byte *plain = plain_value(walk, values[name], &size);
-            if (!walk->failed) mask |= words_mask(plain, size, READ_CHARS);
-        }
+        if (values[name].size) mask |= words_mask(values[name].at, values[name].size, READ_CHARS);
     if (values[A_ROLE].present) {
         const Entry *role = find(&elements, values[A_ROLE].at, values[A_ROLE].size);
         if (role) mask |= role->mask;
@@ -101,13 +85,13 @@ void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const V
     made[1] = parent;
     made[2] = first;
     made[3] = (int32_t)(walk->attributes.count / ATTRIBUTE_COLUMNS);
-    put_long(walk, &walk->masks, own_mask(walk, mask, values));
+    put_long(walk, &walk->masks, own_mask(mask, values));
     put_long(walk, &walk->element_names, named);
 }
 
 /* A class that preformatted text takes over from the code in it: one row more, read after the others. */
 void add_class(Walk *walk, Value value) {
-    size_t element = (size_t)walk->element, size;
+    size_t element = (size_t)walk->element;
     if (element * ELEMENT_COLUMNS + ELEMENT_COLUMNS != walk->elements.count || walk->failed) return;
     int32_t start, end, left = READ_CHARS - 1; /* a space is put between */
     for (size_t at = (size_t)walk->elements.at[element * ELEMENT_COLUMNS + 2] * ATTRIBUTE_COLUMNS;
@@ -124,24 +108,22 @@ void add_class(Walk *walk, Value value) {
     made[3] = end;
     if (walk->failed) return;
     walk->elements.at[element * ELEMENT_COLUMNS + 3]++;
-    const byte *plain = plain_value(walk, value, &size);
-    if (walk->failed) return;
-    walk->masks.at[element] |= words_mask(plain, size, left);
-    walk->element_names.at[element] = (walk->element_names.at[element] + 1) * 0x9E3779B97F4A7C15ULL ^ hash_of(plain, size);
+    walk->masks.at[element] |= words_mask(value.at, value.size, left);
+    walk->element_names.at[element] = (walk->element_names.at[element] + 1) * 0x9E3779B97F4A7C15ULL ^ hash_of(value.at, value.size);
 }
 
-void push(Walk *walk, const byte *name, size_t size, int kind) {
-    if (!grow((void **)&walk->open, &walk->open_room, walk->open_count + 1, sizeof(Open))) {
+void push(Walk *walk, int kind) {
+    if (!grow((void **)&walk->open, &walk->open_room, walk->open_count + 1, 1)) {
         walk->failed = 1;
         return;
     }
-    walk->open[walk->open_count++] = (Open){name, (uint32_t)size, (byte)kind};
+    walk->open[walk->open_count++] = (byte)kind;
 }
 
 void pop(Walk *walk) {
-    Open closing = walk->open[--walk->open_count];
+    byte closing = walk->open[--walk->open_count];
     OpenSpan span;
-    switch (closing.kind) {
+    switch (closing) {
     case INLINE: return;
     case BLOCK:
         if (walk->parts || walk->raw_count) flush(walk);

@@ -94,7 +94,6 @@ static inline byte lower(byte letter) { return letter >= 'A' && letter <= 'Z' ? 
 #define ATTRIBUTE_COLUMNS 4
 #define LINK_COLUMNS 7
 
-typedef struct { const byte *name; uint32_t size; byte kind; } Open;
 typedef struct { int32_t part, start; int32_t kind; int32_t target, target_end; } OpenSpan;
 typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end; } RawSpan;
 typedef struct { const byte *at; uint32_t size, present; } Value;
@@ -107,7 +106,7 @@ struct Walk {
     int32_t failed, formulas;
     /* Of the walk. */
     Text run, link_text, scratch;
-    Open *open;
+    byte *open; /* kinds of the elements that are open */
     size_t open_count, open_room;
     OpenSpan *open_spans;
     size_t open_span_count, open_span_room;
@@ -118,12 +117,13 @@ struct Walk {
     int pending, link_pending, last_is_newline, unset_spans, in_link;
     int32_t link_length, href, href_end, rel, rel_end;
     Longs element_names; /* per element: hash of tag and class */
-    Ints class_at;       /* per element: byte place and size of its class, or -1 */
     const byte *title;
     size_t title_size;
+    void *document;
 };
 
-typedef struct { const byte *name; size_t name_size; const byte *end; Value values[A_COUNT]; } Tag;
+typedef struct Node Node; /* lexbor's, never looked into */
+typedef struct { const byte *name; size_t name_size; Value values[A_COUNT]; } Tag;
 
 static inline void put(Walk *walk, Text *text, const byte *at, size_t size) {
     if (!grow((void **)&text->at, &text->room, text->size + size + 1, 1)) {
@@ -154,30 +154,10 @@ static inline void put_long(Walk *walk, Longs *table, uint64_t value) {
     table->at[table->count++] = value;
 }
 
-/* Text with its character references read, into `into`; gives back its first byte's place. */
-static inline size_t unescaped(Walk *walk, Text *into, const byte *at, const byte *end) {
-    size_t start = into->size;
-    while (at < end) {
-        const byte *mark = memchr(at, '&', (size_t)(end - at));
-        if (!mark) mark = end;
-        put(walk, into, at, (size_t)(mark - at));
-        at = mark;
-        if (at == end) break;
-        size_t left = (size_t)(end - at);
-        if (left >= 5 && !memcmp(at, "&amp;", 5)) put(walk, into, (const byte *)"&", 1), at += 5;
-        else if (left >= 4 && !memcmp(at, "&lt;", 4)) put(walk, into, (const byte *)"<", 1), at += 4;
-        else if (left >= 4 && !memcmp(at, "&gt;", 4)) put(walk, into, (const byte *)">", 1), at += 4;
-        else if (left >= 6 && !memcmp(at, "&quot;", 6)) put(walk, into, (const byte *)"\"", 1), at += 6;
-        else if (left >= 6 && !memcmp(at, "&nbsp;", 6)) put(walk, into, (const byte *)"\xC2\xA0", 2), at += 6;
-        else put(walk, into, at, 1), at += 1;
-    }
-    return start;
-}
-
 /* An attribute's value into the results' text; start and end in code points. */
 static inline void keep(Walk *walk, Value value, int32_t *start, int32_t *end) {
     *start = walk->text.chars;
-    if (value.present) unescaped(walk, &walk->text, value.at, value.at + value.size);
+    if (value.size) put(walk, &walk->text, value.at, value.size);
     *end = walk->text.chars;
 }
 
@@ -222,26 +202,26 @@ static inline void put_collapsed(Walk *walk, Text *into, const byte *at, const b
 RawSpan *add_raw(Walk *walk);
 void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end);
 void add_part(Walk *walk, const byte *at, size_t size);
-void add_raw_text(Walk *walk, const byte *at, const byte *end);
+void add_text(Walk *walk, const byte *at, size_t size);
 void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end);
 void close_span(Walk *walk, OpenSpan span, int32_t kind);
 void flush(Walk *walk);
 
 /* elements.c: block elements, what they say of themselves, and which are open */
-const byte *plain_value(Walk *walk, Value value, size_t *size);
 void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const Value *values);
 void add_class(Walk *walk, Value value);
-void push(Walk *walk, const byte *name, size_t size, int kind);
+void push(Walk *walk, int kind);
 void pop(Walk *walk);
 
-/* tags.c: reading what the parser wrote */
-Tag read_tag(const byte *at, const byte *end);
-const char *raw_text(const byte *name, size_t size);
-int is_void(const byte *name, size_t size);
-const byte *after_comment(const byte *at, const byte *end);
-const byte *after_raw(const byte *name, size_t size, const byte *at, const byte *end);
-const byte *after_element(Walk *walk, const byte *name, size_t size, const byte *at, const byte *end, Text *into,
-                          size_t most);
-int is_permalink(Walk *walk, const Tag *tag, const byte *end);
+/* tree.c: the parser's tree, through the parser's own functions */
+Node *first_child(Node *node);
+Node *next_sibling(Node *node);
+Node *parent_of(Node *node);
+int is_element(Node *node);
+int is_text(Node *node);
+Tag read_tag(Node *node);
+byte *text_of(Node *node, size_t *size);
+void release_text(Walk *walk, byte *text);
+void put_text_below(Walk *walk, Node *node, Text *into, size_t most);
 
 #endif

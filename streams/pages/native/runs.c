@@ -62,17 +62,8 @@ void add_part(Walk *walk, const byte *at, size_t size) {
     put_collapsed(walk, &walk->run, at, end, &walk->length, &walk->pending);
 }
 
-void add_raw_text(Walk *walk, const byte *at, const byte *end) {
-    walk->scratch.size = 0;
-    walk->scratch.chars = 0;
-    const byte *plain = at;
-    size_t size = (size_t)(end - at);
-    if (memchr(at, '&', size)) {
-        unescaped(walk, &walk->scratch, at, end);
-        plain = walk->scratch.at;
-        size = walk->scratch.size;
-        if (walk->failed) return;
-    }
+/* A text node's text. */
+void add_text(Walk *walk, const byte *plain, size_t size) {
     const byte *first = plain, *last = plain + size;
     while (first < last) {
         size_t space = space_at(first, last);

@@ -1,16 +1,36 @@
-/* The walk of streams/pages/walk.py, over a page as the parser writes it out: the same lists, some thirty times as fast.
- *
- * The input is lexbor's serialization of a tree, never a stranger's HTML: every tag is closed, attributes are quoted,
- * and five character references are left. What breaks that all the same (a script that holds "</script>" behind a
- * comment) costs text, never memory: reading stops at the buffer's end, and an end tag that fits nothing is ignored.
+/* The walk of streams/pages/walk.py in C, over the parser's own tree: the same lists, several times as fast.
  *
  * Results are rows of int32 in growing tables and one UTF-8 text in which places are counted in code points, as Python
- * counts them. walk.py says what each rule is for; streams/pages/native/__init__.py reads the rows.
+ * counts them. walk.py says what each rule is for; __init__.py, beside this, reads the rows.
  */
 #include "page.h"
 
-/* Behind what starts with the tag: the tag alone, or all of the element where the walk does not go in. */
-static const byte *start_element(Walk *walk, const Tag *tag, const byte *end) {
+/* Whether all that a link shows is a sign for people who want to point at the heading that it stands in. */
+static int is_permalink(Walk *walk, Node *node) {
+    static const char *const marks[] = {"\u00b6", "#", "\u00a7", "\U0001F517", "\u2693"};
+    Text *text = &walk->scratch;
+    text->size = 0;
+    text->chars = 0;
+    put_text_below(walk, node, text, 64);
+    const byte *first = text->at, *last = text->at + text->size, *stop = text->at;
+    if (walk->failed || !text->size || text->size > 256) return 0;
+    size_t space;
+    while (first < last && (space = space_at(first, last))) first += space;
+    for (const byte *next = first; next < last;) {
+        space = space_at(next, last);
+        next += space ? space : width_of(*next);
+        if (!space) stop = next;
+    }
+    if (first >= stop) return 0;
+    for (size_t index = 0; index < sizeof marks / sizeof *marks; index++)
+        if (strlen(marks[index]) == (size_t)(stop - first) && !memcmp(marks[index], first, (size_t)(stop - first))) return 1;
+    return 0;
+}
+
+/* Enter an element, or say 0 where the walk does not go in. What is entered is left with pop. */
+static int enter(Walk *walk, Node *node) {
+    Tag read = read_tag(node);
+    const Tag *tag = &read;
     const Entry *entry = find(&elements, tag->name, tag->name_size);
     int kind = entry ? entry->value & 0xFF : INLINE;
     const Value *values = tag->values;
@@ -31,30 +51,28 @@ static const byte *start_element(Walk *walk, const Tag *tag, const byte *end) {
                 for (size_t index = 0; index < walk->open_span_count; index++) walk->open_spans[index].start = -1;
             }
         }
-        push(walk, tag->name, tag->name_size, kind);
-        if (is_void(tag->name, tag->name_size)) pop(walk); /* hr, legend's like: nothing stands in it */
-        return tag->end;
+        push(walk, kind);
+        return 1;
     case SMALL:
-        if (values[A_ROLE].present && values[A_ROLE].size == 12 && !memcmp(values[A_ROLE].at, "doc-footnote", 12)) {
+        if (values[A_ROLE].size == 12 && !memcmp(values[A_ROLE].at, "doc-footnote", 12)) {
             Text *note = &walk->scratch;
             note->size = 0;
             note->chars = 0;
-            const byte *next = after_element(walk, tag->name, tag->name_size, tag->end, end, note, SIZE_MAX);
+            put_text_below(walk, node, note, SIZE_MAX);
             int32_t start = walk->text.chars, length = 0;
             int pending = 0;
             if (!walk->failed && note->size) put_collapsed(walk, &walk->text, note->at, note->at + note->size, &length, &pending);
             if (length) add_point(walk, S_FOOTNOTE, start, walk->text.chars, 0, 0);
-            return next;
+            return 0;
         }
-        push(walk, tag->name, tag->name_size, INLINE);
-        return tag->end;
+        push(walk, INLINE);
+        return 1;
     case LINK: {
-        int has_target = values[A_HREF].present && values[A_HREF].size;
-        if (has_target && *values[A_HREF].at == '#' && is_permalink(walk, tag, end))
-            return after_element(walk, tag->name, tag->name_size, tag->end, end, NULL, 0);
+        int has_target = values[A_HREF].size > 0;
+        if (has_target && *values[A_HREF].at == '#' && is_permalink(walk, node)) return 0;
         if (!has_target || walk->in_link) {
-            push(walk, tag->name, tag->name_size, INLINE);
-            return tag->end;
+            push(walk, INLINE);
+            return 1;
         }
         if (walk->parts && walk->raw_count) {
             const RawSpan *last = &walk->raw[walk->raw_count - 1];
@@ -69,125 +87,104 @@ static const byte *start_element(Walk *walk, const Tag *tag, const byte *end) {
         walk->link_length = 0;
         walk->link_pending = 0;
         open_span(walk, S_LINK, walk->href, walk->href_end);
-        push(walk, tag->name, tag->name_size, LINK);
-        return tag->end;
+        push(walk, LINK);
+        return 1;
     }
     case SPAN:
         if (walk->solid == PRE) {
-            if (values[A_CLASS].present && values[A_CLASS].size) add_class(walk, values[A_CLASS]);
-            push(walk, tag->name, tag->name_size, INLINE);
+            if (values[A_CLASS].size) add_class(walk, values[A_CLASS]);
+            push(walk, INLINE);
         } else {
             open_span(walk, entry->value >> 8 & 0xFF, 0, 0);
-            push(walk, tag->name, tag->name_size, SPAN);
+            push(walk, SPAN);
         }
-        return tag->end;
+        return 1;
     case BREAK:
         if (walk->solid == PRE) add_part(walk, (const byte *)"\n", 1);
         else if (walk->parts) {
             if (walk->last_is_newline) flush(walk);
             else add_part(walk, (const byte *)"\n", 1);
         }
-        return tag->end;
+        return 0;
     case IMAGE:
         walk->images++;
-        if (values[A_SRC].present && values[A_SRC].size &&
-            !(values[A_SRC].size >= 5 && !memcmp(values[A_SRC].at, "data:", 5))) {
+        if (values[A_SRC].size && !(values[A_SRC].size >= 5 && !memcmp(values[A_SRC].at, "data:", 5))) {
             int32_t target, target_end, label, length = 0;
             int pending = 0;
             keep(walk, values[A_SRC], &target, &target_end);
             label = walk->text.chars;
-            if (values[A_ALT].present) {
-                size_t size;
-                const byte *plain = plain_value(walk, values[A_ALT], &size);
-                if (!walk->failed) put_collapsed(walk, &walk->text, plain, plain + size, &length, &pending);
+            if (values[A_ALT].size) {
+                const byte *label_at = values[A_ALT].at;
+                put_collapsed(walk, &walk->text, label_at, label_at + values[A_ALT].size, &length, &pending);
             }
             add_point(walk, S_IMAGE, target, target_end, label, walk->text.chars);
         }
-        return tag->end;
+        return 0;
     case MATH: /* its source was put into this attribute */
         walk->formulas++;
-        if (values[A_ALTTEXT].present && values[A_ALTTEXT].size) {
-            size_t size;
-            const byte *plain = plain_value(walk, values[A_ALTTEXT], &size);
-            if (!walk->failed) {
-                int32_t part = walk->parts, before = walk->length, raw = walk->run.chars;
-                int has_space = walk->length && walk->pending;
-                add_part(walk, plain, size);
-                if (walk->solid == PRE) *add_raw(walk) = (RawSpan){part, part + 1, raw, walk->run.chars, S_MATH, 0, 0, 0, 0};
-                else *add_raw(walk) = (RawSpan){part, part + 1, before + has_space, walk->length, S_MATH, 0, 0, 0, 0};
-            }
+        if (values[A_ALTTEXT].size) {
+            int32_t part = walk->parts, start = walk->length + (walk->length && walk->pending), raw = walk->run.chars;
+            add_part(walk, values[A_ALTTEXT].at, values[A_ALTTEXT].size);
+            if (walk->solid == PRE) *add_raw(walk) = (RawSpan){part, part + 1, raw, walk->run.chars, S_MATH, 0, 0, 0, 0};
+            else *add_raw(walk) = (RawSpan){part, part + 1, start, walk->length, S_MATH, 0, 0, 0, 0};
         }
-        return after_element(walk, tag->name, tag->name_size, tag->end, end, NULL, 0);
-    case COMMENT: return tag->end;
-    case SKIP:
-        if (is_void(tag->name, tag->name_size)) return tag->end;
-        if (raw_text(tag->name, tag->name_size)) return after_raw(tag->name, tag->name_size, tag->end, end);
-        return after_element(walk, tag->name, tag->name_size, tag->end, end, NULL, 0);
-    default:
-        if (raw_text(tag->name, tag->name_size)) { /* xmp, plaintext: their text is written as it is, and read so */
-            const byte *next = after_raw(tag->name, tag->name_size, tag->end, end);
-            size_t closing = tag->name_size + 3;
-            const byte *stop = next - tag->end >= (ptrdiff_t)closing && next[-1] == '>' ? next - closing : next;
-            if (stop > tag->end) {
-                add_raw_text(walk, tag->end, stop);
-            }
-            return next;
-        }
-        if (!is_void(tag->name, tag->name_size)) push(walk, tag->name, tag->name_size, INLINE);
-        return tag->end;
+        return 0;
+    case COMMENT:
+    case SKIP: return 0;
+    default: push(walk, INLINE); return 1;
     }
-}
-
-static void end_element(Walk *walk, const byte *name, size_t size) {
-    size_t at = walk->open_count;
-    while (at > 0 && !(walk->open[at - 1].size == size && !memcmp(walk->open[at - 1].name, name, size))) at--;
-    while (at > 0 && walk->open_count >= at) pop(walk);
 }
 
 static void number_groups(Walk *walk);
 
-/* Walk a serialized body. `title`: the page's, in lower case. Gives back what riffle_free takes; NULL without memory. */
-EXPORT Walk *riffle_walk(const byte *html, size_t size, const byte *title, size_t title_size) {
+static void text_node(Walk *walk, Node *node) {
+    size_t size = 0;
+    byte *text = text_of(node, &size);
+    if (!text) return;
+    if (size) add_text(walk, text, size);
+    release_text(walk, text);
+}
+
+/* All below `body`, in document order. */
+static void walk_below(Walk *walk, Node *body) {
+    Node *node = first_child(body);
+    while (node && !walk->failed) {
+        if (is_text(node)) {
+            text_node(walk, node);
+        } else if (is_element(node) && enter(walk, node)) {
+            Node *inner = first_child(node);
+            if (inner) {
+                node = inner;
+                continue;
+            }
+            pop(walk);
+        }
+        Node *next;
+        while (!(next = next_sibling(node))) {
+            node = parent_of(node);
+            if (!node || node == body) return;
+            pop(walk);
+        }
+        node = next;
+    }
+}
+
+/* Walk what stands below a body. `title`: the page's, in lower case. Gives back what riffle_free takes; NULL without
+ * memory. */
+EXPORT Walk *riffle_walk(Node *body, const byte *title, size_t title_size) {
     Walk *walk = calloc(1, sizeof(Walk));
     if (!walk) return NULL;
     walk->title = title;
     walk->title_size = title_size;
-    const byte *at = html, *end = html + size;
-    if (!grow((void **)&walk->text.at, &walk->text.room, size / 2 + 64, 1)) walk->failed = 1;
-    put(walk, &walk->run, html, 0);
-    put(walk, &walk->link_text, html, 0);
-    put(walk, &walk->scratch, html, 0);
-    if (at < end && *at == '<') { /* the body itself, whatever it is */
-        Tag top = read_tag(at + 1, end);
-        const Entry *body = find(&elements, (const byte *)"body", 4);
-        add_element(walk, -1, body ? body->value >> 16 : 0, 0, top.values);
-        at = top.end;
-        if (end - at > 3 && end[-1] == '>') { /* and its end tag */
-            const byte *mark = end - 1;
-            while (mark > at && *mark != '<') mark--;
-            end = mark;
-        }
-    }
-    while (at < end && !walk->failed) {
-        const byte *mark = memchr(at, '<', (size_t)(end - at));
-        if (!mark) mark = end;
-        if (mark > at) add_raw_text(walk, at, mark);
-        if (mark == end) break;
-        at = mark + 1;
-        if (at == end) break;
-        if (*at == '!' || *at == '?') {
-            at = after_comment(at + 1, end);
-        } else if (*at == '/') {
-            const byte *name = ++at;
-            while (at < end && *at != '>') at++;
-            end_element(walk, name, (size_t)(at - name));
-            if (at < end) at++;
-        } else {
-            Tag tag = read_tag(at, end);
-            at = start_element(walk, &tag, end);
-        }
-    }
-    while (walk->open_count && !walk->failed) pop(walk);
+    for (Node *above = body; above; above = parent_of(above)) walk->document = above; /* the outermost node */
+    put(walk, &walk->text, title, 0);
+    put(walk, &walk->run, title, 0);
+    put(walk, &walk->link_text, title, 0);
+    put(walk, &walk->scratch, title, 0);
+    Tag top = read_tag(body);
+    const Entry *named = find(&elements, (const byte *)"body", 4);
+    if (!walk->failed) add_element(walk, -1, named ? named->value >> 16 : 0, 0, top.values);
+    if (!walk->failed) walk_below(walk, body);
     if (walk->parts && !walk->failed) flush(walk);
     if (!walk->failed) number_groups(walk);
     return walk;
@@ -254,8 +251,7 @@ EXPORT void riffle_free(Walk *walk) {
     if (!walk) return;
     void *held[] = {walk->elements.at,  walk->attributes.at, walk->segments.at,      walk->spans.at,    walk->links.at,
                     walk->masks.at,     walk->text.at,       walk->run.at,           walk->link_text.at, walk->scratch.at,
-                    walk->open,         walk->open_spans,    walk->raw,              walk->element_names.at,
-                    walk->class_at.at};
+                    walk->open,         walk->open_spans,    walk->raw,              walk->element_names.at};
     for (size_t index = 0; index < sizeof held / sizeof *held; index++) free(held[index]);
     free(walk);
 }

@@ -1,0 +1,76 @@
+/* The parser's tree, through lexbor's own functions: the ones that it exports for callers that know no layout of its
+ * structures. Python finds them in the library that selectolax is, and tells them once. Nodes are only read, by the one
+ * thread that asked for the walk, while Python holds the tree. */
+#include "page.h"
+
+/* The order is that of LEXBOR in library.py. */
+static struct {
+    Node *(*first_child)(Node *);
+    Node *(*next)(Node *);
+    Node *(*parent)(Node *);
+    int (*type)(Node *);
+    const byte *(*local_name)(Node *, size_t *);
+    void *(*first_attribute)(Node *);
+    void *(*next_attribute)(void *);
+    const byte *(*attribute_name)(void *, size_t *);
+    const byte *(*attribute_value)(void *, size_t *);
+    byte *(*text_content)(Node *, size_t *);
+    void *(*destroy_text)(Node *, byte *);
+} lexbor;
+
+enum { ELEMENT_NODE = 1, TEXT_NODE = 3 }; /* DOM Standard, interface Node */
+
+EXPORT void riffle_lexbor(const void *const *functions) { memcpy(&lexbor, functions, sizeof lexbor); }
+
+Node *first_child(Node *node) { return lexbor.first_child(node); }
+Node *next_sibling(Node *node) { return lexbor.next(node); }
+Node *parent_of(Node *node) { return lexbor.parent(node); }
+int is_element(Node *node) { return lexbor.type(node) == ELEMENT_NODE; }
+int is_text(Node *node) { return lexbor.type(node) == TEXT_NODE; }
+
+static const char *const ATTRIBUTES[A_COUNT] = {"class", "id", "role", "lang", "colspan", "style", "hidden",
+                                                "aria-hidden", "href", "rel", "src", "alt", "alttext"};
+
+/* An element's name, and those of its attributes that mean something. They are lexbor's, and live as long as the tree. */
+Tag read_tag(Node *node) {
+    Tag tag;
+    memset(tag.values, 0, sizeof tag.values);
+    tag.name = lexbor.local_name(node, &tag.name_size);
+    for (void *attribute = lexbor.first_attribute(node); attribute; attribute = lexbor.next_attribute(attribute)) {
+        size_t size = 0, value_size = 0;
+        const byte *name = lexbor.attribute_name(attribute, &size);
+        for (int known = 0; name && known < A_COUNT; known++)
+            if (ATTRIBUTES[known][0] == (char)*name && strlen(ATTRIBUTES[known]) == size &&
+                !memcmp(ATTRIBUTES[known], name, size)) {
+                const byte *value = lexbor.attribute_value(attribute, &value_size);
+                if (!tag.values[known].present) tag.values[known] = (Value){value, value ? (uint32_t)value_size : 0, 1};
+                break;
+            }
+    }
+    return tag;
+}
+
+/* A copy of a text node's text; NULL without memory. */
+byte *text_of(Node *node, size_t *size) { return lexbor.text_content(node, size); }
+
+void release_text(Walk *walk, byte *text) { lexbor.destroy_text(walk->document, text); }
+
+/* The text of all that stands below a node, until there is `most`. */
+void put_text_below(Walk *walk, Node *top, Text *into, size_t most) {
+    Node *node = lexbor.first_child(top);
+    while (node && into->size < most && !walk->failed) {
+        size_t size = 0;
+        byte *text = is_text(node) ? text_of(node, &size) : NULL;
+        if (text) {
+            put(walk, into, text, size);
+            release_text(walk, text);
+        }
+        Node *next = lexbor.first_child(node);
+        while (!next && node != top) {
+            next = lexbor.next(node);
+            if (!next) node = lexbor.parent(node);
+            if (!node || node == top) return;
+        }
+        node = next;
+    }
+}
