@@ -58,9 +58,14 @@ def words(text: str, language: str = "") -> list[str]:
 
 
 def _fold(text: str) -> str:
-    """NFKC case folding (Unicode, D146), without what is invisible. Folding may break the form, hence twice."""
-    visible = _TO_TRANSLATE.sub(lambda match: _TRANSLATED[match[0]], text)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+    """NFKC case folding (Unicode, D146), without what is invisible. Folding may break the form, and the form may bring
+    an apostrophe (\u0149), hence all twice."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _plain(text)).casefold())
+    return _plain(folded)
+
+
+def _plain(text: str) -> str:
+    return _TO_TRANSLATE.sub(lambda match: _TRANSLATED[match[0]], text)
 
 
 @cache

@@ -99,7 +99,9 @@ def test_only_what_is_surely_foreign_is_marked(text: str, language: str, why: st
 
 
 def test_after_some_vain_questions_nothing_more_is_asked_and_marked_blocks_do_not_count() -> None:
-    doubtful = "crème brûlée, mille-feuille, pâté, croûton, purée, soufflé, smørrebrød, jalapeños, gözleme, żurek, pörkölt"
+    doubtful = (
+        "crème brûlée, mille-feuille, pâté, croûton, purée, soufflé, smørrebrød, jalapeños, gözleme, żurek, pörkölt"
+    )
     german = SENTENCES["de"]
     assert identify_blocks([german] * (2 * MAX_VAIN), ENGLISH) == ["de"] * (2 * MAX_VAIN)
     assert identify_blocks([*[doubtful] * MAX_VAIN, german], ENGLISH)[-1] == ""
