@@ -49,7 +49,7 @@ def words(text: str, language: str = "") -> list[str]:
         found = _ASCII_WORD.findall(text.lower())
         return _without_apostrophes(found, language) if "'" in text else found
     folded = _fold(text)
-    found = (_marked_word() if _MAY_BE_MARKED.search(folded) else _PLAIN_WORD).findall(folded)
+    found = _word_of(folded).findall(folded)
     if "'" in folded:
         found = _without_apostrophes(found, language)
     if _SPACELESS_RUN.search(folded) is None:
@@ -66,6 +66,11 @@ def _fold(text: str) -> str:
 
 def _plain(text: str) -> str:
     return _TO_TRANSLATE.sub(lambda match: _TRANSLATED[match[0]], text)
+
+
+def _word_of(folded: str) -> re.Pattern[str]:
+    """What a word is in this text."""
+    return _marked_word() if _MAY_BE_MARKED.search(folded) else _PLAIN_WORD
 
 
 @cache
@@ -103,9 +108,11 @@ def _split_spaceless(word: str) -> list[str]:
     parts: list[str] = []
     for run in _SPACELESS_RUN.split(word):
         if not run or _SPACELESS_RUN.match(run) is None:
-            parts += [run] if run.strip("'") else []
+            parts += _word_of(run).findall(run)  # cut off from the rest, it may be no word, or begin with an apostrophe
             continue
         letters = _clusters(run) if _MAY_BE_MARKED.search(run) else run
+        if not letters[0][0].isalnum():  # a mark that stands on a letter of another script
+            letters = letters[1:]
         parts += [one + other for one, other in pairwise(letters)] if len(letters) > 1 else letters
     return parts
 

@@ -54,6 +54,7 @@ def test_every_combining_mark_stays_inside_its_word() -> None:
 
 
 @example("\u0149")  # is an apostrophe and an n, when folded
+@example("ก#中'n_a\u0e31b")  # what is left between runs without spaces need be no word
 @given(st.text())
 def test_words_of_words_are_the_same_words(text: str) -> None:
     once = words(text)
