@@ -9,8 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from schemas import Event, PageFetched, PageIndexed, PageRemoved
 
 LOOK_SECONDS = 0.5
-IDLE_SECONDS = 120.0
-"""Without any event for so long, a crawl is said to be stuck rather than waited for."""
+IDLE_SECONDS = 360.0
+"""Without any event for so long, a crawl is said to be stuck rather than waited for. Well above the time after which a
+worker that hangs is found out and started again."""
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
 PROGRESS_COLUMNS = (
     SpinnerColumn(),

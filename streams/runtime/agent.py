@@ -40,6 +40,10 @@ class Agent:
     for two with the same key. Raise TransientError to be tried again, PoisonError to dead-letter the event.
     """
 
+    steps: int = 0
+    """How many parts of events are done, in all. A stage whose events may take minutes counts them here, so that its
+    worker is seen to get on."""
+
     async def start(self, emit: Emit) -> None:
         """Before the first event. Keep `emit` to send events that no input leads to; wait for nothing long here."""
 

@@ -1,7 +1,8 @@
 """Whether a worker makes progress, and the three pages that say so: /healthz, /readyz, /metrics.
 
 A consumer that hangs after a rebalance still answers pings. So health is progress: while events wait, some are finished
-or committed. A worker that is not healthy is to be restarted; one that isn't ready is only not to be counted on yet.
+or committed, or a part of a long one is; and a worker that lost its partitions gets some again, or none, but an answer.
+A worker that is not healthy is to be restarted; one that isn't ready is only not to be counted on yet.
 Events that are finished but not committed for long are no reason to restart (a large page may hold the line up), but to
 look: `riffle_committed_age_seconds` is there to alarm on.
 """
@@ -24,20 +25,26 @@ class Progress:
     committed: dict[object, int] = field(default_factory=dict)
     finished: int = 0
     lag: int = 0
+    waiting: bool = False
     committed_at: float | None = None
     moved_at: float | None = None
 
-    def look(self, committed: dict[object, int], finished: int, lag: int, now: float) -> None:
-        """Note what is committed, by partition, how many events were finished so far, and how many wait."""
-        if committed != self.committed or lag == 0 or self.committed_at is None:
-            self.committed_at = self.moved_at = now
+    def look(self, committed: dict[object, int], finished: int, lag: int, now: float, *, assigned: bool = True) -> None:
+        """Note what is committed, by partition, how much was finished so far, how many events wait, and whether the
+        worker knows which partitions are its own: a group that never settles is a stall, too."""
+        self.waiting = lag > 0 or not assigned
+        if assigned and not lag:
+            self.moved_at = now
+        if committed != self.committed or (assigned and lag == 0) or self.committed_at is None:
+            self.committed_at = now
+            self.moved_at = now if assigned or self.moved_at is None else self.moved_at
         if finished != self.finished:
             self.moved_at = now
         self.committed, self.finished, self.lag = dict(committed), finished, lag
 
     def stalled_seconds(self, now: float) -> float:
-        """How long events have been waiting while nothing was finished or committed. 0 when none waits."""
-        return 0.0 if self.moved_at is None or self.lag == 0 else now - self.moved_at
+        """How long events, or the worker, have been waiting while nothing got on. 0 when nothing waits."""
+        return now - self.moved_at if self.waiting and self.moved_at is not None else 0.0
 
     def uncommitted_seconds(self, now: float) -> float:
         """How long events have been waiting without any commit. 0 when none waits."""

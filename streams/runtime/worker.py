@@ -133,7 +133,8 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
 def _look(item: _Running, metrics: Metrics) -> None:
     now, name = time.monotonic(), item.stage.name
     committed = item.app.committed()
-    item.progress.look(committed, item.app.finished, item.app.lag(), now)
+    done = item.app.finished + item.agent.steps
+    item.progress.look(committed, done, item.app.lag(), now, assigned=item.app.ready)
     metrics.lag.labels(name).set(item.progress.lag)
     metrics.committed_age.labels(name).set(item.progress.uncommitted_seconds(now))
     metrics.partitions.labels(name).set(len(committed))

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from schemas import Event, PageChunked, PageEmbedded
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
@@ -9,6 +12,9 @@ from streams.statements.codec import decode_statements
 from streams.stores.opening import Stores
 from streams.vectors.codec import encode_vectors
 from streams.vectors.points import texts_of
+
+PART_TEXTS = 512
+Vectors = NDArray[np.float32]
 
 
 class EmbedAgent(Agent):
@@ -22,7 +28,7 @@ class EmbedAgent(Agent):
         assert isinstance(event, PageChunked)
         page = decode_statements(await self._stores.blobs.get(event.statements_ref))
         model = await self._stores.embedder.info()
-        vectors = await self._stores.embedder.embed(texts_of(page))
+        vectors = await self._embedded(texts_of(page), model.dimensions)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
         facts = {
             "url": event.url,
@@ -36,6 +42,14 @@ class EmbedAgent(Agent):
         }
         await self._stores.pages.put(event.page_id, "embedded", facts, delivery.at)
         return [PageEmbedded.model_validate({**facts, "page_id": event.page_id, "crawl_id": event.crawl_id})]
+
+    async def _embedded(self, texts: Sequence[str], dimensions: int) -> Vectors:
+        """Part by part: a manual's index of ten thousand entries takes minutes, and has to show that it gets on."""
+        parts: list[Vectors] = []
+        for start in range(0, len(texts), PART_TEXTS):
+            parts.append(await self._stores.embedder.embed(texts[start : start + PART_TEXTS]))
+            self.steps += 1
+        return np.concatenate(parts) if parts else np.empty((0, dimensions), np.float32)
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:
