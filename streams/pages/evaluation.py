@@ -57,6 +57,8 @@ class Scores:
     shingles: dict[str, list[float]] = field(default_factory=dict)
     hits: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
+    given: set[str] = field(default_factory=set)
+    """Which of title, author and date it gives at all."""
     cpu_seconds: float = 0.0
     worst: tuple[float, str] = (2.0, "")
 
@@ -68,6 +70,8 @@ class Scores:
         self.shingles.setdefault(page.type, []).append(word_f1(Counter(_shingles(words)), Counter(_shingles(truth))))
         self.worst = min(self.worst, (score, page.id))
         for name in ("title", "author", "published"):
+            if getattr(found, name):
+                self.given.add(name)
             expected = getattr(page, name)[: 10 if name == "published" else None]
             if expected:
                 self.asked[name] += 1
@@ -89,7 +93,7 @@ class Scores:
         }
 
     def _accuracy(self, name: str) -> float | None:
-        return round(self.hits[name] / self.asked[name], 4) if self.asked[name] else None
+        return round(self.hits[name] / self.asked[name], 4) if self.asked[name] and name in self.given else None
 
 
 Extractor = Callable[[Page], Extracted]
