@@ -1,6 +1,8 @@
-# One image for every worker and the gateway; which one it is, the command says:
-#   docker run riffle worker fetch
-#   docker run -p 8080:8080 riffle gateway
+# One image for every worker and the gateway; which one it is, the command says (helm/README.md: what SETTINGS must hold):
+#   docker build -t riffle .
+#   docker run --env-file SETTINGS riffle migrate
+#   docker run --env-file SETTINGS riffle worker fetch
+#   docker run --env-file SETTINGS -p 8080:8080 riffle gateway
 FROM python:3.12-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 UV_LINK_MODE=copy
 WORKDIR /src

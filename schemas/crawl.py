@@ -56,7 +56,7 @@ class PageDiscovered(Event):
 
 
 class PageScheduled(Event):
-    """Fetch this now. The lease says who will be asked again, and when, if no answer comes."""
+    """Fetch this now. If no answer comes until the lease ends, it is scheduled again."""
 
     topic: ClassVar[str] = "pages.scheduled"
     key_field: ClassVar[str] = "host"

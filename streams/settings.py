@@ -138,7 +138,7 @@ class RuntimeSettings(_Group):
     commit_interval_seconds: float = 0.5
     """Between two commits of offsets: what a crash repeats."""
     stall_seconds: float = 120.0
-    """Not healthy when events wait and none was finished or committed for so long."""
+    """Not healthy when events wait, or the worker for its partitions, and nothing got on for so long."""
     session_timeout_seconds: float = 10.0
     """A worker that doesn't answer for so long loses its partitions to the others."""
     instance: str = ""

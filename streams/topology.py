@@ -175,12 +175,12 @@ TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
 """Every topic, the journey's first."""
 
 OUTSIDE_PRODUCERS: dict[type[Event], str] = {
-    PageDiscovered: "seeds, sitemaps and imports",
-    PageFetched: "WARC and HTML imports",
+    PageDiscovered: "`riffle crawl`",
+    PageFetched: "`riffle import`",
     PageRemoved: "operators",
     QueryMade: "gateway",
-    ResultClicked: "gateway",
-    EntityChanged: "knowledge import",
+    ResultClicked: "nobody yet",
+    EntityChanged: "nobody yet",
 }
 """Who else produces an event, for the diagram and the docs."""
 

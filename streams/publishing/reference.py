@@ -129,6 +129,7 @@ Answers go to stdout, and everything else to stderr; with `--json` stdout is one
 | 1 | done, and the answer is no: nothing was found, something is not healthy |
 | 2 | what was asked can't be done as asked: the message says what to do |
 | 3 | a server doesn't answer |
+| 70 | a worker can't go on: start it again, and the same events come again |
 | 130 | interrupted |"""
 
 
