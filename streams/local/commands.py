@@ -53,10 +53,10 @@ def up(
         riffle up --web mirror/
     """
     home = _local_home()
+    if state := running_state(home):
+        return _already(state, servers_only, web)
     if web:
         os.environ["RIFFLE_LOCAL_WEB"] = str(web.resolve())
-    if state := running_state(home):
-        return _already(state, servers_only)
     settings = load_settings(home=home)
     if foreground:
         return _up_here(settings, servers_only)
@@ -72,7 +72,11 @@ def _local_home() -> Path:
     return Path(os.environ.get("RIFFLE_HOME", ".riffle"))
 
 
-def _already(state: StackState, servers_only: bool) -> int:
+def _already(state: StackState, servers_only: bool, web: Path | None) -> int:
+    if web:
+        raise UsageError(
+            f"the stack runs already, with what it was started with. Run `riffle down`, then `riffle up --web {web}`"
+        )
     if state.servers_only and not servers_only:
         raise UsageError(
             "the servers run already, without workers and gateway. Run `riffle down` and `riffle up` again"

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams.errors import StartError
-from streams.local.commands import health_of, start_detached, stop_stack, supervisor_log
+from streams.errors import StartError, UsageError
+from streams.local.commands import health_of, start_detached, stop_stack, supervisor_log, up
 from streams.local.running import running_servers
 from streams.local.state import ProcessState, StackState, read_state, running_state
 from streams.runtime.topics import describe_topics
@@ -80,6 +80,13 @@ def test_a_second_one_in_the_same_home_is_refused(home: Path) -> None:
     with pytest.raises(StartError, match="runs already"):
         start_detached(home, servers_only=True)
     assert running(home) == before
+
+
+def test_another_web_for_a_stack_that_runs_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIFFLE_HOME", str(home))
+
+    with pytest.raises(UsageError, match=r"runs already.*riffle down"):
+        up(web=home)
 
 
 def test_a_server_that_crashes_is_started_again(home: Path) -> None:
