@@ -9,6 +9,7 @@ import ctypes
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,6 +38,8 @@ _SEGMENT, _SPAN, _ELEMENT, _ATTRIBUTE, _LINK = 15, 7, 4, 4, 7
 """Columns of the rows in `walk.c`."""
 _NOT_ASCII = 1 << 20
 _TAGS: tuple[str, ...] = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
+_FORMULAS = "math:not(math math)"
+_once = Lock()
 _TAG_FLAGS = np.array([TAG_FLAGS.get(tag, 0) for tag in _TAGS], np.int32)
 
 
@@ -47,7 +50,7 @@ def walk(body: LexborNode, title: str = "") -> Walk:
         return walking.walk(body)
     page, formulas = _walked(native, body, title.lower())
     if formulas:  # few pages have any: they are walked again, with each formula's source where `walk.c` looks for it
-        for node in body.css("math"):
+        for node in body.css(_FORMULAS):
             node.attrs["alttext"] = source_of(node)
         page, _ = _walked(native, body, title.lower())
     return page
@@ -58,9 +61,14 @@ def is_compiled() -> bool:
     return library() is not None
 
 
-@cache
 def _ready() -> ctypes.CDLL | None:
-    """The library, with its tables filled."""
+    """The library, with its tables filled: by one thread, while the others wait."""
+    with _once:
+        return _filled()
+
+
+@cache
+def _filled() -> ctypes.CDLL | None:
     native = library()
     if native is None:
         return None
@@ -160,7 +168,13 @@ class _Found(Walk):
         if not len(rows):
             return {}
         chosen = rows[rows[:, 1] == _ATTRIBUTES.index(attribute)].tolist()
-        return {element: self.text[start:stop] for element, _, start, stop in chosen if stop > start}
+        found = {element: self.text[start:stop] for element, _, start, stop in chosen if stop > start}
+        if attribute == "class":  # preformatted text has those of the code in it, too
+            more: dict[int, list[str]] = {}
+            for element, _, start, stop in rows[rows[:, 1] >= len(_ATTRIBUTES)].tolist():
+                more.setdefault(element, [found.get(element, "")]).append(self.text[start:stop])
+            found |= {element: " ".join(names) for element, names in more.items()}
+        return found
 
 
 @dataclass(slots=True)
@@ -207,12 +221,15 @@ class _Tables:
 
     def _attributes(self, index: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
+        more: list[str] = []
         first, end = self.elements[index, 2:].tolist()
         for _, name, start, stop in self.attributes[first:end].tolist():
             if name < len(_ATTRIBUTES):
                 values[_ATTRIBUTES[name]] = self.text[start:stop]
             else:  # preformatted text takes the classes of the code in it
-                values["class"] = f"{values.get('class') or ''} {self.text[start:stop]}"
+                more.append(self.text[start:stop])
+        if more:
+            values["class"] = " ".join([values.get("class") or "", *more])
         return values
 
     def _measured(self, title: str) -> Measured:
@@ -223,12 +240,12 @@ class _Tables:
             in_title = 3 < len(own) < SHORT and own.lower() in title
             flags[index] |= FLAGS["upper"] * own[0].isupper() | FLAGS["title"] * in_title
         flags |= segments[:, 14] * FLAGS["repeated"] | _TAG_FLAGS[self.elements[segments[:, 0], 0]]
-        counts = segments[:, [2, 3, 9, 10, 11, 4]].astype(np.float32)
+        counts = segments[:, [2, 3, 9, 10, 11, 4]]
         counts[:, 0] -= segments[:, 1]
         return Measured(
             parents=self.elements[:, 1],
             elements=segments[:, 0],
-            counts=counts,
+            counts=counts.astype(np.float32),
             words=segments[:, 12].astype(np.float32),
             flags=flags.astype(np.uint16),
             groups=segments[:, 13].astype(np.int64),

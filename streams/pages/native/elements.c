@@ -66,9 +66,16 @@ static uint64_t own_mask(uint64_t mask, const Value *values) {
     return mask;
 }
 
+/* The same number for the same tag and class; mixed, as number_groups adds two of them. */
+static uint64_t name_of(int32_t tag, const byte *names, size_t size) {
+    uint64_t named = 0x9E3779B97F4A7C15ULL * (uint64_t)(tag + 1);
+    if (size) named ^= hash_of(names, size) | 1;
+    named = (named ^ named >> 32) * 0xD6E8FEB86659FD93ULL;
+    return named ^ named >> 32;
+}
+
 void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const Value *values) {
     int32_t first = (int32_t)(walk->attributes.count / ATTRIBUTE_COLUMNS);
-    uint64_t named = 0x9E3779B97F4A7C15ULL * (uint64_t)(tag + 1);
     for (int name = 0; name < A_KEPT; name++) {
         if (!values[name].present) continue;
         int32_t start, end;
@@ -79,27 +86,29 @@ void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const V
         made[2] = start;
         made[3] = end;
     }
-    if (values[A_CLASS].size) named ^= hash_of(values[A_CLASS].at, values[A_CLASS].size) | 1;
     int32_t *made = row(walk, &walk->elements, ELEMENT_COLUMNS);
     made[0] = tag;
     made[1] = parent;
     made[2] = first;
     made[3] = (int32_t)(walk->attributes.count / ATTRIBUTE_COLUMNS);
     put_long(walk, &walk->masks, own_mask(mask, values));
-    put_long(walk, &walk->element_names, named);
+    put_long(walk, &walk->element_names, name_of(tag, values[A_CLASS].at, values[A_CLASS].size));
 }
 
-/* A class that preformatted text takes over from the code in it: one row more, read after the others. */
+/* Preformatted text takes over the classes of the code in it, behind its own. Only the first READ_CHARS are read. */
+void begin_classes(Walk *walk, Value own) {
+    walk->classes.size = 0;
+    walk->classes.chars = 0;
+    if (own.size) put(walk, &walk->classes, own.at, own.size);
+    walk->classes_left = READ_CHARS - walk->classes.chars;
+}
+
+/* One row more, read after the others. */
 void add_class(Walk *walk, Value value) {
     size_t element = (size_t)walk->element;
-    if (element * ELEMENT_COLUMNS + ELEMENT_COLUMNS != walk->elements.count || walk->failed) return;
-    int32_t start, end, left = READ_CHARS - 1; /* a space is put between */
-    for (size_t at = (size_t)walk->elements.at[element * ELEMENT_COLUMNS + 2] * ATTRIBUTE_COLUMNS;
-         at < walk->attributes.count; at += ATTRIBUTE_COLUMNS) {
-        const int32_t *had = walk->attributes.at + at;
-        if (had[1] == A_CLASS) left -= had[3] - had[2];
-        if (had[1] == A_COUNT) left -= had[3] - had[2] + 1;
-    }
+    int32_t start, end;
+    put(walk, &walk->classes, (const byte *)" ", 1);
+    put(walk, &walk->classes, value.at, value.size);
     keep(walk, value, &start, &end);
     int32_t *made = row(walk, &walk->attributes, ATTRIBUTE_COLUMNS);
     made[0] = walk->element;
@@ -108,8 +117,14 @@ void add_class(Walk *walk, Value value) {
     made[3] = end;
     if (walk->failed) return;
     walk->elements.at[element * ELEMENT_COLUMNS + 3]++;
-    walk->masks.at[element] |= words_mask(value.at, value.size, left);
-    walk->element_names.at[element] = (walk->element_names.at[element] + 1) * 0x9E3779B97F4A7C15ULL ^ hash_of(value.at, value.size);
+    walk->masks.at[element] |= words_mask(value.at, value.size, walk->classes_left - 1);
+    walk->classes_left -= end - start + 1;
+}
+
+/* The element is named by all of them. */
+void end_classes(Walk *walk) {
+    size_t element = (size_t)walk->element;
+    walk->element_names.at[element] = name_of(walk->elements.at[element * ELEMENT_COLUMNS], walk->classes.at, walk->classes.size);
 }
 
 void push(Walk *walk, int kind) {
@@ -152,6 +167,7 @@ void pop(Walk *walk) {
         return;
     default:
         flush(walk);
+        if (closing == PRE) end_classes(walk);
         walk->solid = 0;
     }
     walk->element = walk->elements.at[(size_t)walk->element * ELEMENT_COLUMNS + 1];

@@ -26,10 +26,12 @@ typedef struct { uint64_t *at; size_t count, room; } Longs;
 /* The caller's page fails as a whole when memory runs out: `failed` stops the walk at its next step. */
 typedef struct Walk Walk;
 
+/* Nothing grows beyond what int32 counts and ctypes copies. */
 static int grow(void **at, size_t *room, size_t needed, size_t unit) {
     if (needed <= *room) return 1;
     size_t larger = *room ? *room * 2 : 256;
     while (larger < needed) larger *= 2;
+    if (larger > INT32_MAX / unit) return 0;
     void *moved = realloc(*at, larger * unit);
     if (!moved) return 0;
     *at = moved;
@@ -105,21 +107,24 @@ struct Walk {
     Text text;
     int32_t failed, formulas;
     /* Of the walk. */
-    Text run, link_text, scratch;
+    Text run, link_text, scratch, classes;
     byte *open; /* kinds of the elements that are open */
     size_t open_count, open_room;
     OpenSpan *open_spans;
     size_t open_span_count, open_span_room;
     RawSpan *raw;
     size_t raw_count, raw_room;
-    int32_t element, parts, link_chars, link_count, images, solid;
+    int32_t element, parts, link_chars, link_count, images, solid, classes_left;
     int32_t length;    /* of the run, collapsed, in code points */
-    int pending, link_pending, last_is_newline, unset_spans, in_link;
+    int pending, link_pending, last_is_newline, in_link;
     int32_t link_length, href, href_end, rel, rel_end;
     Longs element_names; /* per element: hash of tag and class */
     const byte *title;
     size_t title_size;
     void *document;
+    /* Written to instead of what there is no memory for. */
+    int32_t lost[SEGMENT_COLUMNS];
+    RawSpan lost_span;
 };
 
 typedef struct Node Node; /* lexbor's, never looked into */
@@ -136,10 +141,9 @@ static inline void put(Walk *walk, Text *text, const byte *at, size_t size) {
 }
 
 static inline int32_t *row(Walk *walk, Ints *table, int columns) {
-    static int32_t lost[16];
     if (!grow((void **)&table->at, &table->room, table->count + (size_t)columns, sizeof(int32_t))) {
         walk->failed = 1;
-        return lost;
+        return walk->lost;
     }
     int32_t *made = table->at + table->count;
     table->count += (size_t)columns;
@@ -209,7 +213,9 @@ void flush(Walk *walk);
 
 /* elements.c: block elements, what they say of themselves, and which are open */
 void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const Value *values);
+void begin_classes(Walk *walk, Value own);
 void add_class(Walk *walk, Value value);
+void end_classes(Walk *walk);
 void push(Walk *walk, int kind);
 void pop(Walk *walk);
 
@@ -217,11 +223,13 @@ void pop(Walk *walk);
 Node *first_child(Node *node);
 Node *next_sibling(Node *node);
 Node *parent_of(Node *node);
+Node *next_below(Node *node, const Node *top);
 int is_element(Node *node);
 int is_text(Node *node);
+int is_document(Node *node);
 Tag read_tag(Node *node);
-byte *text_of(Node *node, size_t *size);
+byte *text_of(Walk *walk, Node *node, size_t *size);
 void release_text(Walk *walk, byte *text);
-void put_text_below(Walk *walk, Node *node, Text *into, size_t most);
+void put_text_below(Walk *walk, Node *node, Text *into);
 
 #endif

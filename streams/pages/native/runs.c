@@ -2,10 +2,9 @@
 #include "page.h"
 
 RawSpan *add_raw(Walk *walk) {
-    static RawSpan lost;
     if (!grow((void **)&walk->raw, &walk->raw_room, walk->raw_count + 1, sizeof(RawSpan))) {
         walk->failed = 1;
-        return &lost;
+        return &walk->lost_span;
     }
     return &walk->raw[walk->raw_count++];
 }
@@ -22,6 +21,12 @@ void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int
     *add_raw(walk) = (RawSpan){walk->parts, walk->parts, at, at, kind, target, target_end, label, label_end};
 }
 
+/* Open spans that no text was in yet start here. They are the last of the open ones. */
+static void set_starts(Walk *walk, int32_t start) {
+    for (size_t index = walk->open_span_count; index && walk->open_spans[index - 1].start < 0; index--)
+        walk->open_spans[index - 1].start = start;
+}
+
 static int is_point(int32_t kind) { return kind == S_IMAGE || kind == S_FOOTNOTE; }
 
 /* One part of a run: of text, unescaped. */
@@ -30,8 +35,7 @@ void add_part(Walk *walk, const byte *at, size_t size) {
     walk->parts++;
     walk->last_is_newline = size == 1 && *at == '\n';
     if (walk->solid == PRE) {
-        for (size_t index = 0; index < walk->open_span_count; index++)
-            if (walk->open_spans[index].start < 0) walk->open_spans[index].start = walk->run.chars;
+        set_starts(walk, walk->run.chars);
         while (at < end) { /* lines end with \n */
             const byte *mark = memchr(at, '\r', (size_t)(end - at));
             put(walk, &walk->run, at, (size_t)((mark ? mark : end) - at));
@@ -53,12 +57,7 @@ void add_part(Walk *walk, const byte *at, size_t size) {
         if (size) walk->pending = 1;
         return;
     }
-    if (walk->unset_spans) { /* they start with this text */
-        int32_t start = walk->length + (walk->length && (walk->pending || spaced));
-        for (size_t index = 0; index < walk->open_span_count; index++)
-            if (walk->open_spans[index].start < 0) walk->open_spans[index].start = start;
-        walk->unset_spans = 0;
-    }
+    set_starts(walk, walk->length + (walk->length && (walk->pending || spaced)));
     put_collapsed(walk, &walk->run, at, end, &walk->length, &walk->pending);
 }
 
@@ -168,7 +167,6 @@ void flush(Walk *walk) {
         walk->open_spans[index].part = 0;
         walk->open_spans[index].start = -1;
     }
-    walk->unset_spans = walk->open_span_count > 0;
     const byte *at = walk->run.at;
     size_t size = walk->run.size;
     int32_t chars = walk->run.chars, lead = 0;
@@ -268,5 +266,4 @@ void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end) {
         return;
     }
     walk->open_spans[walk->open_span_count++] = (OpenSpan){walk->parts, -1, kind, target, target_end};
-    walk->unset_spans = 1;
 }

@@ -18,7 +18,7 @@ static struct {
     void *(*destroy_text)(Node *, byte *);
 } lexbor;
 
-enum { ELEMENT_NODE = 1, TEXT_NODE = 3 }; /* DOM Standard, interface Node */
+enum { ELEMENT_NODE = 1, TEXT_NODE = 3, DOCUMENT_NODE = 9 }; /* DOM Standard, interface Node */
 
 EXPORT void riffle_lexbor(const void *const *functions) { memcpy(&lexbor, functions, sizeof lexbor); }
 
@@ -27,6 +27,17 @@ Node *next_sibling(Node *node) { return lexbor.next(node); }
 Node *parent_of(Node *node) { return lexbor.parent(node); }
 int is_element(Node *node) { return lexbor.type(node) == ELEMENT_NODE; }
 int is_text(Node *node) { return lexbor.type(node) == TEXT_NODE; }
+int is_document(Node *node) { return lexbor.type(node) == DOCUMENT_NODE; }
+
+/* What comes behind a node below `top`, in document order; NULL behind the last. */
+Node *next_below(Node *node, const Node *top) {
+    Node *next = lexbor.first_child(node);
+    while (!next && node && node != top) {
+        next = lexbor.next(node);
+        if (!next) node = lexbor.parent(node);
+    }
+    return next;
+}
 
 static const char *const ATTRIBUTES[A_COUNT] = {"class", "id", "role", "lang", "colspan", "style", "hidden",
                                                 "aria-hidden", "href", "rel", "src", "alt", "alttext"};
@@ -51,26 +62,24 @@ Tag read_tag(Node *node) {
 }
 
 /* A copy of a text node's text; NULL without memory. */
-byte *text_of(Node *node, size_t *size) { return lexbor.text_content(node, size); }
+byte *text_of(Walk *walk, Node *node, size_t *size) {
+    byte *text = lexbor.text_content(node, size);
+    if (!text) walk->failed = 1;
+    return text;
+}
 
-void release_text(Walk *walk, byte *text) { lexbor.destroy_text(walk->document, text); }
+/* Back to the document that it was taken from; without one it stays until the tree goes. */
+void release_text(Walk *walk, byte *text) {
+    if (walk->document) lexbor.destroy_text(walk->document, text);
+}
 
-/* The text of all that stands below a node, until there is `most`. */
-void put_text_below(Walk *walk, Node *top, Text *into, size_t most) {
-    Node *node = lexbor.first_child(top);
-    while (node && into->size < most && !walk->failed) {
+/* The text of all that stands below a node. */
+void put_text_below(Walk *walk, Node *top, Text *into) {
+    for (Node *node = lexbor.first_child(top); node && !walk->failed; node = next_below(node, top)) {
         size_t size = 0;
-        byte *text = is_text(node) ? text_of(node, &size) : NULL;
-        if (text) {
-            put(walk, into, text, size);
-            release_text(walk, text);
-        }
-        Node *next = lexbor.first_child(node);
-        while (!next && node != top) {
-            next = lexbor.next(node);
-            if (!next) node = lexbor.parent(node);
-            if (!node || node == top) return;
-        }
-        node = next;
+        byte *text = is_text(node) ? text_of(walk, node, &size) : NULL;
+        if (!text) continue;
+        put(walk, into, text, size);
+        release_text(walk, text);
     }
 }

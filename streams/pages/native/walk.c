@@ -6,24 +6,31 @@
 #include "page.h"
 
 /* Whether all that a link shows is a sign for people who want to point at the heading that it stands in. */
-static int is_permalink(Walk *walk, Node *node) {
+static int is_permalink(Walk *walk, Node *link) {
     static const char *const marks[] = {"\u00b6", "#", "\u00a7", "\U0001F517", "\u2693"};
-    Text *text = &walk->scratch;
-    text->size = 0;
-    text->chars = 0;
-    put_text_below(walk, node, text, 64);
-    const byte *first = text->at, *last = text->at + text->size, *stop = text->at;
-    if (walk->failed || !text->size || text->size > 256) return 0;
-    size_t space;
-    while (first < last && (space = space_at(first, last))) first += space;
-    for (const byte *next = first; next < last;) {
-        space = space_at(next, last);
-        next += space ? space : width_of(*next);
-        if (!space) stop = next;
+    byte shown[4]; /* the longest mark's bytes */
+    size_t count = 0;
+    int ended = 0, fits = 1;
+    for (Node *node = first_child(link); node && fits; node = next_below(node, link)) {
+        size_t size = 0;
+        byte *text = is_text(node) ? text_of(walk, node, &size) : NULL;
+        if (walk->failed) return 0;
+        if (!text) continue;
+        for (const byte *at = text, *end = text + size; at < end && fits;) {
+            size_t space = space_at(at, end);
+            if (space) {
+                ended = count > 0;
+                at += space;
+            } else if (ended || count == sizeof shown) {
+                fits = 0;
+            } else {
+                shown[count++] = *at++;
+            }
+        }
+        release_text(walk, text);
     }
-    if (first >= stop) return 0;
-    for (size_t index = 0; index < sizeof marks / sizeof *marks; index++)
-        if (strlen(marks[index]) == (size_t)(stop - first) && !memcmp(marks[index], first, (size_t)(stop - first))) return 1;
+    for (size_t index = 0; fits && index < sizeof marks / sizeof *marks; index++)
+        if (strlen(marks[index]) == count && !memcmp(marks[index], shown, count)) return 1;
     return 0;
 }
 
@@ -46,10 +53,8 @@ static int enter(Walk *walk, Node *node) {
             int32_t parent = walk->element;
             walk->element = (int32_t)(walk->elements.count / ELEMENT_COLUMNS);
             add_element(walk, parent, entry->value >> 16, entry->mask, values);
-            if (kind != BLOCK) {
-                walk->solid = kind;
-                for (size_t index = 0; index < walk->open_span_count; index++) walk->open_spans[index].start = -1;
-            }
+            if (kind != BLOCK) walk->solid = kind;
+            if (kind == PRE) begin_classes(walk, values[A_CLASS]);
         }
         push(walk, kind);
         return 1;
@@ -58,7 +63,7 @@ static int enter(Walk *walk, Node *node) {
             Text *note = &walk->scratch;
             note->size = 0;
             note->chars = 0;
-            put_text_below(walk, node, note, SIZE_MAX);
+            put_text_below(walk, node, note);
             int32_t start = walk->text.chars, length = 0;
             int pending = 0;
             if (!walk->failed && note->size) put_collapsed(walk, &walk->text, note->at, note->at + note->size, &length, &pending);
@@ -139,7 +144,7 @@ static void number_groups(Walk *walk);
 
 static void text_node(Walk *walk, Node *node) {
     size_t size = 0;
-    byte *text = text_of(node, &size);
+    byte *text = text_of(walk, node, &size);
     if (!text) return;
     if (size) add_text(walk, text, size);
     release_text(walk, text);
@@ -152,6 +157,7 @@ static void walk_below(Walk *walk, Node *body) {
         if (is_text(node)) {
             text_node(walk, node);
         } else if (is_element(node) && enter(walk, node)) {
+            if (walk->failed) return; /* what was entered may be missing where pop looks */
             Node *inner = first_child(node);
             if (inner) {
                 node = inner;
@@ -176,7 +182,8 @@ EXPORT Walk *riffle_walk(Node *body, const byte *title, size_t title_size) {
     if (!walk) return NULL;
     walk->title = title;
     walk->title_size = title_size;
-    for (Node *above = body; above; above = parent_of(above)) walk->document = above; /* the outermost node */
+    for (Node *above = body; above; above = parent_of(above))
+        if (is_document(above)) walk->document = above;
     put(walk, &walk->text, title, 0);
     put(walk, &walk->run, title, 0);
     put(walk, &walk->link_text, title, 0);
@@ -251,7 +258,7 @@ EXPORT void riffle_free(Walk *walk) {
     if (!walk) return;
     void *held[] = {walk->elements.at,  walk->attributes.at, walk->segments.at,      walk->spans.at,    walk->links.at,
                     walk->masks.at,     walk->text.at,       walk->run.at,           walk->link_text.at, walk->scratch.at,
-                    walk->open,         walk->open_spans,    walk->raw,              walk->element_names.at};
+                    walk->classes.at,   walk->open,         walk->open_spans,    walk->raw,              walk->element_names.at};
     for (size_t index = 0; index < sizeof held / sizeof *held; index++) free(held[index]);
     free(walk);
 }

@@ -1,6 +1,8 @@
 """The walk: what it makes of elements and text, in Python and in C alike."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -84,6 +86,8 @@ SPANS = [
     ("a formula is its source", '<p>so <math alttext="E=mc"><mi>E</mi></math> is', "so E=mc is",
      [(3, 7, "math", "", "")]),
     ("handles of headings go", '<h2>Title <a href="#t">¶</a></h2>', "Title", []),
+    ("whatever is around their signs", f'<h2>Title <a href="#t">{" " * 300}<b></b><i>¶ </i>{" " * 300}</a></h2>',
+     "Title", []),
     ("other links within the page stay", '<p>see <a href="#t">below</a>', "see below", [(4, 9, "link", "#t", "")]),
     ("in code points", '<p>𝒜é <b>ü</b>', "𝒜é ü", [(3, 4, "strong", "", "")]),
 ]  # fmt: skip
@@ -129,6 +133,8 @@ def assert_alike(html: str | bytes, title: str = "") -> None:
     counted = measured(python, title) if python.segments else None
     assert (ours.tags, ours.parents) == (python.tags, python.parents)
     assert [_kept(values) for values in ours.attributes] == [_kept(values) for values in python.attributes]
+    for name in KEPT_ATTRIBUTES:
+        assert ours.named(name) == python.named(name)
     assert list(map(_told, ours.segments)) == list(map(_told, python.segments))
     assert ours.links == python.links
     if counted is None or ours.measured is None:
@@ -164,6 +170,58 @@ def test_c_and_python_agree_on_the_cases(why: str, html: str, expected: object) 
 def test_c_and_python_agree_on_what_no_author_wrote(junk: bytes, pieces: list[str]) -> None:
     """Bytes of any kind between pieces of markup, as UTF-8: what a page is decoded to before it is parsed."""
     assert_alike(("".join(pieces) + junk.decode("utf-8", "replace") + "".join(reversed(pieces))).encode())
+
+
+@pytest.mark.parametrize(
+    ("why", "html"),
+    [
+        ("classes are the same wherever they come from",
+         "<pre class='x nav'>a</pre><pre class=x><code class=nav>b</code></pre><pre><b class='x nav'>c</b></pre>"),
+        ("names are read up to a length",
+         f"<pre class='{'é' * 150} nav'><code class='{'x' * 30} menu'>a</code><b class='comment footer'>b</b></pre>"),
+        ("elements alike are of the same name in elements of the same name",
+         "<section>a<search>b</search></section><table><caption>c<center>d</table><fieldset>e<article><section><dt>f"),
+        ("formulas in formulas",
+         "<p>a <math alttext=x><mi>y<math alttext=z></math></mi></math> b <math><mi>c</mi></math>"),
+    ],
+)  # fmt: skip
+def test_c_and_python_agree_on_what_is_rare(why: str, html: str) -> None:
+    assert_alike(html)
+
+
+def test_elements_in_others_are_told_apart() -> None:
+    names = ("address", "article", "aside", "center", "details", "div", "dl", "fieldset", "main", "search", "section")
+    pairs = [(outer, inner) for outer in names for inner in names]
+    page = in_c(body_of("".join(f"<{outer}><{inner}>x</{inner}></{outer}>" for outer, inner in pairs) * 2))
+    assert page.measured is not None
+    assert page.measured.groups.tolist() == [*range(len(pairs))] * 2
+
+
+def test_lengths_behind_much_text_are_exact() -> None:
+    page = in_c(body_of(f"<p>{'a' * 16_777_216}<p>bcd<p>e"))
+    assert page.measured is not None
+    assert page.measured.counts[1:, 0].tolist() == [3, 1]
+
+
+def test_many_classes_in_preformatted_text_take_no_time() -> None:
+    count = 30_000
+    page = in_c(body_of("<pre>" + "<b class=x>y</b>" * count))
+    assert page.attributes[1]["class"] == page.named("class")[1] == " x" * count
+
+
+def test_threads_fill_the_tables_once() -> None:
+    """Whoever comes first: the others find them filled."""
+    native._filled.cache_clear()
+    start = Barrier(8)
+
+    def read(number: int) -> list[tuple[str, str]]:
+        body = body_of(f"<ul><li>{number}<li><pre>b</pre></ul>" * 50)
+        start.wait()
+        return texts(in_c(body))
+
+    with ThreadPoolExecutor(8) as threads:
+        for number, found in enumerate(threads.map(read, range(8))):
+            assert found == [("li", str(number)), ("pre", "b")] * 50
 
 
 def test_formulas_are_read_by_python_and_walked_by_c() -> None:
