@@ -9,7 +9,6 @@ import ctypes
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,7 +38,6 @@ _SEGMENT, _SPAN, _ELEMENT, _ATTRIBUTE, _LINK = 15, 7, 4, 4, 7
 _NOT_ASCII = 1 << 20
 _TAGS: tuple[str, ...] = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
 _FORMULAS = "math:not(math math)"
-_once = Lock()
 _TAG_FLAGS = np.array([TAG_FLAGS.get(tag, 0) for tag in _TAGS], np.int32)
 
 
@@ -61,14 +59,9 @@ def is_compiled() -> bool:
     return library() is not None
 
 
-def _ready() -> ctypes.CDLL | None:
-    """The library, with its tables filled: by one thread, while the others wait."""
-    with _once:
-        return _filled()
-
-
 @cache
-def _filled() -> ctypes.CDLL | None:
+def _ready() -> ctypes.CDLL | None:
+    """The library, with its tables filled."""
     native = library()
     if native is None:
         return None

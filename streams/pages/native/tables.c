@@ -1,6 +1,8 @@
 /* The words that Python knows, as hash tables: filled once, before any walk. */
 #include "page.h"
 
+#include <stdatomic.h>
+
 Table elements, class_words, lexicon;
 int hidden_bit;
 
@@ -31,11 +33,20 @@ static int fill(Table *table, const char *const *names, const int32_t *values, c
 }
 
 /* Elements (value: kind | span kind << 8 | tag number << 16; mask: what it says of itself), words of class and id
- * (mask: their groups), words of short texts (value: flag bits). Called once, before any walk. 0 without memory. */
+ * (mask: their groups), words of short texts (value: flag bits). Called before any walk; where several threads come
+ * first, one fills and the others wait. 0 without memory. */
 EXPORT int riffle_tables(const char *const *names, const int32_t *values, const uint64_t *masks, int count,
                   const char *const *words, const uint64_t *word_masks, int word_count, const char *const *terms,
                   const int32_t *term_bits, int term_count, int hidden) {
-    hidden_bit = hidden;
-    return fill(&elements, names, values, masks, count) && fill(&class_words, words, NULL, word_masks, word_count) &&
-           fill(&lexicon, terms, term_bits, NULL, term_count);
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    static int filled;
+    while (atomic_flag_test_and_set(&busy)) continue;
+    if (!filled) {
+        hidden_bit = hidden;
+        filled = fill(&elements, names, values, masks, count) && fill(&class_words, words, NULL, word_masks, word_count) &&
+                 fill(&lexicon, terms, term_bits, NULL, term_count);
+    }
+    int made = filled;
+    atomic_flag_clear(&busy);
+    return made;
 }

@@ -210,8 +210,8 @@ def test_many_classes_in_preformatted_text_take_no_time() -> None:
 
 
 def test_threads_fill_the_tables_once() -> None:
-    """Whoever comes first: the others find them filled."""
-    native._filled.cache_clear()
+    """Whoever comes first; nobody fills them again under the others' walks."""
+    native._ready.cache_clear()
     start = Barrier(8)
 
     def read(number: int) -> list[tuple[str, str]]:
