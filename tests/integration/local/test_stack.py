@@ -8,8 +8,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+import typer
 
-from streams.errors import StartError, UsageError
+from streams.errors import StartError
 from streams.local.commands import health_of, start_detached, stop_stack, supervisor_log, up
 from streams.local.running import running_servers
 from streams.local.state import ProcessState, StackState, read_state, running_state
@@ -82,11 +83,15 @@ def test_a_second_one_in_the_same_home_is_refused(home: Path) -> None:
     assert running(home) == before
 
 
-def test_another_web_for_a_stack_that_runs_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_web_for_a_stack_that_runs_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("RIFFLE_HOME", str(home))
 
-    with pytest.raises(UsageError, match=r"runs already.*riffle down"):
+    with pytest.raises(typer.Exit) as ended:
         up(web=home)
+    assert ended.value.exit_code == 2
+    assert "riffle down" in capfd.readouterr().err
 
 
 def test_a_server_that_crashes_is_started_again(home: Path) -> None:
