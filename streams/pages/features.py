@@ -185,10 +185,19 @@ def _masks_of(of: Measured, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     An element around nearly the whole page says nothing of a part of it (`class="with-sidebar"`).
     """
     held = sums[:, 0]
-    own, inherited, depths = numbers.inherit(of.parents, held, float(held[0]) * WIDE_SHARE, of.masks)
+    own = np.where((held > 0) & (held <= np.float32(float(held[0]) * WIDE_SHARE)), of.masks, np.uint64(0))
+    own[0] = 0
+    inherited, depths = [0], [0]
+    for mask, parent in zip(own.tolist()[1:], of.parents.tolist()[1:], strict=True):
+        inherited.append(mask | inherited[parent])
+        depths.append(depths[parent] + 1)
     above, at = np.maximum(of.parents, 0), of.elements
     first = above[at]
-    return _unpacked(own[at] | own[first] | own[above[first]]), _unpacked(inherited[at]), depths[at]
+    return (
+        _unpacked(own[at] | own[first] | own[above[first]]),
+        _unpacked(np.array(inherited, np.uint64)[at]),
+        np.array(depths, np.float32)[at],
+    )
 
 
 def _unpacked(masks: NDArray[np.uint64]) -> Matrix:

@@ -99,6 +99,9 @@ _CONTROL_WORDS = (
 )
 CONTROL_WORDS = frozenset(_CONTROL_WORDS.split())
 
+TERMS = {"chrome": CHROME_WORDS, "byline": BYLINE_WORDS, "control": CONTROL_WORDS}
+"""What a short text is told by, by the name of its flag."""
+
 FLAGS = {
     "heading": 1 << 0,
     "h1": 1 << 1,

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.pages.lexicon import (
-    BYLINE_WORDS,
-    CHROME_WORDS,
-    CONTROL_WORDS,
-    ELEMENT_BITS,
-    FLAGS,
-    HIDDEN_BIT,
-    WORD_BITS,
-)
+from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.tags import HEADINGS
 from streams.pages.walk import Attributes, Measured, Walk
 
@@ -108,7 +100,7 @@ def _texts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint
 
 def _short_flags(text: str, parts: list[str]) -> int:
     bits = FLAGS["digit"] * bool(_DIGIT.search(text))
-    for flag, words in (("chrome", CHROME_WORDS), ("byline", BYLINE_WORDS), ("control", CONTROL_WORDS)):
+    for flag, words in TERMS.items():
         bits |= FLAGS[flag] * (not words.isdisjoint(parts))
     bits |= FLAGS["money"] * any(sign in text for sign in "$€£")
     return bits | FLAGS["bar"] * any(sign in text for sign in "|»›•")

@@ -16,15 +16,7 @@ from numpy.typing import NDArray
 from selectolax.lexbor import LexborNode
 
 from streams.pages import walk as walking
-from streams.pages.lexicon import (
-    BYLINE_WORDS,
-    CHROME_WORDS,
-    CONTROL_WORDS,
-    ELEMENT_BITS,
-    FLAGS,
-    HIDDEN_BIT,
-    WORD_BITS,
-)
+from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.mathematics import source_of
 from streams.pages.measures import SHORT, TAG_FLAGS
 from streams.pages.native.library import library
@@ -70,7 +62,7 @@ def _ready() -> ctypes.CDLL | None:
     tags = {name: number for number, name in enumerate(_TAGS)}
     values = [KINDS_BY_NAME.get(name, 0) | spans.get(name, 0) << 8 | tags.get(name, 0) << 16 for name in names]
     terms: dict[str, int] = {}
-    for flag, words in (("chrome", CHROME_WORDS), ("byline", BYLINE_WORDS), ("control", CONTROL_WORDS)):
+    for flag, words in TERMS.items():
         for word in words:
             terms[word] = terms.get(word, 0) | FLAGS[flag]
     masks = [ELEMENT_BITS.get(name, 0) for name in names]

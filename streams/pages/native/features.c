@@ -1,10 +1,7 @@
 /* The content model's input for all segments of a page in one go. The law is features.py, column by column. */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "base.h"
 
 enum { KINDS_OF_COUNT = 6, FLAG_BITS = 16, LEVELS = 6, SHARES = 5, GATHERED = 4, SHIFTS = 6, BASIS = 6 };
 static const int levels[LEVELS] = {0, 1, 2, 3, 5, 7};

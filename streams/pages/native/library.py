@@ -15,7 +15,6 @@ _FUNCTIONS = {
     "riffle_free": (None, [_POINTER]),
     "riffle_deepest": (_COUNT, [_TEXT, _SIZE, _COUNT]),
     "riffle_gather": (None, [_POINTER, _COUNT, _POINTER]),
-    "riffle_inherit": (None, [_POINTER, _COUNT, _POINTER, ctypes.c_float, *[_POINTER] * 4]),
     "riffle_sections": (None, [_POINTER, _COUNT, _POINTER, ctypes.c_double, _POINTER]),
     "riffle_features": (ctypes.c_int, [_POINTER, _POINTER, _POINTER]),
     "riffle_pool": (ctypes.c_int, [_POINTER, _POINTER, _COUNT, _COUNT, *[_POINTER] * 6]),

@@ -1,31 +1,10 @@
 /* Sums along a page's tree and means over its segments: what numpy can only do in many small steps. The law is the
  * Python beside each caller (features.py, model.py). Arrays are contiguous; their lengths are the caller's word. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
+#include "base.h"
 
 /* Adds to each element's value those of all below it. Parents have smaller numbers. */
 EXPORT void riffle_gather(const int32_t *parents, int64_t count, double *values) {
     for (int64_t index = count - 1; index > 0; index--) values[parents[index]] += values[index];
-}
-
-/* Per element: its own mask where it holds text, but not nearly all of the page's; the masks of all around it, too; and
- * how deep it stands. */
-EXPORT void riffle_inherit(const int32_t *parents, int64_t count, const float *held, float wide, const uint64_t *masks,
-                    uint64_t *own, uint64_t *inherited, float *depths) {
-    for (int64_t index = 0; index < count; index++) {
-        int32_t parent = parents[index];
-        if (parent < 0) {
-            own[index] = inherited[index] = 0;
-            depths[index] = 0;
-            continue;
-        }
-        own[index] = held[index] > 0 && held[index] <= wide ? masks[index] : 0;
-        inherited[index] = own[index] | inherited[parent];
-        depths[index] = depths[parent] + 1;
-    }
 }
 
 /* The widest element around each that holds less than `limit`; 0 for the body. */

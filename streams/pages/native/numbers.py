@@ -10,7 +10,6 @@ from streams.pages.native.library import library
 Parents = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
-Masks = NDArray[np.uint64]
 Indices = NDArray[np.int64]
 
 
@@ -25,28 +24,6 @@ def gather(parents: Parents, values: Doubles, *, compiled: bool = True) -> Doubl
     for index in range(len(held) - 1, 0, -1):
         held[above[index]] += held[index]
     return np.array(held, np.float64)
-
-
-def inherit(
-    parents: Parents, held: Floats, wide: float, masks: Masks, *, compiled: bool = True
-) -> tuple[Masks, Masks, Floats]:
-    """Per element: its own mask where it holds something but no more than `wide`, that of all around it too, its
-    depth. The body has none."""
-    if compiled and (native := library()) is not None:
-        parents, held, masks = map(np.ascontiguousarray, (parents, held, masks))
-        own, all_around, depths = np.empty_like(masks), np.empty_like(masks), np.empty(len(masks), np.float32)
-        native.riffle_inherit(
-            parents.ctypes.data, len(masks), held.ctypes.data, wide, masks.ctypes.data,
-            own.ctypes.data, all_around.ctypes.data, depths.ctypes.data,
-        )  # fmt: skip
-        return own, all_around, depths
-    own = np.where((held > 0) & (held <= np.float32(wide)), masks, np.uint64(0))
-    own[0] = 0
-    inherited, deep = [0], [0]
-    for mask, parent in zip(own.tolist()[1:], parents.tolist()[1:], strict=True):
-        inherited.append(mask | inherited[parent])
-        deep.append(deep[parent] + 1)
-    return own, np.array(inherited, np.uint64), np.array(deep, np.float32)
 
 
 def sections(parents: Parents, held: Doubles, limit: float, *, compiled: bool = True) -> Indices:

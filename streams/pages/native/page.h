@@ -2,14 +2,7 @@
 #ifndef RIFFLE_PAGE_H
 #define RIFFLE_PAGE_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef uint8_t byte;
+#include "base.h"
 
 /* Kinds of elements and of spans; the numbers are those of streams/pages/tags.py and native/__init__.py. */
 enum { INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL };
@@ -86,7 +79,6 @@ static inline int32_t chars_in(const byte *at, size_t size) {
     return count;
 }
 
-static inline byte lower(byte letter) { return letter >= 'A' && letter <= 'Z' ? (byte)(letter + 32) : letter; }
 
 /* ---------------------------------------------------------------------------------------------- state */
 

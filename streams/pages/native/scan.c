@@ -1,19 +1,12 @@
 /* How deep a page's tags nest, counted before anything parses it. The law is parsing.deepest. */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef uint8_t byte;
+#include "base.h"
 
 /* Elements that are never open, or that closing is left out of; in lower case. */
 static const char *const unclosed[] = {"area",  "base",  "br",  "circle", "col",   "dd",     "dt",   "ellipse", "embed", "hr",
-                                       "img",   "input", "li",   "line",  "link",   "meta", "option",  "p",     "param",
+                                       "image", "img",   "input", "li",   "line",  "link",   "meta", "option",  "p",     "param",
                                        "path",  "polygon", "polyline", "rect", "source", "stop", "tbody", "td", "th",    "thead",
                                        "tr",    "track", "use", "wbr"};
 
-static byte lower(byte letter) { return letter >= 'A' && letter <= 'Z' ? (byte)(letter + 32) : letter; }
 static int is_letter(byte letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
 
 static int stays_open(const byte *name, size_t size) {
