@@ -11,10 +11,9 @@ from rich.progress import Progress
 from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
-from streams.commands.search import with_scheme
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.progress import CrawlProgress, crawl_progress
-from streams.crawl.urls import InvalidUrl, host_of
+from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
 from streams.runtime.following import Follower
 from streams.runtime.producer import EventProducer

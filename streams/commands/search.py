@@ -12,7 +12,7 @@ from schemas import Event
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, table
-from streams.crawl.urls import InvalidUrl, canonicalize
+from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import Refused, StoreUnavailable, UsageError
 from streams.settings import Settings
 from streams.stores.protocols import Transition
@@ -217,11 +217,6 @@ def print_removed(explained: "Explanation") -> None:
 
 def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def with_scheme(address: str) -> str:
-    """The canonical URL of what a person gave, who may leave https:// out. Raises InvalidUrl."""
-    return canonicalize(address if "://" in address else f"https://{address}")
 
 
 def _identity(address: str) -> tuple[UUID, str]:

@@ -280,13 +280,14 @@ def _must_be_canonical(event: PageDiscovered) -> None:
         raise PoisonError(f"discovered {event.url[:200]!r} is not canonical, or its host or page id is of another URL")
 
 
-def _removed(event: PageDiscovered, generation: int, detail: str) -> PageRemoved:
+def _removed(event: PageDiscovered, generation: int, detail: str, same_as: Spelling | None = None) -> PageRemoved:
     return PageRemoved(
         page_id=event.page_id,
         url=event.url,
         generation=generation,
         crawl_id=event.crawl_id,
-        reason="refused",
+        reason="duplicate" if same_as else "refused",
+        canonical_page_id=same_as.page_id if same_as else None,
         detail=detail,
     )
 
@@ -294,15 +295,8 @@ def _removed(event: PageDiscovered, generation: int, detail: str) -> PageRemoved
 def _held(event: PageDiscovered, other: Spelling, generation: int) -> PageRemoved:
     """Tells those who ask for the page where it is."""
     rules = ", ".join(other.rules)
-    return PageRemoved(
-        page_id=event.page_id,
-        url=event.url,
-        generation=generation,
-        crawl_id=event.crawl_id,
-        reason="duplicate",
-        canonical_page_id=other.page_id,
-        detail=f"not fetched: another spelling of it, as duplicates of {event.host} taught ({rules})",
-    )
+    detail = f"not fetched: another spelling of it, as duplicates of {event.host} taught ({rules})"
+    return _removed(event, generation, detail, other)
 
 
 def _outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:

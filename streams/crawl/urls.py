@@ -65,6 +65,11 @@ def resolve(base: str, href: str) -> str:
     return _canonical(_parse(href, base))
 
 
+def with_scheme(address: str) -> str:
+    """The canonical URL of what a person gave, who may leave https:// out. Raises InvalidUrl."""
+    return canonicalize(address if "://" in address else f"https://{address}")
+
+
 def host_of(url: str) -> str:
     """The host of a canonical URL, without its port."""
     authority = url.removeprefix("https://").partition("/")[0]

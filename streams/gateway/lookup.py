@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from schemas.ids import page_id as id_of
-from streams.crawl.urls import InvalidUrl, canonicalize
+from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.gateway.site import Site
@@ -83,7 +83,7 @@ def resolve(subject: str) -> tuple[UUID, str]:
     except ValueError:
         pass
     try:
-        url = canonicalize(subject if "://" in subject else f"https://{subject}")
+        url = with_scheme(subject)
     except InvalidUrl as error:
         raise ProblemError(
             Problem(

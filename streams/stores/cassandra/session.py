@@ -192,16 +192,20 @@ def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> 
     return error
 
 
+def _causes(error: NoHostAvailable) -> list[Exception]:
+    """What each host that was asked said."""
+    return list(error.errors.values() if isinstance(error.errors, dict) else error.errors or ())
+
+
 def _is_full(error: NoHostAvailable) -> bool:
     """Whether connections are all that is missing, not servers."""
-    causes = list(error.errors.values()) if isinstance(error.errors, dict) else list(error.errors or ())
+    causes = _causes(error)
     return bool(causes) and all(isinstance(cause, ConnectionBusy | NoConnectionsAvailable) for cause in causes)
 
 
 def _is_away(error: Exception) -> bool:
     if isinstance(error, NoHostAvailable):
-        causes = error.errors.values() if isinstance(error.errors, dict) else error.errors or ()
-        return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in causes)
+        return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in _causes(error))
     if isinstance(
         error, ErrorMessage
     ):  # those that the driver has no exception for: overloaded, starting, its own error
