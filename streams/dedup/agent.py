@@ -14,7 +14,7 @@ from schemas import Event, PageDeduplicated, PageDiscovered, PageNormalized, Pag
 from streams.crawl.urls import host_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
-from streams.dedup.grouping import Decision, Grouping, is_undecided
+from streams.dedup.grouping import Decision, Grouping, is_undecided, told_generation
 from streams.dedup.learning import VariantLearner
 from streams.dedup.settling import Log, Settling, facts, outcome_of
 from streams.errors import MissingBlob, PoisonError
@@ -25,8 +25,10 @@ from streams.stores.opening import Stores
 from streams.stores.protocols import Fingerprint
 from streams.stores.sketches import sketch_similarity
 
-PROMOTIONS = 1_000
-"""Microseconds between the generations of one page's fetches, at least: the room for those that promotions make."""
+SAME_FETCH = 500_000
+"""Microseconds between the generations of one page's fetches, at least: the room for those that replays make."""
+BEING_DECIDED = 100
+"""Microseconds that a replay leaves to other workers' decisions about the page at the same moment."""
 SHINGLED_DOCUMENTS = 256
 """Whose shingles are kept: some megabytes."""
 
@@ -54,7 +56,7 @@ class DedupAgent(Agent):
         former = await self._fingerprints.get(event.page_id)
         if _is_older(event, former):
             return []
-        await self._fingerprints.put(await self._fingerprint(event, former), delivery.at)
+        await self._fingerprints.put(await self._fingerprint(event, former, delivery.at), delivery.at)
         page = await self._fingerprints.get(event.page_id)
         if page is None:
             return []
@@ -66,7 +68,8 @@ class DedupAgent(Agent):
         base = {**facts(page), "settled": settled, "crawl_id": event.crawl_id}
         log = await self._settling.settle(event.page_id, [page, *followers], base, log, delivery.at)
         page, told = await self._outcome(page, log)
-        return [*_own_events(event, page.generation, told, settled), *await self._other_events(event.crawl_id, log)]
+        own = _own_events(event, told_generation(page), told, settled)
+        return [*own, *await self._other_events(event.crawl_id, log)]
 
     async def _outcome(self, page: Fingerprint, log: Log) -> tuple[Fingerprint, Mapping[str, Any]]:
         """What has become of the page: as it is now, unless another worker is deciding it at this moment."""
@@ -82,7 +85,8 @@ class DedupAgent(Agent):
         page = await self._fingerprints.get(event.page_id)
         if event.reason == "duplicate" or _is_older(event, page):
             return []
-        await self._fingerprints.remove(event.page_id, max(delivery.at, page.written_at if page else 0))
+        at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
+        await self._fingerprints.remove(event.page_id, at)
         log = await self._settling.log(event.page_id, str(delivery.envelope.id))
         followers = await self._grouping.followers(event.page_id)
         if page is None and not followers and not log.is_own:
@@ -91,7 +95,7 @@ class DedupAgent(Agent):
         log = await self._settling.settle(event.page_id, followers, base, log, delivery.at)
         return await self._other_events(event.crawl_id, log)
 
-    async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None) -> Fingerprint:
+    async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, at: int) -> Fingerprint:
         prints = await asyncio.to_thread(fingerprint, await self._text(event.document_ref))
         same_fetch = former is not None and former.generation >= event.generation
         return Fingerprint(
@@ -99,7 +103,7 @@ class DedupAgent(Agent):
             content_hash=event.content_hash,
             simhash=prints.simhash,
             url=event.url,
-            generation=event.generation,
+            generation=_generation(event, former, at),
             canonical_url=event.canonical_url,
             first_seen=former.first_seen if former else event.generation,
             # Counted once a fetch: a second delivery must not find another number, and elect another page.
@@ -149,8 +153,15 @@ class DedupAgent(Agent):
 
 
 def _is_older(event: PageNormalized | PageRemoved, known: Fingerprint | None) -> bool:
-    """Whether a later fetch than the event's is known. A promotion is no fetch."""
-    return known is not None and known.generation >= event.generation + PROMOTIONS
+    """Whether a later fetch than the event's is known. A replay is no fetch."""
+    return known is not None and known.generation >= event.generation + SAME_FETCH
+
+
+def _generation(event: PageNormalized, former: Fingerprint | None, at: int) -> int:
+    """The fetch's; when it is replayed, later than all that was told of the page since."""
+    if former is None or former.generation < event.generation:
+        return event.generation
+    return former.generation if former.written_at >= at else told_generation(former) + BEING_DECIDED
 
 
 def _own_events(event: PageNormalized, generation: int, told: Mapping[str, Any], settled: str) -> list[Event]:
@@ -177,7 +188,7 @@ def _own_events(event: PageNormalized, generation: int, told: Mapping[str, Any],
 
 def _promoted(page: Fingerprint, crawl_id: str) -> Event:
     return PageDeduplicated(
-        **_shared(page.page_id, page.url, page.generation, crawl_id),
+        **_shared(page.page_id, page.url, told_generation(page), crawl_id),
         document_ref=page.document_ref,
         verdict="unique",
         canonical_page_id=page.page_id,
@@ -186,7 +197,7 @@ def _promoted(page: Fingerprint, crawl_id: str) -> Event:
 
 
 def _demoted(page: Fingerprint, crawl_id: str) -> Event:
-    shared = _shared(page.page_id, page.url, page.generation, crawl_id)
+    shared = _shared(page.page_id, page.url, told_generation(page), crawl_id)
     return PageRemoved(**shared, reason="duplicate", canonical_page_id=page.canonical)
 
 

@@ -48,9 +48,23 @@ class Decision:
         return self.page.canonical != self.canonical.page_id or is_undecided(self.page)
 
     def at(self, own: bool) -> int:
-        """The write time: later than the former decision, and than one that the page's own event is leading to now."""
+        """The write time: later than the former decision, and than one that the page's own event is leading to now.
+
+        From the fingerprint's own on, even for a leader and odd for a duplicate: two workers who decide at one time
+        that it leads and that it doesn't have two times, so that what is told of it has two generations.
+        """
         page = self.page
-        return max(page.written_at + (0 if own else 1), page.decided_at + (0 if page.canonical is None else 1))
+        at = max(page.written_at + (0 if own else 1), page.decided_at + (0 if page.canonical is None else 1))
+        return at + ((at - page.written_at) % 2 != (0 if self.leads else 1))
+
+
+def told_generation(page: Fingerprint) -> int:
+    """The generation under which the store's decision about a page is told: its fetch's, and one later a decision.
+
+    It comes from the one cell that every decision is written to, whose later write wins. So whoever tells of a page,
+    and in whatever order, the decision that stays has the highest generation of all that were told.
+    """
+    return page.generation + max(0, page.decided_at - page.written_at)
 
 
 def is_undecided(page: Fingerprint) -> bool:

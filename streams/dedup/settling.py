@@ -5,7 +5,7 @@ finishes it. Other workers may decide about the same pages meanwhile; what no lo
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
@@ -90,9 +90,6 @@ class Settling:
         page, at = decision.page, decision.at(is_own)
         if not is_own:
             await self._retell(decision)
-        # A page that stepped back was removed from the index under its generation: what brings it back must be newer.
-        if decision.leads and not (is_own and is_leader(page)):
-            await self._fingerprints.put(replace(page, generation=page.generation + 1), page.written_at + 1)
         await self._fingerprints.set_canonical(page.page_id, decision.canonical.page_id, at)
 
     async def _retell(self, decision: Decision) -> None:
