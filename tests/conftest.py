@@ -10,6 +10,7 @@ What the selected tests name together is started, when the first of them asks fo
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -27,6 +28,11 @@ hypothesis_settings.register_profile(
     "riffle", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
 )
 hypothesis_settings.load_profile("riffle")
+
+# In the background a shell has interrupts ignored, and all that we start would inherit that; and who ends the run with
+# a plain `kill` wants the servers and browsers stopped, too.
+for _number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(_number, signal.default_int_handler)
 
 SERVERS = frozenset({"kafka", "cassandra", "triton", "qdrant"})
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from selectolax.lexbor import LexborHTMLParser
 
+from streams.pages.native.markers import labelled
 from streams.pages.structured import Item, texts
 from streams.pages.walk import Segment, Walk
 
@@ -48,9 +49,9 @@ _NOT_NAME = re.compile(
     r"see all|view profile|my account|account|company size|written|posted|edit|comments?|reply|page\.head.*)$",
     re.IGNORECASE,
 )
-_SELECTOR = '[itemprop="author"], [rel="author"], [class*="author"], [class*="byline"], [class*="username"]'
 MAX_NAME_CHARS = 80
 MAX_NAMES = 6
+MAX_LABELLED = 12
 NEAR_BEFORE = 6
 NEAR_AFTER = 16
 
@@ -115,9 +116,8 @@ def _linked_part(segment: Segment) -> str:
 
 
 def _by_class(tree: LexborHTMLParser) -> str:
-    for node in tree.css(_SELECTOR)[:12]:
-        text = " ".join(node.text(separator=" ").split())
-        if len(text) <= MAX_NAME_CHARS and (name := _clean([text])):
+    for text in labelled(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
+        if name := _clean([text]):
             return name
     return ""
 

@@ -159,6 +159,8 @@ class Builder:
         return made
 
     def _spans(self, spans: list[tuple[int, int, str, str, str]], length: int, tag: str) -> tuple[Span, ...]:
+        if not spans:
+            return ()
         found = []
         for start, end, kind, target, label in spans:
             if kind == "link" or kind == "image":
@@ -170,6 +172,8 @@ class Builder:
             ):
                 continue
             found.append(Span(start, end, kind, target, label))
+        if len(found) < 2:
+            return tuple(found)
         # What starts first, then what takes no room, then outer before inner.
         found.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
         return tuple(dict.fromkeys(found))

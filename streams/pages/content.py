@@ -6,6 +6,7 @@ the model finds nothing at all, everything stands that is not chrome by its elem
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,21 +141,27 @@ def chrome_elements(page: Walk) -> list[bool]:
     sizes = np.bincount(counted.elements, counted.counts[:, 0], len(page.tags)).astype(np.float64)
     held = numbers.gather(counted.parents, sizes).tolist()
     limit = WIDE_SHARE * max(held[0], 1)
-    named = {**dict.fromkeys(range(len(page.tags)), ""), **page.named("class")}
-    for element, name in page.named("id").items():
-        named[element] = f"{named[element]} {name}"
-    roles = page.named("role")
-    says = {name: _CHROME_NAMES.search(name) is not None for name in set(named.values())}
-    chrome: list[bool] = []
-    for index, (tag, parent) in enumerate(zip(page.tags, page.parents, strict=True)):
-        own = tag in _CHROME_TAGS or roles.get(index) in _CHROME_ROLES
-        own = own or (index > 0 and held[index] < limit and says[named[index]])
-        chrome.append(own or (parent >= 0 and chrome[parent]))
+    chrome = [tag in _CHROME_TAGS for tag in page.tags]
+    for element, role in page.named("role").items():
+        chrome[element] = chrome[element] or role in _CHROME_ROLES
+    for name in ("class", "id"):
+        for element, value in page.named(name).items():
+            if element and not chrome[element] and held[element] < limit:
+                chrome[element] = _says_chrome(value)
+    for element, parent in enumerate(page.parents):
+        if parent >= 0 and chrome[parent]:
+            chrome[element] = True
     return chrome
+
+
+@lru_cache(maxsize=10_000)
+def _says_chrome(name: str) -> bool:
+    return _CHROME_NAMES.search(name) is not None
 
 
 def _by_element(page: Walk) -> list[int]:
     """All text outside of chrome; all text, if there is none outside."""
     chrome = chrome_elements(page)
-    found = [index for index, segment in enumerate(page.segments) if not chrome[segment.element]]
-    return found or [index for index, segment in enumerate(page.segments) if page.tags[segment.element] != "button"]
+    elements = page.elements()
+    found = [index for index, element in enumerate(elements) if not chrome[element]]
+    return found or [index for index, element in enumerate(elements) if page.tags[element] != "button"]

@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages import structured
 from streams.pages.authors import find_author
 from streams.pages.dates import iso_date
 from streams.pages.links import Resolver
+from streams.pages.native.markers import labelled, markers
 from streams.pages.structured import Item, items_of, texts
 from streams.pages.titles import choose_title
 from streams.pages.walk import Walk
@@ -25,16 +26,8 @@ DATA_TYPE = "application/vnd.riffle.document+json"
 """Of the script in which a document that was written out keeps what its text does not hold."""
 MAX_TIMES = 20
 MAX_META_CHARS = 5_000
-
-
-# One query for all, because each takes as long as the tree is large.
-_MARKERS = (
-    'title, base, meta, link, script[type*="json"], time[datetime], [itemprop], [typeof], '
-    '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex"]'
-)
-_HEAD_TAGS = frozenset({"title", "base", "meta", "link", "script"})
-_MATH_TAGS = frozenset({"span", "div", "script", "mjx-container"})
-_MATH_NAMES = ("math/tex", "katex", "MathJax")
+MAX_LINE_CHARS = 110
+"""Of a line with a date that a reader sees."""
 
 
 @dataclass(slots=True)
@@ -46,8 +39,8 @@ class Head:
     language: str = ""
     metas: list[tuple[str, str]] = field(default_factory=list)
     """(name, property or itemprop in lower case, content), in order."""
-    links: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    """(rel in lower case, href, attributes)."""
+    links: list[tuple[str, str, str]] = field(default_factory=list)
+    """(rel in lower case, href, type)."""
     scripts: list[tuple[str, str]] = field(default_factory=list)
     """(type in lower case, text) of scripts that hold data."""
     breadcrumbs: list[str] = field(default_factory=list)
@@ -84,48 +77,35 @@ class Facts:
 
 def read_head(tree: LexborHTMLParser) -> Head:
     """Title, base, language, meta and link elements, wherever they stand."""
-    head = Head()
+    found = markers(tree)
+    head = Head(has_microdata=found.has_microdata, has_rdfa=found.has_rdfa, has_drawn_math=found.has_drawn_math)
     root = tree.root
     if root is not None:
         head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()
-    for node in tree.css(_MARKERS):
-        tag, attributes = node.tag, node.attributes
-        if tag in _HEAD_TAGS:
-            _note(head, node)
-        elif tag == "time":
-            head.times.append(attributes.get("datetime") or "")
-        head.has_microdata = head.has_microdata or "itemprop" in attributes
-        head.has_rdfa = head.has_rdfa or "typeof" in attributes
-        head.has_drawn_math = head.has_drawn_math or (tag in _MATH_TAGS and _draws(tag, attributes))
+    for tag, *values in found.rows:
+        _note(head, tag, *values)
     head.clean = head.meta("generator") == CLEAN_GENERATOR
     return head
 
 
-def _draws(tag: str | None, attributes: dict[str, Any]) -> bool:
-    """Whether the element, found by one of the markers, draws a formula."""
-    return tag == "mjx-container" or (attributes.get("type") or attributes.get("class") or "").startswith(_MATH_NAMES)
-
-
-def _note(head: Head, node: LexborNode) -> None:
-    attributes = node.attributes
-    tag = node.tag
+def _note(head: Head, tag: str, one: str, two: str, three: str) -> None:
+    """One marker; what the three values are is said in `streams.pages.markers`."""
     if tag == "meta":
-        name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
-        content = attributes.get("content")
-        if name and content:
-            head.metas.append((name.strip().lower()[:100], " ".join(content[:MAX_META_CHARS].split())))
-        elif content and (attributes.get("http-equiv") or "").lower() == "content-language":
-            head.language = head.language or content.strip()
+        if one and two:
+            head.metas.append((one.strip().lower()[:100], " ".join(two[:MAX_META_CHARS].split())))
+        elif two and three.lower() == "content-language":
+            head.language = head.language or two.strip()
     elif tag == "link":
-        if href := attributes.get("href"):
-            head.links.append(((attributes.get("rel") or "").lower(), href, attributes))
+        if two:
+            head.links.append((one.lower(), two, three))
     elif tag == "script":
-        if "json" in (kind := (attributes.get("type") or "").strip().lower()):
-            head.scripts.append((kind, node.text()))
+        head.scripts.append((one.strip().lower(), two))
+    elif tag == "time":
+        head.times.append(one)
     elif tag == "base":
-        head.base = head.base or (attributes.get("href") or "").strip()
-    elif not head.title and node.parent is not None and node.parent.tag != "svg":
-        head.title = " ".join(node.text()[:MAX_META_CHARS].split())
+        head.base = head.base or one.strip()
+    elif not head.title:
+        head.title = " ".join(two[:MAX_META_CHARS].split())
 
 
 def read_kinds(head: Head, html: str) -> tuple[str, ...]:
@@ -157,9 +137,7 @@ def gather(tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], reso
         "site_name": site_name,
         "image": _image(head, items, resolver),
         "canonical": canonical,
-        "feeds": [
-            resolver.absolute(href) for _, href, attributes in head.links if attributes.get("type") in _FEED_TYPES
-        ],
+        "feeds": [resolver.absolute(href) for _, href, kind in head.links if kind in _FEED_TYPES],
         "breadcrumbs": _breadcrumbs(items) or head.breadcrumbs,
         "licence": _licence(head, page, items, resolver),
         "type": next((str(item["type"]) for item in written or items), head.meta("og:type")),
@@ -225,7 +203,6 @@ def _dates(
 
 _NOT_BYLINE = re.compile(r"copyright|©|expire|deadline|event|upcoming", re.IGNORECASE)
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
-_DATE_SELECTOR = '[class*="date"], [class*="published"], [class*="timestamp"], [class*="posted"], [class*="meta"]'
 NEAR_BEFORE = 8
 NEAR_AFTER = 20
 
@@ -241,13 +218,12 @@ def _visible_date(tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept
         start = next((index for index in kept if page.tags[elements[index]] == "h1"), kept[0])
         for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
             text = segment.text
-            if 6 <= len(text) <= 110 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
+            if 6 <= len(text) <= MAX_LINE_CHARS and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
                 return found
     if (dated := _URL_DATE.search(url)) and (found := iso_date("-".join(dated.groups()))):
         return found
-    for node in tree.css(_DATE_SELECTOR)[:MAX_TIMES]:
-        text = " ".join(node.text(separator=" ").split())
-        if 6 <= len(text) <= 110 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
+    for text in labelled(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
+        if len(text) >= 6 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
             return found
     return ""
 

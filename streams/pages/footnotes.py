@@ -10,7 +10,7 @@ from streams.pages.walk import RawSpan, Segment, Walk
 
 _MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
 _NOTE_NAME = re.compile(
-    r"^(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
+    r"(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
 )
 _BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|[\s]*[↩↑⤴^︎\ufe0e]+\s*$")
 MAX_NOTE_CHARS = 2_000
@@ -19,13 +19,13 @@ MAX_NOTES = 500
 
 def attach(page: Walk, kept: list[int]) -> list[int]:
     """Move notes to their marks in the segments of `kept`; gives back those that stay."""
-    if not any(href.startswith("#") for href, _, _, _ in page.links):
+    if not any(href.startswith("#") and _NOTE_NAME.match(href, 1) for href, _, _, _ in page.links):
         return kept
     marks = [
         (index, raw)
         for index in kept
         for raw in page.segments[index].spans
-        if raw[2] == "link" and raw[3].startswith("#")
+        if raw[2] == "link" and raw[3].startswith("#") and _NOTE_NAME.match(raw[3], 1)
     ]
     if not marks:
         return kept
@@ -38,7 +38,7 @@ def attach(page: Walk, kept: list[int]) -> list[int]:
     for index, raw in marks[:MAX_NOTES]:
         start, end, _, target, _ = raw
         element = named.get(target[1:], -1)
-        if element < 0 or not _MARK.fullmatch(page.segments[index].text[start:end]) or not _NOTE_NAME.match(target[1:]):
+        if element < 0 or not _MARK.fullmatch(page.segments[index].text[start:end]):
             continue
         held = [at for inner in _below(page, element) for at in own.get(inner, ())]
         note = _BACK.sub("", " ".join(page.segments[at].text for at in held)).strip()

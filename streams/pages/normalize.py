@@ -24,7 +24,7 @@ from streams.pages.templates import Repetition, without_template
 from streams.pages.walk import Walk
 
 MAX_LINKS = 5_000
-LANGUAGE_CHARS = 400
+LANGUAGE_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from streams.pages import walk as walking
 from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.mathematics import source_of
 from streams.pages.measures import SHORT, TAG_FLAGS
-from streams.pages.native.library import library
+from streams.pages.native.library import Rows, library, results
 from streams.pages.tags import BLOCK, HEADING, KINDS_BY_NAME, PRE, SPAN_KINDS
 from streams.pages.walk import Measured, RawSpan, Segment, Walk
 
@@ -87,29 +87,14 @@ def _numbers(kind: Any, values: Sequence[int]) -> Any:
 def _walked(native: ctypes.CDLL, body: LexborNode, title: str) -> tuple[Walk, int]:
     """The walk, and how many formulas there were."""
     lowered = title.encode("utf-8", "replace")
-    handle = native.riffle_walk(body.mem_id, lowered, len(lowered))
-    if not handle:
-        raise MemoryError("no memory to walk a page")
-    try:
-        pointers, counts = (ctypes.c_void_p * 7)(), (ctypes.c_uint64 * 9)()
-        native.riffle_results(handle, pointers, counts)
-        if counts[7]:
-            raise MemoryError("no memory to walk a page")
-        elements, attributes, segments, spans, links = (
-            np.frombuffer(ctypes.string_at(pointers[table] or 0, counts[table] * 4) if counts[table] else b"", np.int32)
-            for table in range(5)
-        )
-        masks = np.frombuffer(ctypes.string_at(pointers[5] or 0, counts[5] * 8) if counts[5] else b"", np.uint64)
-        text = ctypes.string_at(pointers[6] or 0, counts[6]).decode("utf-8", "replace")
-    finally:
-        native.riffle_free(handle)
+    found = results(native, native.riffle_walk(body.mem_id, lowered, len(lowered)))
     return _Tables(
-        elements.reshape(-1, _ELEMENT), attributes.reshape(-1, _ATTRIBUTE), segments.reshape(-1, _SEGMENT),
-        spans.reshape(-1, _SPAN), links.reshape(-1, _LINK), masks, text,
-    ).page(title), int(counts[8])  # fmt: skip
+        found.elements.reshape(-1, _ELEMENT), found.attributes.reshape(-1, _ATTRIBUTE),
+        found.segments.reshape(-1, _SEGMENT), found.spans.reshape(-1, _SPAN), found.links.reshape(-1, _LINK),
+        found.masks, found.text,
+    ).page(title), found.found  # fmt: skip
 
 
-Rows = NDArray[np.int32]
 _T = TypeVar("_T")
 
 

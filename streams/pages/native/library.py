@@ -1,9 +1,12 @@
 """The compiled library, where it was built, with the types of its functions and the parser's functions told to it."""
 
 import ctypes
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from selectolax import lexbor
 
 LIBRARY = Path(__file__).with_name("_native.so")
@@ -11,6 +14,8 @@ _POINTER, _SIZE, _COUNT, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int6
 _FUNCTIONS = {
     "riffle_lexbor": (None, [_POINTER]),
     "riffle_walk": (_POINTER, [_POINTER, _TEXT, _SIZE]),
+    "riffle_markers": (_POINTER, [_POINTER]),
+    "riffle_labelled": (_POINTER, [_POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_int32]),
     "riffle_results": (None, [_POINTER, _POINTER, _POINTER]),
     "riffle_free": (None, [_POINTER]),
     "riffle_deepest": (_COUNT, [_TEXT, _SIZE, _COUNT]),
@@ -43,3 +48,41 @@ def library() -> ctypes.CDLL | None:
     )
     loaded.riffle_lexbor(addresses)
     return loaded
+
+
+Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a pass over a tree found: tables of numbers, and the one text that they refer to by code points."""
+
+    elements: Rows
+    attributes: Rows
+    segments: Rows
+    spans: Rows
+    links: Rows
+    masks: NDArray[np.uint64]
+    text: str
+    found: int
+    """Of a walk the count of formulas, of markers their flags."""
+
+
+def results(native: ctypes.CDLL, handle: int | None) -> Results:
+    """Copied, and what the pass held is freed. Raises MemoryError when it ran out of memory."""
+    if not handle:
+        raise MemoryError("no memory for a page")
+    try:
+        pointers, counts = (ctypes.c_void_p * 7)(), (ctypes.c_uint64 * 9)()
+        native.riffle_results(handle, pointers, counts)
+        if counts[7]:
+            raise MemoryError("no memory for a page")
+        elements, attributes, segments, spans, links = (
+            np.frombuffer(ctypes.string_at(pointers[table] or 0, counts[table] * 4) if counts[table] else b"", np.int32)
+            for table in range(5)
+        )
+        masks = np.frombuffer(ctypes.string_at(pointers[5] or 0, counts[5] * 8) if counts[5] else b"", np.uint64)
+        text = ctypes.string_at(pointers[6] or 0, counts[6]).decode("utf-8", "replace")
+    finally:
+        native.riffle_free(handle)
+    return Results(elements, attributes, segments, spans, links, masks, text, int(counts[8]))

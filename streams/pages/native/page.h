@@ -87,6 +87,7 @@ static inline int32_t chars_in(const byte *at, size_t size) {
 #define ELEMENT_COLUMNS 4
 #define ATTRIBUTE_COLUMNS 4
 #define LINK_COLUMNS 7
+#define MARKER_COLUMNS 7
 
 typedef struct { int32_t part, start; int32_t kind; int32_t target, target_end; } OpenSpan;
 typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end; } RawSpan;
@@ -219,6 +220,8 @@ Node *next_below(Node *node, const Node *top);
 int is_element(Node *node);
 int is_text(Node *node);
 int is_document(Node *node);
+const byte *local_name(Node *node, size_t *size);
+void read_attributes(Node *node, const char *const *names, int count, Value *values);
 Tag read_tag(Node *node);
 byte *text_of(Walk *walk, Node *node, size_t *size);
 void release_text(Walk *walk, byte *text);

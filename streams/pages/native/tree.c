@@ -39,25 +39,30 @@ Node *next_below(Node *node, const Node *top) {
     return next;
 }
 
-static const char *const ATTRIBUTES[A_COUNT] = {"class", "id", "role", "lang", "colspan", "style", "hidden",
-                                                "aria-hidden", "href", "rel", "src", "alt", "alttext"};
+const byte *local_name(Node *node, size_t *size) { return lexbor.local_name(node, size); }
 
-/* An element's name, and those of its attributes that mean something. They are lexbor's, and live as long as the tree. */
-Tag read_tag(Node *node) {
-    Tag tag;
-    memset(tag.values, 0, sizeof tag.values);
-    tag.name = lexbor.local_name(node, &tag.name_size);
+/* The values of an element's attributes by these names. They are lexbor's, and live as long as the tree. */
+void read_attributes(Node *node, const char *const *names, int count, Value *values) {
+    memset(values, 0, (size_t)count * sizeof *values);
     for (void *attribute = lexbor.first_attribute(node); attribute; attribute = lexbor.next_attribute(attribute)) {
         size_t size = 0, value_size = 0;
         const byte *name = lexbor.attribute_name(attribute, &size);
-        for (int known = 0; name && known < A_COUNT; known++)
-            if (ATTRIBUTES[known][0] == (char)*name && strlen(ATTRIBUTES[known]) == size &&
-                !memcmp(ATTRIBUTES[known], name, size)) {
+        for (int known = 0; name && known < count; known++)
+            if (names[known][0] == (char)*name && strlen(names[known]) == size && !memcmp(names[known], name, size)) {
                 const byte *value = lexbor.attribute_value(attribute, &value_size);
-                if (!tag.values[known].present) tag.values[known] = (Value){value, value ? (uint32_t)value_size : 0, 1};
+                if (!values[known].present) values[known] = (Value){value, value ? (uint32_t)value_size : 0, 1};
                 break;
             }
     }
+}
+
+/* An element's name, and those of its attributes that mean something to the walk. */
+Tag read_tag(Node *node) {
+    static const char *const names[A_COUNT] = {"class", "id", "role", "lang", "colspan", "style", "hidden",
+                                               "aria-hidden", "href", "rel", "src", "alt", "alttext"};
+    Tag tag;
+    tag.name = local_name(node, &tag.name_size);
+    read_attributes(node, names, A_COUNT, tag.values);
     return tag;
 }
 

@@ -1,0 +1,83 @@
+"""What stands anywhere in a page and says something of it: title, metadata, links, data, and lines named for what they
+tell. By selectors here; in one pass over the tree in C (`streams.pages.native`), which must find the same."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# One query for all, because each takes as long as the tree is large.
+_SELECTOR = (
+    'title, base, meta, link, script[type*="json"], time[datetime], [itemprop], [typeof], '
+    '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex"]'
+)
+_DRAWN = frozenset({"katex-html", "MathJax_Preview"})
+Label = Literal["dated", "named"]
+LABELLED: dict[Label, str] = {
+    "dated": '[class*="date"], [class*="published"], [class*="timestamp"], [class*="posted"], [class*="meta"]',
+    "named": '[itemprop="author"], [rel="author"], [class*="author"], [class*="byline"], [class*="username"]',
+}
+
+
+@dataclass(slots=True)
+class Markers:
+    """In the page's order, as written."""
+
+    rows: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """The element's name, and by it: title ("", text, ""), base (href, "", ""), meta (the first of name, property and
+    itemprop; content; http-equiv), link (rel, href, type), script that holds JSON (type, text, ""), time
+    (datetime, "", "")."""
+    has_microdata: bool = False
+    has_rdfa: bool = False
+    has_drawn_math: bool = False
+    """Somewhere KaTeX or MathJax drew a formula."""
+
+
+def markers(tree: LexborHTMLParser) -> Markers:
+    """The law that the pass in C is held to, and what is done where that was not built."""
+    found = Markers()
+    for node in _each(tree, _SELECTOR):
+        tag, attributes = node.tag or "", node.attributes
+        found.has_microdata = found.has_microdata or "itemprop" in attributes
+        found.has_rdfa = found.has_rdfa or "typeof" in attributes
+        found.has_drawn_math = found.has_drawn_math or _draws(tag, attributes)
+        if row := _row(tag, attributes, node):
+            found.rows.append((tag, *row))
+    return found
+
+
+def _each(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
+    """Once each: the parser gives an element once for every part of the selector that fits it."""
+    return list({node.mem_id: node for node in tree.css(selector)}.values())
+
+
+def _draws(tag: str, attributes: dict[str, str | None]) -> bool:
+    if tag == "mjx-container" or (tag == "script" and (attributes.get("type") or "").startswith("math/tex")):
+        return True
+    return not _DRAWN.isdisjoint((attributes.get("class") or "").split())
+
+
+def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple[str, str, str] | None:
+    def value(*names: str) -> str:
+        return next((found for name in names if (found := attributes.get(name))), "")
+
+    match tag:
+        case "title":
+            return None if node.parent is not None and node.parent.tag == "svg" else ("", node.text(), "")
+        case "base":
+            return value("href"), "", ""
+        case "meta":
+            return value("name", "property", "itemprop"), value("content"), value("http-equiv")
+        case "link":
+            return value("rel"), value("href"), value("type")
+        case "script":
+            return (value("type"), node.text(), "") if "json" in value("type") else None
+        case "time":
+            return (value("datetime"), "", "") if "datetime" in attributes else None
+    return None
+
+
+def labelled(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[str]:
+    """The lines of the first `count` elements that are named for a date or an author; longer lines are left out."""
+    lines = (" ".join(node.text(separator=" ").split()) for node in _each(tree, LABELLED[label])[:count])
+    return [line for line in lines if len(line) <= max_chars]

@@ -1,0 +1,141 @@
+"""What a page says of itself outside of its text: found by selectors and in C alike."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from streams.pages import markers as law
+from streams.pages.markers import LABELLED, Label, Markers
+from streams.pages.native import is_compiled
+from streams.pages.native import markers as native
+
+Find = Callable[[LexborHTMLParser], Markers]
+Lines = Callable[[LexborHTMLParser, Label, int, int], list[str]]
+
+
+@pytest.fixture(autouse=True)
+def compiled() -> None:
+    assert is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
+
+
+@pytest.fixture(params=[law.markers, native.markers], ids=["python", "c"])
+def find(request: pytest.FixtureRequest) -> Find:
+    chosen: Find = request.param
+    return chosen
+
+
+@pytest.fixture(params=[law.labelled, native.labelled], ids=["python", "c"])
+def lines(request: pytest.FixtureRequest) -> Lines:
+    chosen: Lines = request.param
+    return chosen
+
+
+ROWS = [
+    ("a title", "<title> A &amp; b\n</title>", [("title", "", " A & b\n", "")]),
+    ("a drawing's title is not the page's", "<svg><title>Arrow</title></svg><svg><g><title>x",
+     [("title", "", "x", "")]),
+    ("a base", "<base href=/a target=x><base>", [("base", "/a", "", ""), ("base", "", "", "")]),
+    ("a name goes before a property, and that before an item's", '<meta itemprop=c property=b name=a content="1  2">',
+     [("meta", "a", "1  2", "")]),
+    ("an empty name is none", '<meta name="" property=b content=1>', [("meta", "b", "1", "")]),
+    ("metadata in the body", "<p><meta content=en http-equiv=Content-Language>",
+     [("meta", "", "en", "Content-Language")]),
+    ("a link with its type", "<link rel='alternate Feed' href=x type=application/rss+xml>",
+     [("link", "alternate Feed", "x", "application/rss+xml")]),
+    ("data in scripts, not code", '<script type="application/ld+json">{"a": "<b>"}</script><script>json</script>',
+     [("script", "application/ld+json", '{"a": "<b>"}', "")]),
+    ("times that have one", "<time datetime=2024>then</time><time>now</time><time datetime>", [
+        ("time", "2024", "", ""), ("time", "", "", "")]),
+    ("in the page's order", "<p>\u00e9<time datetime=1></p><meta name=\u4e2d content=\U0001f600><link rel=a>",
+     [("time", "1", "", ""), ("meta", "\u4e2d", "\U0001f600", ""), ("link", "a", "", "")]),
+    ("nothing", "", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "expected"), ROWS)
+def test_rows(why: str, html: str, expected: list[tuple[str, ...]], find: Find) -> None:
+    assert find(LexborHTMLParser(html)).rows == expected, why
+
+
+@pytest.mark.parametrize(
+    ("html", "microdata", "rdfa", "drawn"),
+    [
+        ("<p class=katex>", False, False, False),
+        ("<p itemprop>", True, False, False),
+        ("<html typeof=Thing>", False, True, False),
+        ('<span class="a\nkatex-html">', False, False, True),
+        ("<i class=MathJax_Preview>", False, False, True),
+        ("<i class=MathJax_Preview2>", False, False, False),
+        ("<mjx-container>", False, False, True),
+        ("<script type=math/tex>x</script>", False, False, True),
+        ('<script type="math/tex; mode=display">x</script>', False, False, True),
+        ("<script type=text/math/tex>x</script>", False, False, False),
+    ],
+)
+def test_kinds_of_data(html: str, microdata: bool, rdfa: bool, drawn: bool, find: Find) -> None:
+    found = find(LexborHTMLParser(html))
+    assert (found.has_microdata, found.has_rdfa, found.has_drawn_math) == (microdata, rdfa, drawn)
+
+
+LINES: list[tuple[str, Label, str, list[str]]] = [
+    ("a class that holds the word", "dated", "<p class=postdate>1 May</p><p class=x>2 May</p>", ["1 May"]),
+    ("text in parts, and spaces", "dated", "<p class=meta> 1<b>May</b>\n 2020&nbsp;</p>", ["1 May 2020"]),
+    ("one in the other", "dated", "<div class=meta>by <i class=date>May</i></div>", ["by May", "May"]),
+    ("an author by relation, item or class", "named",
+     "<a rel=author>A</a><i itemprop=author>B</i><i class=the-byline>C</i><a rel='author me'>D</a>", ["A", "B", "C"]),
+    ("nothing in it", "named", "<i class=author></i>", [""]),
+    ("too long", "named", "<i class=author>" + "x" * 31 + "</i><i class=author>" + " x" * 15 + "</i>",
+     [" ".join("x" * 15)]),
+    ("not more than asked for, long ones counted", "named", "<i class=author>" + "x" * 99 + "</i>" +
+     "".join(f"<i class=author>{n}</i>" for n in range(9)), ["0", "1", "2"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "label", "html", "expected"), LINES)
+def test_lines(why: str, label: Label, html: str, expected: list[str], lines: Lines) -> None:
+    assert lines(LexborHTMLParser(html), label, 4, 30) == expected, why
+
+
+PIECES = [
+    *(f'<{tag} {name}="{value}">' for tag in ("meta", "link", "script", "i", "div", "time", "svg", "title", "base")
+      for name, value in (
+          ("class", "date katex-html"), ("class", "author\tMathJax_Preview"),
+          ("rel", "author"), ("content", "c \u00e9"),
+          ("type", "application/ld+json"), ("type", "math/tex"), ("itemprop", "author"), ("name", ""), ("name", "N"),
+          ("property", "p"), ("typeof", ""), ("href", "h"), ("datetime", "2024"), ("class", "Author DATE"),
+      )),
+    "text", " ", "\u00a0", "\U0001f600", "&amp;", "</script>", "</title>", "</i>", "</div>", "</svg>", "</time>",
+    "<!-- c -->",
+    "<template>", "</template>", "<mjx-container>", "<html lang=de typeof=x>", "<body class=date>",
+    "<p>", "<table>", "<td>",
+]  # fmt: skip
+
+
+def agree(html: str) -> None:
+    tree = LexborHTMLParser(html)
+    assert native.markers(tree) == law.markers(tree)
+    for label in LABELLED:
+        assert native.labelled(tree, label, 5, 12) == law.labelled(tree, label, 5, 12)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+def test_c_and_python_agree(pieces: list[str]) -> None:
+    agree("".join(pieces))
+
+
+@settings(max_examples=300, deadline=None)
+@given(junk=st.binary(max_size=2_000), pieces=st.lists(st.sampled_from(PIECES), max_size=20))
+def test_c_and_python_agree_on_what_no_author_wrote(junk: bytes, pieces: list[str]) -> None:
+    """Bytes of any kind behind pieces of markup, as UTF-8: what a page is decoded to before it is parsed."""
+    agree("".join(pieces) + junk.decode("utf-8", "replace"))
+
+
+def test_without_the_library_selectors_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "library", lambda: None)
+    tree = LexborHTMLParser("<title>a</title><i class=date>1 May</i>")
+    assert native.markers(tree) == law.markers(tree)
+    assert native.labelled(tree, "dated", 5, 20) == ["1 May"]
