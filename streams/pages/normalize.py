@@ -143,7 +143,7 @@ def _links(page: Walk, kept: frozenset[int], resolver: Resolver) -> tuple[Link, 
         target = resolver.absolute(href)
         if not target:
             continue
-        link = Link(target, text, "nofollow" in rel.lower(), segment in kept)
+        link = Link(target, text, bool(rel) and "nofollow" in rel.lower(), segment in kept)
         known = found.get(target)
         if known is None:
             found[target] = link

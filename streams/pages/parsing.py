@@ -13,7 +13,8 @@ from streams.pages.charset import decode_utf8
 from streams.pages.mathematics import unify
 from streams.pages.native import walk
 from streams.pages.native.library import library
-from streams.pages.prune import Pruned, apply_quirk, prune
+from streams.pages.native.prune import prune
+from streams.pages.prune import Pruned, apply_quirk
 from streams.pages.quirks import Quirk, quirk_of
 from streams.pages.walk import Walk
 from streams.pages.written import written_out

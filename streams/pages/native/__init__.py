@@ -29,6 +29,7 @@ _SEGMENT, _SPAN, _ELEMENT, _ATTRIBUTE, _LINK = 15, 7, 4, 4, 7
 """Columns of the rows in `walk.c`."""
 _NOT_ASCII = 1 << 20
 _TAGS: tuple[str, ...] = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
+_TAG_NAMES = np.array(_TAGS, object)
 _FORMULAS = "math:not(math math)"
 _TAG_FLAGS = np.array([TAG_FLAGS.get(tag, 0) for tag in _TAGS], np.int32)
 
@@ -164,7 +165,7 @@ class _Tables:
         text = self.text
         self.segment_rows = self.segments[:, :8].tolist()
         page = _Found(
-            tags=[_TAGS[tag] for tag in self.elements[:, 0].tolist()],
+            tags=_TAG_NAMES[self.elements[:, 0]].tolist(),
             parents=self.elements[:, 1].tolist(),
             attributes=_Lazy(len(self.elements), self._attributes),
             segments=_Lazy(len(self.segments), self._segment),

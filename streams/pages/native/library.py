@@ -16,6 +16,7 @@ _FUNCTIONS = {
     "riffle_walk": (_POINTER, [_POINTER, _TEXT, _SIZE]),
     "riffle_markers": (_POINTER, [_POINTER]),
     "riffle_labelled": (_POINTER, [_POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_int32]),
+    "riffle_prune": (_POINTER, [_POINTER, ctypes.c_int32]),
     "riffle_results": (None, [_POINTER, _POINTER, _POINTER]),
     "riffle_free": (None, [_POINTER]),
     "riffle_deepest": (_COUNT, [_TEXT, _SIZE, _COUNT]),
@@ -28,7 +29,7 @@ LEXBOR = (
     "lxb_dom_node_first_child_noi", "lxb_dom_node_next_noi", "lxb_dom_node_parent_noi", "lxb_dom_node_type_noi",
     "lxb_dom_element_local_name", "lxb_dom_element_first_attribute_noi", "lxb_dom_element_next_attribute_noi",
     "lxb_dom_attr_local_name_noi", "lxb_dom_attr_value_noi", "lxb_dom_node_text_content",
-    "lxb_dom_document_destroy_text_noi",
+    "lxb_dom_document_destroy_text_noi", "lxb_dom_node_remove_wo_events",
 )  # fmt: skip
 """The functions that `tree.c` walks with, in its order: part of lexbor's interface, and exported by selectolax."""
 

@@ -217,6 +217,7 @@ Node *first_child(Node *node);
 Node *next_sibling(Node *node);
 Node *parent_of(Node *node);
 Node *next_below(Node *node, const Node *top);
+void take_out(Node *node);
 int is_element(Node *node);
 int is_text(Node *node);
 int is_document(Node *node);

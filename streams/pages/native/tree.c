@@ -1,6 +1,6 @@
 /* The parser's tree, through lexbor's own functions: the ones that it exports for callers that know no layout of its
- * structures. Python finds them in the library that selectolax is, and tells them once. Nodes are only read, by the one
- * thread that asked for the walk, while Python holds the tree. */
+ * structures. Python finds them in the library that selectolax is, and tells them once. Nodes are read, and menus taken
+ * out, by the one thread that asked for it, while Python holds the tree. */
 #include "page.h"
 
 /* The order is that of LEXBOR in library.py. */
@@ -16,6 +16,7 @@ static struct {
     const byte *(*attribute_value)(void *, size_t *);
     byte *(*text_content)(Node *, size_t *);
     void *(*destroy_text)(Node *, byte *);
+    void (*remove)(Node *);
 } lexbor;
 
 enum { ELEMENT_NODE = 1, TEXT_NODE = 3, DOCUMENT_NODE = 9 }; /* DOM Standard, interface Node */
@@ -28,6 +29,9 @@ Node *parent_of(Node *node) { return lexbor.parent(node); }
 int is_element(Node *node) { return lexbor.type(node) == ELEMENT_NODE; }
 int is_text(Node *node) { return lexbor.type(node) == TEXT_NODE; }
 int is_document(Node *node) { return lexbor.type(node) == DOCUMENT_NODE; }
+
+/* Out of the tree; its memory stays the document's. */
+void take_out(Node *node) { lexbor.remove(node); }
 
 /* What comes behind a node below `top`, in document order; NULL behind the last. */
 Node *next_below(Node *node, const Node *top) {

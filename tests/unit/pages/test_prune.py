@@ -1,0 +1,86 @@
+"""Menus and footers leave the tree: in Python and in C alike."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from streams.pages import prune as law
+from streams.pages.native import is_compiled
+from streams.pages.native import prune as native
+from streams.pages.prune import Pruned
+
+Prune = Callable[[LexborHTMLParser], Pruned]
+MUCH = "words " * (law.MAX_PLAIN_CHARS // 6)
+
+
+@pytest.fixture(params=[law.prune, native.prune], ids=["python", "c"])
+def prune(request: pytest.FixtureRequest) -> Prune:
+    assert is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
+    chosen: Prune = request.param
+    return chosen
+
+
+CASES = [
+    ("by element", "<nav>a</nav>b<footer>c</footer>", "b"),
+    ("by role", "<div role=navigation>a</div>b<p role=contentinfo>c</p><p role=main>d", "bd"),
+    ("not those of the page's own text", "<main><nav>a</nav></main><article><div><footer>b</footer></div></article>",
+     "ab"),
+    ("a main element that says it is a menu", "<main role=navigation>a</main>b", "b"),
+    ("not the page itself", "<body role=navigation>a", "a"),
+    ("one in the other", "<nav>a<nav>b</nav></nav>c", "c"),
+    ("much text is no menu", f"<nav>{MUCH} and more</nav>", f"{MUCH} and more"),
+    ("but what stands in it may be one", f"<footer>{MUCH} and more<nav>a</nav></footer>", f"{MUCH} and more"),
+    ("text in links and spaces don't count", f"<nav>{' ' * 9_000}<a href=x>{MUCH}</a> {MUCH}</nav>b", "b"),
+    ("a link that leads nowhere is text", f"<nav><a>{MUCH} and more</a></nav>", f"{MUCH} and more"),
+    ("nothing to remove", "<p>a", "a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "left"), CASES)
+def test_what_stays(why: str, html: str, left: str, prune: Prune) -> None:
+    tree = LexborHTMLParser(html)
+    prune(tree)
+    assert tree.body is not None
+    assert tree.body.text() == left, why
+
+
+def test_links_are_kept_for_the_crawl(prune: Prune) -> None:
+    menu = "<nav><a href=/a rel=next> A <b>b</b></a><a>x</a><a href>\u00e9</a></nav>"
+    text = f"<nav>{MUCH} {MUCH}<a href=/no>n</a></nav>"
+    pruned = prune(LexborHTMLParser(f"{menu}{text}<footer><a href=/z></a></footer>"))
+    assert pruned.links == [("/a", "A b", "next"), ("", "\u00e9", ""), ("/z", "", "")]
+    assert pruned.count == 2
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('<nav class="x BreadCrumbs"><a href=1>Home</a><a href=2> </a> > <a href=3>Docs</a></nav>', ["Home", "Docs"]),
+        ("<nav aria-label=Breadcrumb><a href=1>a</a></nav><nav class=breadcrumb><a href=2>b</a></nav>", ["a"]),
+        ("<nav class=breadcrumb></nav><nav class=breadcrumb><a href=2>b</a></nav>", ["b"]),
+        ("<nav class=menu><a href=1>a</a></nav>", []),
+    ],
+)
+def test_breadcrumbs(html: str, expected: list[str], prune: Prune) -> None:
+    assert prune(LexborHTMLParser(html)).breadcrumbs == expected
+
+
+PIECES = [
+    "<nav>", "</nav>", "<footer>", "</footer>", "<main>", "</main>", "<article>", "</article>",
+    "<div role=navigation>", "<p role=contentinfo>", "</div>", "<a href=/x>",
+    "<a href='' rel='nofollow x'>", "<a role=navigation href=y>", "<a>", "</a>",
+    "text ", "  ",
+    "\u00e9\u00a0\u4e2d", MUCH, "<script>var x</script>", "<!-- c -->", "<svg><a href=z>", "</svg>", "<table><td>",
+    "<nav class=breadcrumbs>", "<footer aria-label=BREADCRUMB>", "<template><nav>t</nav></template>", "<select>",
+]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
+def test_c_and_python_agree(pieces: list[str]) -> None:
+    one, other = LexborHTMLParser("".join(pieces)), LexborHTMLParser("".join(pieces))
+    assert native.prune(one) == law.prune(other)
+    assert one.html == other.html
