@@ -11,7 +11,7 @@ from streams.dedup.agent import DedupAgent
 from streams.settings import Settings
 from streams.stores import cassandra
 from streams.stores.opening import Stores
-from tests.stages.test_dedup import TEXT, Site, edited, text_of
+from tests.stages.dedup_site import TEXT, Site, edited, text_of
 
 pytestmark = pytest.mark.integration("cassandra")
 

@@ -9,9 +9,9 @@ from schemas.ids import page_id
 from streams.crawl.spellings import PROBE_EVERY, probe_every
 from streams.settings import CrawlSettings
 from streams.stores.protocols import VariantEvidence
+from tests.stages.dedup_site import Site as Dedup
+from tests.stages.dedup_site import text_of
 from tests.stages.frontier_world import Site, World
-from tests.stages.test_dedup import Site as Dedup
-from tests.stages.test_dedup import text_of
 
 A, M = "https://a.example", "https://www.a.example"
 ITEMS = range(40)

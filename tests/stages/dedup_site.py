@@ -1,0 +1,157 @@
+"""A dedup stage over memory stores, events for it, and what may happen to it in between."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
+from schemas.envelope import utc_from_micros
+from schemas.ids import event_id, page_id
+from streams.dedup.agent import DedupAgent
+from streams.pages.codec import encode_document
+from streams.pages.document import Block, Document
+from streams.pages.normalize import content_hash
+from streams.runtime.agent import Delivery
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
+from streams.stores.opening import Stores
+
+NOW = 1_700_000_000_000_000
+SECOND = 1_000_000
+VOCABULARY = [f"word{number}" for number in range(2_000)]
+
+
+def text_of(seed: int, words: int = 300) -> str:
+    return " ".join(random.Random(seed).choices(VOCABULARY, k=words))
+
+
+def edited(text: str, count: int, seed: int = 0) -> str:
+    """The text with so many of its words replaced, in a row."""
+    words = text.split()
+    start = random.Random(seed).randrange(len(words) - count)
+    words[start : start + count] = [f"new{seed}x{number}" for number in range(count)]
+    return " ".join(words)
+
+
+@dataclass
+class Site:
+    """A stage over memory stores, and events for it."""
+
+    stores: Stores = field(
+        default_factory=lambda: Stores(
+            blobs=MemoryBlobs(), pages=MemoryPages(), ledger=MemoryLedger(), fingerprints=MemoryFingerprints()
+        )
+    )
+
+    @property
+    def agent(self) -> DedupAgent:
+        """A new one each time: a stage keeps nothing in memory that it needs."""
+        return DedupAgent(self.stores)
+
+    async def normalized(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> Delivery:
+        ref = await self.stores.blobs.put(encode_document(Document(url, blocks=(Block("p", text),))))
+        event = PageNormalized(
+            page_id=page_id(url),
+            url=url,
+            generation=NOW + at * SECOND,
+            document_ref=ref,
+            content_hash=content_hash(text),
+            canonical_url=canonical,
+        )
+        return delivery(event, NOW + at * SECOND)
+
+    def removed(self, url: str, reason: str, at: int) -> Delivery:
+        event = PageRemoved.model_validate(
+            {"page_id": page_id(url), "url": url, "generation": NOW + at * SECOND, "reason": reason}
+        )
+        return delivery(event, NOW + at * SECOND)
+
+    async def say(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> list[str]:
+        return told(await self.agent.handle(await self.normalized(url, text, at, canonical)))
+
+    async def leader(self, url: str) -> str:
+        found = await self.stores.fingerprints.get(page_id(url))
+        assert found is not None
+        assert found.canonical is not None
+        leader = await self.stores.fingerprints.get(found.canonical)
+        assert leader is not None
+        return leader.url
+
+    def state(self) -> Any:
+        fingerprints: Any = self.stores.fingerprints
+        pages: Any = self.stores.pages
+        return (
+            dict(fingerprints._rows),
+            dict(fingerprints._decisions),
+            dict(fingerprints._variants),
+            {page: dict(cells) for page, cells in pages._cells.items()},
+        )
+
+
+def delivery(event: Event, at: int) -> Delivery:
+    time = utc_from_micros(0) + timedelta(microseconds=at)
+    identity = event_id(event.event_type(), str(at), event.key())
+    envelope = Envelope(id=identity, type=event.event_type(), source="/riffle/test", time=time)
+    return Delivery(event, envelope, event.topic, 0, 0)
+
+
+def later(one: Delivery, microseconds: int) -> Delivery:
+    """The same fetch again, by a normalizer that was started anew or told to replay it."""
+    envelope = one.envelope.model_copy(update={"time": one.time + timedelta(microseconds=microseconds)})
+    return replace(one, envelope=envelope)
+
+
+def told(events: Sequence[Event]) -> list[str]:
+    """What the events say, in short."""
+    lines = []
+    for event in events:
+        if isinstance(event, PageDeduplicated):
+            lines.append(f"{event.url} {event.verdict}")
+        elif isinstance(event, PageRemoved):
+            lines.append(f"{event.url} removed {event.reason}")
+        elif isinstance(event, PageSettled):
+            lines.append(f"{event.url} settled {event.verdict}")
+    return lines
+
+
+A, B, C = "https://a.test/", "https://b.test/page", "https://c.test/longer/page"
+TEXT = text_of(1)
+NEAR = edited(TEXT, 6)
+
+
+class Crash(Exception):
+    pass
+
+
+class _Breaking:
+    """A store whose n-th call never happens."""
+
+    def __init__(self, inner: Any, budget: list[int]) -> None:
+        self._inner, self._budget = inner, budget
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+
+        async def call(*args: Any) -> Any:
+            self._budget[0] -= 1
+            if self._budget[0] < 0:
+                raise Crash
+            return await method(*args)
+
+        return call
+
+
+async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
+    """Handle an event until so many calls of stores are used up. Whether that was too few."""
+    breaking = Stores(
+        blobs=_Breaking(stores.blobs, left),
+        pages=_Breaking(stores.pages, left),
+        ledger=_Breaking(stores.ledger, left),
+        fingerprints=_Breaking(stores.fingerprints, left),
+    )
+    try:
+        await DedupAgent(breaking).handle(one)
+    except Crash:
+        return True
+    return False

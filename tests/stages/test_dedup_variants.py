@@ -1,0 +1,97 @@
+"""What duplicates teach the dedup stage about the spellings of a host."""
+
+import pytest
+
+from schemas.ids import page_id
+from streams.dedup.learning import VariantLearner
+from streams.dedup.variants import learned, retired, rewrite
+from streams.stores.protocols import Fingerprint
+from tests.stages.dedup_site import Site, cut_off, text_of
+
+
+async def test_duplicates_teach_the_hosts_rules() -> None:
+    site = Site()
+    for number in range(8):
+        text = text_of(100 + number)
+        await site.say(f"https://shop.test/item{number}", text, 2 * number)
+        await site.say(f"https://shop.test/item{number}?ref=home", text, 2 * number + 1)
+    rules = learned(await site.stores.fingerprints.variants("shop.test"))
+    assert rules == {"parameter:remove:ref"}
+    assert rewrite("https://shop.test/other?ref=mail&page=2", rules) == "https://shop.test/other?page=2"
+
+
+async def test_one_text_for_all_that_is_missing_teaches_nothing() -> None:
+    site = Site()
+    for number in range(8):
+        await site.say(f"https://shop.test/item?id={number}", text_of(200 + number), number)
+    for number in range(100, 120):
+        await site.say(f"https://shop.test/item?id={number}", text_of(1, 20), number)
+    for number in range(300, 304):
+        await site.say(f"https://shop.test/item?id={number}", text_of(number), number)
+    assert learned(await site.stores.fingerprints.variants("shop.test")) == frozenset()
+
+
+SHOP = "https://shop.test"
+
+
+async def shop(items: int, site: Site | None = None) -> Site:
+    """Items that each have two names."""
+    site = site or Site()
+    for number in range(items):
+        for name in (f"/item{number}", f"/item{number}?ref=home"):
+            await site.say(f"{SHOP}{name}", text_of(100 + number), number)
+    return site
+
+
+async def test_one_counter_example_retires_a_rule_for_good() -> None:
+    site = await shop(20)
+    assert learned(await site.stores.fingerprints.variants("shop.test")) == {"parameter:remove:ref"}
+    await site.say(f"{SHOP}/price", text_of(1), 50)
+    await site.say(f"{SHOP}/price?ref=partner", text_of(2), 51)
+    await shop(20, site)
+    evidence = await site.stores.fingerprints.variants("shop.test")
+    assert (learned(evidence), retired(evidence)) == (frozenset(), {"parameter:remove:ref"})
+
+
+async def test_a_page_that_several_rules_together_got_wrong_retires_all_of_them() -> None:
+    site = await shop(20)
+    for number in range(20):
+        for name in (f"/text{number}", f"/text{number}/"):
+            await site.say(f"{SHOP}{name}", text_of(300 + number), number)
+    both = {"parameter:remove:ref", "slash:remove"}
+    assert learned(await site.stores.fingerprints.variants("shop.test")) == both
+    await site.say(f"{SHOP}/both", text_of(1), 50)
+    await site.say(f"{SHOP}/both/?ref=a", text_of(2), 51)
+    assert retired(await site.stores.fingerprints.variants("shop.test")) == both
+
+
+@pytest.mark.parametrize("text", [1, 2], ids=["a duplicate", "a counter-example"])
+async def test_evidence_survives_a_crash_at_any_call_and_is_the_same_after_a_redelivery(text: int) -> None:
+    budget, crashed = 0, True
+    while crashed:
+        site, left = await shop(4), [budget]
+        await site.say(f"{SHOP}/price", text_of(1), 50)
+        one = await site.normalized(f"{SHOP}/price?ref=partner", text_of(text), 51)
+        crashed = await cut_off(site.stores, one, left)
+        await site.agent.handle(one)
+        evidence = await site.stores.fingerprints.variants("shop.test")
+        assert len([found for found in evidence if found.agrees]) == (5 if text == 1 else 4), f"crash at call {budget}"
+        assert bool(learned(evidence)) == (text == 1)
+        await site.agent.handle(one)
+        assert await site.stores.fingerprints.variants("shop.test") == evidence
+        budget += 1
+    assert budget > 10
+
+
+async def test_a_page_that_is_being_decided_just_now_is_no_evidence() -> None:
+    site = Site()
+    for number in range(5):
+        await site.say(f"{SHOP}/b{number}", text_of(50 + number), number)
+        await site.say(f"{SHOP}/b{number}?ref=1", text_of(50 + number), number)
+    await site.say(f"{SHOP}/a?ref=1", text_of(1), 6)
+    undecided = await site.stores.fingerprints.get(page_id(f"{SHOP}/a?ref=1"))
+    assert undecided is not None
+    await site.stores.fingerprints.put(undecided, undecided.written_at + 9)
+    leader = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, canonical=page_id(f"{SHOP}/a"))
+    await VariantLearner(site.stores.fingerprints).learn(leader, leader, 5)
+    assert retired(await site.stores.fingerprints.variants("shop.test")) == frozenset()
