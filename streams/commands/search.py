@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, JSON_OPTION]
 CLIENT_TIMEOUT_SECONDS = 30.0
+SIMILAR_SHOWN = 3
 
 
 @command
@@ -85,6 +86,8 @@ def print_answer(answer: dict[str, Any]) -> None:
         out.print(f"   [dim]{escape(result['url'])}[/]", highlight=False, soft_wrap=True)
         for statement in result["statements"]:
             out.print(f"   {escape(statement['text'])}", highlight=False)
+        if similar := result.get("similar"):
+            out.print(f"   [dim]{escape(_similar(similar))}[/]", highlight=False, soft_wrap=True)
         out.print()
     if not answer["results"]:
         out.print("Nothing was found.")
@@ -92,6 +95,14 @@ def print_answer(answer: dict[str, Any]) -> None:
         err.print(
             "[yellow]This answer is partial:[/] " + escape(" ".join(reason["detail"] for reason in answer["reasons"]))
         )
+
+
+def _similar(similar: dict[str, Any]) -> str:
+    """How many pages say the same, and the first of them."""
+    shown = ", ".join(page["url"] for page in similar["pages"][:SIMILAR_SHOWN])
+    count = f"{similar['count']}{' or more' if similar['more'] else ''}"
+    etc = ", ..." if len(similar["pages"]) > SIMILAR_SHOWN else ""
+    return f"{count} similar {'page' if count == '1' else 'pages'}: {shown}{etc}"
 
 
 @command

@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,24 @@ def test_it_asks_what_was_given_and_shows_titles_addresses_and_statements(gatewa
 
 def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:
     assert json.loads(gateway.search("x", "--json").stdout) == SEARCH
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        pytest.param(("a",), "1 similar page: https://a.test/", id="one"),
+        pytest.param(("a", "b"), "2 similar pages: https://a.test/, https://b.test/", id="two"),
+        pytest.param(
+            "abcd", "4 or more similar pages: https://a.test/, https://b.test/, https://c.test/, ...", id="more"
+        ),
+        pytest.param((), "similar", id="none"),
+    ],
+)
+def test_pages_that_a_result_stands_for_are_told(gateway: Gateway, hosts: Sequence[str], said: str) -> None:
+    pages = [{"page_id": host, "url": f"https://{host}.test/"} for host in hosts]
+    similar = {"count": len(pages), "more": len(pages) > 3, "pages": pages} if pages else None
+    gateway.answer = {**SEARCH, "results": [{**SEARCH["results"][0], "similar": similar}]}
+    assert (said in " ".join(gateway.search("x").stdout.split())) is bool(pages)
 
 
 def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
