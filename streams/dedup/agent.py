@@ -16,7 +16,7 @@ from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.grouping import Decision, Grouping, is_undecided, told_generation
 from streams.dedup.learning import VariantLearner
-from streams.dedup.settling import Log, Settling, facts, outcome_of
+from streams.dedup.settling import PART, Log, Settling, facts, outcome_of
 from streams.errors import MissingBlob, PoisonError
 from streams.pages.codec import decode_document
 from streams.runtime.agent import Agent, Delivery
@@ -29,6 +29,7 @@ SAME_FETCH = 500_000
 """Microseconds between the generations of one page's fetches, at least: the room for those that replays make."""
 BEING_DECIDED = 100
 """Microseconds that a replay leaves to other workers' decisions about the page at the same moment."""
+NEVER = 2**63 - 1
 SHINGLED_DOCUMENTS = 256
 """Whose shingles are kept: some megabytes."""
 
@@ -54,9 +55,12 @@ class DedupAgent(Agent):
 
     async def _normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
         former = await self._fingerprints.get(event.page_id)
-        if _is_older(event, former):
+        known = _told_at(former, delivery.at) if former else await self._removed_at(event)
+        if _is_older(event, known):
             return []
-        await self._fingerprints.put(await self._fingerprint(event, former, delivery.at), delivery.at)
+        # A fetch that is replayed is later than all that was told of it.
+        generation = event.generation if known < event.generation else known
+        await self._fingerprints.put(await self._fingerprint(event, former, generation), delivery.at)
         page = await self._fingerprints.get(event.page_id)
         if page is None:
             return []
@@ -68,7 +72,7 @@ class DedupAgent(Agent):
         base = {**facts(page), "settled": settled, "crawl_id": event.crawl_id}
         log = await self._settling.settle(event.page_id, [page, *followers], base, log, delivery.at)
         page, told = await self._outcome(page, log)
-        own = _own_events(event, told_generation(page), told, settled)
+        own = _own_events(event, page, told, settled)
         return [*own, *await self._other_events(event.crawl_id, log)]
 
     async def _outcome(self, page: Fingerprint, log: Log) -> tuple[Fingerprint, Mapping[str, Any]]:
@@ -83,19 +87,37 @@ class DedupAgent(Agent):
     async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
         """The page is gone: those that it stood for get another leader. A duplicate stays known: it is still there."""
         page = await self._fingerprints.get(event.page_id)
-        if event.reason == "duplicate" or _is_older(event, page):
+        if event.reason == "duplicate" or (page is not None and _is_older(event, page.generation)):
             return []
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
         await self._fingerprints.remove(event.page_id, at)
         log = await self._settling.log(event.page_id, str(delivery.envelope.id))
         followers = await self._grouping.followers(event.page_id)
-        if page is None and not followers and not log.is_own:
+        generation = _removal_generation(event, page, log)
+        # The index has heard of this very fetch since: it wouldn't believe the event as it came.
+        again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
+        if page is None and not followers and not again and not log.is_own:
             return []
-        base = {"url": event.url, "generation": event.generation, "verdict": "removed", "reason": event.reason}
+        base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
         log = await self._settling.settle(event.page_id, followers, base, log, delivery.at)
-        return await self._other_events(event.crawl_id, log)
+        return [*again, *await self._other_events(event.crawl_id, log)]
 
-    async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, at: int) -> Fingerprint:
+    async def _removed_at(self, event: PageNormalized) -> int:
+        """Of a page without a fingerprint: the generation that a replay of its fetch gets; NEVER after a request.
+
+        Less than the event's when no removal is known, or only those of earlier fetches.
+        """
+        parts = await self._stores.pages.get(event.page_id)
+        removals = [parts.get("removed", {})]
+        if parts.get(PART, {}).get("verdict") == "removed":
+            removals.append(parts[PART])
+        last = max(removals, key=lambda removal: int(removal.get("generation", -1)))
+        generation = int(last.get("generation", -1))
+        if last.get("reason") == "request" and generation >= event.generation:
+            return NEVER
+        return generation + BEING_DECIDED if generation >= event.generation else generation
+
+    async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, generation: int) -> Fingerprint:
         prints = await asyncio.to_thread(fingerprint, await self._text(event.document_ref))
         same_fetch = former is not None and former.generation >= event.generation
         return Fingerprint(
@@ -103,7 +125,7 @@ class DedupAgent(Agent):
             content_hash=event.content_hash,
             simhash=prints.simhash,
             url=event.url,
-            generation=_generation(event, former, at),
+            generation=generation,
             canonical_url=event.canonical_url,
             first_seen=former.first_seen if former else event.generation,
             # Counted once a fetch: a second delivery must not find another number, and elect another page.
@@ -152,25 +174,32 @@ class DedupAgent(Agent):
         return [(_promoted if page.canonical == page.page_id else _demoted)(page, crawl_id) for page in known]
 
 
-def _is_older(event: PageNormalized | PageRemoved, known: Fingerprint | None) -> bool:
+def _is_older(event: PageNormalized | PageRemoved, known: int) -> bool:
     """Whether a later fetch than the event's is known. A replay is no fetch."""
-    return known is not None and known.generation >= event.generation + SAME_FETCH
+    return known >= event.generation + SAME_FETCH
 
 
-def _generation(event: PageNormalized, former: Fingerprint | None, at: int) -> int:
-    """The fetch's; when it is replayed, later than all that was told of the page since."""
-    if former is None or former.generation < event.generation:
-        return event.generation
-    return former.generation if former.written_at >= at else told_generation(former) + BEING_DECIDED
+def _told_at(page: Fingerprint, at: int) -> int:
+    """What is later than all that was told of a page; if this very event wrote its fingerprint, that one's."""
+    return page.generation if page.written_at >= at else told_generation(page) + BEING_DECIDED
 
 
-def _own_events(event: PageNormalized, generation: int, told: Mapping[str, Any], settled: str) -> list[Event]:
+def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
+    """The event's own; later, when the very fetch that it is about was replayed, or its page promoted, since."""
+    known = int(log.record.get("generation", -1))
+    if log.is_own:
+        return known
+    told = told_generation(page) if page else known
+    return told + BEING_DECIDED if event.generation < told < event.generation + SAME_FETCH else event.generation
+
+
+def _own_events(event: PageNormalized, page: Fingerprint, told: Mapping[str, Any], settled: str) -> list[Event]:
     canonical = UUID(told["canonical_page_id"])
     duplicate = canonical != event.page_id
-    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
+    shared = _shared(event.page_id, event.url, told_generation(page), event.crawl_id)
     deduplicated = PageDeduplicated(
         **shared,
-        document_ref=event.document_ref,
+        document_ref=page.document_ref,
         verdict=told["verdict"],
         canonical_page_id=canonical,
         distance=told["distance"],

@@ -68,6 +68,7 @@ _CHROME_NAMES = re.compile(
     re.IGNORECASE,
 )
 WIDE_SHARE = 0.6
+SHORT_NAME = 100
 
 
 @dataclass(slots=True)
@@ -147,16 +148,19 @@ def chrome_elements(page: Walk) -> list[bool]:
     for name in ("class", "id"):
         for element, value in page.named(name).items():
             if element and not chrome[element] and held[element] < limit:
-                chrome[element] = _says_chrome(value)
+                chrome[element] = (_says_chrome if len(value) <= SHORT_NAME else _says_so)(value)
     for element, parent in enumerate(page.parents):
         if parent >= 0 and chrome[parent]:
             chrome[element] = True
     return chrome
 
 
-@lru_cache(maxsize=10_000)
-def _says_chrome(name: str) -> bool:
+def _says_so(name: str) -> bool:
     return _CHROME_NAMES.search(name) is not None
+
+
+_says_chrome = lru_cache(maxsize=10_000)(_says_so)
+"""For short names alone, most of which come again: a page may have names of megabytes, and they must not stay."""
 
 
 def _by_element(page: Walk) -> list[int]:

@@ -28,6 +28,8 @@ _DAY_FIRST = re.compile(
 _YEAR_FIRST = re.compile(r"\b((?:19|20)\d{2})[/.年-](\d{1,2})[/.月-](\d{1,2})\b")
 _NUMBERS = re.compile(r"\b(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d{2})\b")
 _YEAR = re.compile(r"(?:19|20)\d{2}")
+_FOUR_DIGITS = re.compile(r"\d{4}")
+"""In every date; most texts that are asked about have none."""
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
 """Seconds or milliseconds since 1970."""
 EARLIEST_YEAR = 1990
@@ -38,8 +40,8 @@ MAX_CHARS = 120
 def iso_date(text: str) -> str:
     """The first date in a short text as `2025-03-01` or `2025-03-01T10:00:00+01:00`; empty when there is none."""
     text = text.strip()[:MAX_CHARS]
-    if not _YEAR.search(text):
-        return _from_timestamp(int(text[:10])) if _TIMESTAMP.fullmatch(text) else ""
+    if not _FOUR_DIGITS.search(text):
+        return ""
     if found := _ISO.search(text):
         return _from_iso(found)
     if _COMPACT.match(text):

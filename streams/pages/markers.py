@@ -1,6 +1,7 @@
 """What stands anywhere in a page and says something of it: title, metadata, links, data, and lines named for what they
 tell. By selectors here; in one pass over the tree in C (`streams.pages.native`), which must find the same."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -8,14 +9,15 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # One query for all, because each takes as long as the tree is large.
 _SELECTOR = (
-    'title, base, meta, link, script[type*="json"], time[datetime], [itemprop], [typeof], '
-    '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex"]'
+    'title, base, meta, link, script[type*="json" i], time[datetime], [itemprop], [typeof], '
+    '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i]'
 )
+_SPACES = re.compile(r"[ \t\n\f\r]+")
 _DRAWN = frozenset({"katex-html", "MathJax_Preview"})
 Label = Literal["dated", "named"]
 LABELLED: dict[Label, str] = {
     "dated": '[class*="date"], [class*="published"], [class*="timestamp"], [class*="posted"], [class*="meta"]',
-    "named": '[itemprop="author"], [rel="author"], [class*="author"], [class*="byline"], [class*="username"]',
+    "named": '[itemprop="author"], [rel="author" i], [class*="author"], [class*="byline"], [class*="username"]',
 }
 
 
@@ -24,9 +26,15 @@ class Markers:
     """In the page's order, as written."""
 
     rows: list[tuple[str, str, str, str]] = field(default_factory=list)
-    """The element's name, and by it: title ("", text, ""), base (href, "", ""), meta (the first of name, property and
-    itemprop; content; http-equiv), link (rel, href, type), script that holds JSON (type, text, ""), time
-    (datetime, "", "")."""
+    """The element's name, and three values by it:
+
+    - title: "", text, ""; the first that holds more than spaces
+    - base: href, "", ""
+    - meta: the first of name, property and itemprop; content; http-equiv
+    - link: rel, href, type
+    - script that holds JSON: type, text, ""
+    - time: datetime, "", ""
+    """
     has_microdata: bool = False
     has_rdfa: bool = False
     has_drawn_math: bool = False
@@ -35,13 +43,16 @@ class Markers:
 
 def markers(tree: LexborHTMLParser) -> Markers:
     """The law that the pass in C is held to, and what is done where that was not built."""
-    found = Markers()
+    found, has_title = Markers(), False
     for node in _each(tree, _SELECTOR):
         tag, attributes = node.tag or "", node.attributes
         found.has_microdata = found.has_microdata or "itemprop" in attributes
         found.has_rdfa = found.has_rdfa or "typeof" in attributes
         found.has_drawn_math = found.has_drawn_math or _draws(tag, attributes)
+        if tag == "title" and has_title:
+            continue
         if row := _row(tag, attributes, node):
+            has_title = has_title or tag == "title"
             found.rows.append((tag, *row))
     return found
 
@@ -52,9 +63,9 @@ def _each(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
 
 
 def _draws(tag: str, attributes: dict[str, str | None]) -> bool:
-    if tag == "mjx-container" or (tag == "script" and (attributes.get("type") or "").startswith("math/tex")):
+    if tag == "mjx-container" or (tag == "script" and (attributes.get("type") or "").lower().startswith("math/tex")):
         return True
-    return not _DRAWN.isdisjoint((attributes.get("class") or "").split())
+    return not _DRAWN.isdisjoint(_SPACES.split(attributes.get("class") or ""))
 
 
 def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple[str, str, str] | None:
@@ -63,7 +74,8 @@ def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple
 
     match tag:
         case "title":
-            return None if node.parent is not None and node.parent.tag == "svg" else ("", node.text(), "")
+            drawn = node.parent is not None and node.parent.tag == "svg"
+            return ("", text, "") if not drawn and (text := node.text()).strip() else None
         case "base":
             return value("href"), "", ""
         case "meta":
@@ -71,7 +83,7 @@ def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple
         case "link":
             return value("rel"), value("href"), value("type")
         case "script":
-            return (value("type"), node.text(), "") if "json" in value("type") else None
+            return (value("type"), node.text(), "") if "json" in value("type").lower() else None
         case "time":
             return (value("datetime"), "", "") if "datetime" in attributes else None
     return None

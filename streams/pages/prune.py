@@ -34,8 +34,8 @@ def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
     """Remove menus and footers that don't stand in the page's own text."""
     pruned = Pruned()
     going: dict[int, LexborNode] = {}
-    for node in tree.css(SELECTOR):
-        if _is_outside(node, going) and _is_menu(node, pruned):
+    for node in tree.css(SELECTOR):  # which gives a nav with such a role twice
+        if node.mem_id not in going and _is_outside(node, going) and _is_menu(node, pruned):
             going[node.mem_id] = node
             if with_texts:
                 pruned.texts.append((" ".join(node.text(separator=" ").split()), node.tag or ""))
@@ -88,7 +88,9 @@ def _is_menu(node: LexborNode, pruned: Pruned) -> bool:
         return False
     for link, text in links:
         attributes = link.attributes
-        pruned.links.append((attributes.get("href") or "", text, attributes.get("rel") or ""))
+        pruned.links.append(
+            (attributes.get("href") or attributes.get("xlink:href") or "", text, attributes.get("rel") or "")
+        )
     attributes = node.attributes
     named = f"{attributes.get('aria-label') or ''} {attributes.get('class') or ''}".lower()
     if "breadcrumb" in named and not pruned.breadcrumbs:

@@ -6,7 +6,7 @@ newer one, a removal never takes out a newer page, and a page that was removed c
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
 from streams.runtime.agent import Agent, Delivery
@@ -54,7 +54,7 @@ class IndexAgent(Agent):
         await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation)
         indexed = _indexed(event, page, collection)
         record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), "statements_ref": event.statements_ref}
-        await self._stores.pages.put(event.page_id, "indexed", record, at)
+        await self._record(parts, "indexed", event, record, at)
         return [indexed]
 
     async def _collection(self, event: PageEmbedded) -> str:
@@ -79,9 +79,22 @@ class IndexAgent(Agent):
             "canonical_page_id": str(event.canonical_page_id) if event.canonical_page_id else None,
         }
         # The record first: should this process end in between, the event comes again, and nothing is let in meanwhile.
-        await self._stores.pages.put(event.page_id, "removed", record, at)
+        await self._record(parts, "removed", event, record, at)
         for collection in await self._stores.vectors.collections():
             await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
+
+    async def _record(
+        self,
+        parts: Parts,
+        part: Literal["indexed", "removed"],
+        event: PageEmbedded | PageRemoved,
+        record: dict[str, Any],
+        at: int,
+    ) -> None:
+        """The page's record, in place of one with an earlier generation whatever the clocks of their senders say."""
+        known = parts.get(part, {})
+        at = max(at, int(known.get("at", 0)) + (_generation(parts, part) < event.generation))
+        await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)
 
 
 def _generation(parts: Parts, part: str) -> int:

@@ -8,12 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from schemas import Event, PageDeduplicated, PageRemoved
+from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
+from streams.runtime.agent import Delivery
 from streams.stores.opening import Stores
 from tests.stages.dedup_site import (
     NEAR,
+    NOW,
     SECOND,
     TEXT,
     A,
@@ -112,6 +114,78 @@ async def test_a_replay_that_makes_a_duplicate_unique_is_newer_than_its_removal(
     for one in (await site.normalized(A, TEXT), await site.normalized(B, TEXT, 1), later(other, microseconds)):
         index.hear(await site.agent.handle(one))
     assert set(index.pages) == {page_id(A), page_id(B)}
+
+
+async def heard(site: Site, *deliveries: Delivery) -> set[str]:
+    """The pages that the index holds after these, one behind the other."""
+    index = Index()
+    for one in deliveries:
+        index.hear([one.event])
+        index.hear(await site.agent.handle(one))
+    return {url for url in (A, B, C) if page_id(url) in index.pages}
+
+
+@pytest.mark.parametrize("reason", ["noindex", "refused", "gone"])
+async def test_a_removal_of_a_fetch_that_was_replayed_takes_the_page_out(reason: str) -> None:
+    """A newer normalizer finds that the very bytes which an older one took are not to be indexed."""
+    site = Site()
+    own = await site.normalized(A, TEXT, 1)
+    removal = site.removed(A, reason, 1)
+    again = later(removal, 10)
+    assert await heard(site, own, later(own, 5), removal) == set()
+    assert await heard(site, own, later(own, 20), again) == set()
+    first = await site.agent.handle(again)
+    assert await site.agent.handle(again) == first
+
+
+async def test_a_removal_of_a_fetch_takes_out_a_page_that_was_promoted_since() -> None:
+    site = Site()
+    pages = [await site.normalized(url, TEXT, at) for at, url in enumerate((A, B))]
+    assert await heard(site, *pages, site.removed(A, "gone", 5), later(site.removed(B, "noindex", 1), 10)) == set()
+
+
+async def refused(site: Site, url: str, at: int, reason: str) -> None:
+    """The index stage has recorded a removal."""
+    record = {"generation": NOW + at * SECOND, "reason": reason}
+    await site.stores.pages.put(page_id(url), "removed", record, NOW + at * SECOND)
+
+
+async def test_a_page_that_was_refused_by_mistake_comes_back_by_a_replay() -> None:
+    site = Site()
+    await refused(site, A, 1, "refused")
+    own = later(await site.normalized(A, TEXT, 1), 60 * SECOND)
+    removal, other = site.removed(A, "refused", 1), await site.normalized(B, TEXT, 2)
+    assert await heard(site, other, removal, own) == {A}
+
+
+@pytest.mark.parametrize(
+    ("at", "reason", "why"),
+    [
+        (5, "gone", "it was gone when it was fetched again"),
+        (1, "request", "somebody asked for it: no replay brings it back"),
+        (5, "request", "somebody asked for it later"),
+    ],
+)
+async def test_a_removed_page_is_not_brought_back_by_an_older_fetch(at: int, reason: str, why: str) -> None:
+    site = Site()
+    own = await site.normalized(A, TEXT, 1)
+    await site.agent.handle(own)
+    await site.say(B, TEXT, 2)
+    await site.agent.handle(site.removed(A, reason, at))
+    before = site.state()
+    assert await site.agent.handle(later(own, 60 * SECOND)) == [], why
+    assert site.state() == before
+    assert await site.leader(B) == B
+
+
+async def test_what_comes_late_never_brings_back_the_text_of_before_a_replay() -> None:
+    site = Site()
+    own, mended = await site.normalized(A, TEXT, 1), later(await site.normalized(A, NEAR, 1), 10)
+    await site.agent.handle(mended)
+    (found, *_) = await site.agent.handle(own)
+    assert isinstance(found, PageDeduplicated)
+    assert isinstance(mended.event, PageNormalized)
+    assert found.document_ref == mended.event.document_ref
 
 
 async def test_hundreds_of_replays_are_never_taken_for_a_later_fetch() -> None:

@@ -24,6 +24,20 @@ static int holds(Value value, const char *part) {
     return 0;
 }
 
+/* Whether the value has this at `at`, in letters of either case, as `type` and `rel` are compared (HTML, selectors). */
+static int has_at(Value value, size_t at, const char *part) {
+    size_t size = strlen(part), index = 0;
+    if (at + size > value.size) return 0;
+    while (index < size && lower(value.at[at + index]) == (byte)part[index]) index++;
+    return index == size;
+}
+
+static int is_json(Value type) {
+    for (size_t at = 0; at < type.size; at++)
+        if (has_at(type, at, "json")) return 1;
+    return 0;
+}
+
 static int holds_any(Value value, const char *const *parts) {
     for (; *parts; parts++)
         if (holds(value, *parts)) return 1;
@@ -67,6 +81,24 @@ static void mark_text(Walk *walk, int tag, Value one, Node *node) {
     memcpy(marked(walk, tag) + 1, places, sizeof places);
 }
 
+/* The first that holds more than spaces: titles of drawings may stand in each other, each with the text of all below. */
+static void mark_title(Walk *walk, Node *node) {
+    static const Value none = {0};
+    Text *text = &walk->text;
+    size_t size = text->size, at;
+    int32_t chars = text->chars;
+    put_text_below(walk, node, text);
+    for (at = size; at < text->size;) {
+        size_t space = space_at(text->at + at, text->at + text->size);
+        if (!space) break;
+        at += space;
+    }
+    walk->title_size = text->size - at;
+    text->size = size;
+    text->chars = chars;
+    if (walk->title_size && !walk->failed) mark_text(walk, M_TITLE, none, node);
+}
+
 static Value first_of(Value one, Value two, Value three) { return one.size ? one : two.size ? two : three; }
 
 static void look(Walk *walk, Node *node) {
@@ -87,7 +119,7 @@ static void look(Walk *walk, Node *node) {
         size_t above_size = 0;
         Node *above = parent_of(node);
         const byte *above_name = above && is_element(above) ? local_name(above, &above_size) : NULL;
-        if (!is(above_name, above_size, "svg")) mark_text(walk, tag, none, node);
+        if (!walk->title_size && !is(above_name, above_size, "svg")) mark_title(walk, node);
         break;
     }
     case M_BASE: mark(walk, tag, values[N_HREF], none, none); break;
@@ -96,8 +128,8 @@ static void look(Walk *walk, Node *node) {
         break;
     case M_LINK: mark(walk, tag, values[N_REL], values[N_HREF], values[N_TYPE]); break;
     case M_SCRIPT:
-        if (values[N_TYPE].size >= 8 && !memcmp(values[N_TYPE].at, "math/tex", 8)) walk->formulas |= HAS_DRAWN_MATH;
-        if (holds(values[N_TYPE], "json")) mark_text(walk, tag, values[N_TYPE], node);
+        if (has_at(values[N_TYPE], 0, "math/tex")) walk->formulas |= HAS_DRAWN_MATH;
+        if (is_json(values[N_TYPE])) mark_text(walk, tag, values[N_TYPE], node);
         break;
     case M_TIME:
         if (values[N_DATETIME].present) mark(walk, tag, values[N_DATETIME], none, none);
@@ -129,7 +161,8 @@ static int is_labelled(Node *node, int label) {
     Value values[3];
     read_attributes(node, names, 3, values);
     if (label == DATED) return holds_any(values[0], DATES);
-    return is(values[1].at, values[1].size, "author") || is(values[2].at, values[2].size, "author") ||
+    return is(values[1].at, values[1].size, "author") ||
+           (values[2].size == 6 && has_at(values[2], 0, "author")) ||
            holds_any(values[0], AUTHORS);
 }
 

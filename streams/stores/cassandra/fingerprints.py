@@ -118,9 +118,10 @@ class CassandraFingerprints:
         if canonical != page_id:
             await self._session.execute(_PUT_MEMBER, {"key": canonical, "page_id": page_id}, at=at)
         await self._session.execute(_DECIDE, {"page_id": page_id, "canonical": canonical}, at=at)
-        if former.canonical not in (None, canonical):
+        if former.canonical not in (None, canonical) and former.decided_at < at:
+            # As old as what it cuts: at the same time as another's decision for that group, it would win over that.
             row = {"key": former.canonical, "page_id": page_id}
-            await self._session.execute(_CUT_MEMBER, row, at=at)
+            await self._session.execute(_CUT_MEMBER, row, at=former.decided_at)
 
     async def duplicates(self, canonical: UUID) -> list[UUID]:
         rows = await self._session.execute(_GET_MEMBERS, {"key": canonical})

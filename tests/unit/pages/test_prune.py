@@ -74,6 +74,7 @@ PIECES = [
     "<a href='' rel='nofollow x'>", "<a role=navigation href=y>", "<a>", "</a>",
     "text ", "  ",
     "\u00e9\u00a0\u4e2d", MUCH, "<script>var x</script>", "<!-- c -->", "<svg><a href=z>", "</svg>", "<table><td>",
+    "<nav role=navigation>", "<svg><a xlink:href=w>",
     "<nav class=breadcrumbs>", "<footer aria-label=BREADCRUMB>", "<template><nav>t</nav></template>", "<select>",
 ]  # fmt: skip
 
