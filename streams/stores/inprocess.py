@@ -15,7 +15,7 @@ from streams.errors import DeadlineExceeded
 from streams.settings import Settings
 from streams.stores.inference.antecedents import antecedents
 from streams.stores.inference.encoder import SentenceEncoder
-from streams.stores.inference.repository import parameters_of, read_config
+from streams.stores.inference.repository import model_info, parameters_of, read_config
 from streams.stores.protocols import ModelInfo, Vectors
 
 LOCAL_REPOSITORY = "local"
@@ -66,8 +66,6 @@ async def open_in_process(
     settings: Settings,
 ) -> tuple[InProcessEmbedder, InProcessChains, Callable[[], Awaitable[None]]]:
     """Load the encoder of the local repository. Raises UsageError, saying which file is missing or wrong."""
-    from streams.stores.triton import model_info
-
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     config: dict[str, Any] = read_config(folder)
     encoder = await asyncio.to_thread(SentenceEncoder, parameters_of(config), folder / VERSION)

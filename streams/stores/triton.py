@@ -16,7 +16,7 @@ from tritonclient.utils import InferenceServerException
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.settings import Settings, TritonSettings
-from streams.stores.inference.repository import parameters_of
+from streams.stores.inference.repository import model_info
 from streams.stores.protocols import ChainModel, Embedder, ModelInfo, Vectors
 
 IN_PROCESS = "inprocess:"
@@ -194,24 +194,6 @@ class TritonChains:
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
         found = await self._connection.infer(CHAIN_MODEL, tensor, "ANTECEDENTS", seconds)
         return [int(index) for index in found]
-
-
-def model_info(config: dict[str, Any], where: str) -> ModelInfo:
-    """A model's description out of its configuration's parameters. Raises StoreUnavailable when one is missing."""
-    parameters = parameters_of(config)
-    try:
-        return ModelInfo(
-            name=parameters["model_name"],
-            version=parameters["model_version"],
-            dimensions=int(parameters["dimensions"]),
-            max_tokens=int(parameters["max_tokens"]),
-            normalized=parameters["normalized"] == "true",
-        )
-    except (KeyError, ValueError) as error:
-        raise StoreUnavailable(
-            f"{where}: the model {config.get('name', '?')} doesn't say its parameter {error}. "
-            "Add it to `parameters` in its config.pbtxt"
-        ) from error
 
 
 def _text_tensor(name: str, texts: Sequence[str], shape: tuple[int, ...]) -> InferInput:

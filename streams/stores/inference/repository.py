@@ -6,7 +6,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
-from streams.errors import UsageError
+from streams.errors import StoreUnavailable, UsageError
+from streams.stores.protocols import ModelInfo
 
 Parameters = Mapping[str, str]
 _READ_BYTES = 1 << 20
@@ -15,6 +16,24 @@ _READ_BYTES = 1 << 20
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
     """The parameters of a model's configuration, as Triton hands it over in JSON."""
     return {key: value["string_value"] for key, value in config.get("parameters", {}).items()}
+
+
+def model_info(config: Mapping[str, Any], where: str) -> ModelInfo:
+    """A model's description out of its configuration's parameters. Raises StoreUnavailable when one is missing."""
+    parameters = parameters_of(config)
+    try:
+        return ModelInfo(
+            name=parameters["model_name"],
+            version=parameters["model_version"],
+            dimensions=int(parameters["dimensions"]),
+            max_tokens=int(parameters["max_tokens"]),
+            normalized=parameters["normalized"] == "true",
+        )
+    except (KeyError, ValueError) as error:
+        raise StoreUnavailable(
+            f"{where}: the model {config.get('name', '?')} doesn't say its parameter {error}. "
+            "Add it to `parameters` in its config.pbtxt"
+        ) from error
 
 
 def read_config(folder: Path) -> dict[str, Any]:
