@@ -59,7 +59,7 @@ class DedupAgent(Agent):
         if _is_older(event, known):
             return []
         # A fetch that is replayed is later than all that was told of it.
-        generation = event.generation if known < event.generation else known
+        generation = max(event.generation, known)
         await self._fingerprints.put(await self._fingerprint(event, former, generation), delivery.at)
         page = await self._fingerprints.get(event.page_id)
         if page is None:
@@ -111,8 +111,8 @@ class DedupAgent(Agent):
         removals = [parts.get("removed", {})]
         if parts.get(PART, {}).get("verdict") == "removed":
             removals.append(parts[PART])
-        last = max(removals, key=lambda removal: int(removal.get("generation", -1)))
-        generation = int(last.get("generation", -1))
+        last = max(removals, key=_generation)
+        generation = _generation(last)
         if last.get("reason") == "request" and generation >= event.generation:
             return NEVER
         return generation + BEING_DECIDED if generation >= event.generation else generation
@@ -179,6 +179,10 @@ def _is_older(event: PageNormalized | PageRemoved, known: int) -> bool:
     return known >= event.generation + SAME_FETCH
 
 
+def _generation(record: Mapping[str, Any]) -> int:
+    return int(record.get("generation", -1))
+
+
 def _told_at(page: Fingerprint, at: int) -> int:
     """What is later than all that was told of a page; if this very event wrote its fingerprint, that one's."""
     return page.generation if page.written_at >= at else told_generation(page) + BEING_DECIDED
@@ -186,7 +190,7 @@ def _told_at(page: Fingerprint, at: int) -> int:
 
 def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
     """The event's own; later, when the very fetch that it is about was replayed, or its page promoted, since."""
-    known = int(log.record.get("generation", -1))
+    known = _generation(log.record)
     if log.is_own:
         return known
     told = told_generation(page) if page else known

@@ -12,21 +12,20 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from selectolax.lexbor import LexborNode
 
 from streams.pages import walk as walking
 from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.mathematics import source_of
 from streams.pages.measures import SHORT, TAG_FLAGS
-from streams.pages.native.library import Rows, library, results
+from streams.pages.native.library import Columns, Results, Rows, library, results
 from streams.pages.tags import BLOCK, HEADING, KINDS_BY_NAME, PRE, SPAN_KINDS
 from streams.pages.walk import Measured, RawSpan, Segment, Walk
 
 _ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
 _SPAN_KINDS = ("link", "strong", "em", "code", "math", "image", "footnote")
-_SEGMENT, _SPAN, _ELEMENT, _ATTRIBUTE, _LINK = 15, 7, 4, 4, 7
-"""Columns of the rows in `walk.c`."""
+_COLUMNS: Columns = (4, 4, 15, 7, 7)
+"""Of the rows in `walk.c`: elements, attributes, segments, spans, links."""
 _NOT_ASCII = 1 << 20
 _TAGS: tuple[str, ...] = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
 _TAG_NAMES = np.array(_TAGS, object)
@@ -88,12 +87,8 @@ def _numbers(kind: Any, values: Sequence[int]) -> Any:
 def _walked(native: ctypes.CDLL, body: LexborNode, title: str) -> tuple[Walk, int]:
     """The walk, and how many formulas there were."""
     lowered = title.encode("utf-8", "replace")
-    found = results(native, native.riffle_walk(body.mem_id, lowered, len(lowered)))
-    return _Tables(
-        found.elements.reshape(-1, _ELEMENT), found.attributes.reshape(-1, _ATTRIBUTE),
-        found.segments.reshape(-1, _SEGMENT), found.spans.reshape(-1, _SPAN), found.links.reshape(-1, _LINK),
-        found.masks, found.text,
-    ).page(title), found.found  # fmt: skip
+    found = results(native, native.riffle_walk(body.mem_id, lowered, len(lowered)), _COLUMNS)
+    return _Tables(found).page(title), found.found
 
 
 _T = TypeVar("_T")
@@ -131,7 +126,7 @@ class _Lazy(MutableSequence[_T]):
 class _Found(Walk):
     """A walk that was read from rows."""
 
-    attribute_rows: Rows = field(default_factory=lambda: np.empty((0, _ATTRIBUTE), np.int32))
+    attribute_rows: Rows = field(default_factory=lambda: np.empty((0, _COLUMNS[1]), np.int32))
     text: str = ""
 
     def named(self, attribute: str) -> dict[int, str]:
@@ -152,75 +147,69 @@ class _Found(Walk):
 class _Tables:
     """The rows that `walk.c` gives back, and the text that they refer to."""
 
-    elements: Rows
-    attributes: Rows
-    segments: Rows
-    spans: Rows
-    links: Rows
-    masks: NDArray[np.uint64]
-    text: str
+    found: Results
     segment_rows: list[list[int]] = field(default_factory=list)
 
     def page(self, title: str) -> Walk:
-        text = self.text
-        self.segment_rows = self.segments[:, :8].tolist()
+        text = self.found.text
+        self.segment_rows = self.found.segments[:, :8].tolist()
         page = _Found(
-            tags=_TAG_NAMES[self.elements[:, 0]].tolist(),
-            parents=self.elements[:, 1].tolist(),
-            attributes=_Lazy(len(self.elements), self._attributes),
-            segments=_Lazy(len(self.segments), self._segment),
-            attribute_rows=self.attributes,
+            tags=_TAG_NAMES[self.found.elements[:, 0]].tolist(),
+            parents=self.found.elements[:, 1].tolist(),
+            attributes=_Lazy(len(self.found.elements), self._attributes),
+            segments=_Lazy(len(self.found.segments), self._segment),
+            attribute_rows=self.found.attributes,
             text=text,
         )
         page.links = [
             (text[href:href_end], text[start:end], text[rel:rel_end] if rel_end > rel else "", segment)
-            for href, href_end, start, end, rel, rel_end, segment in self.links.tolist()
+            for href, href_end, start, end, rel, rel_end, segment in self.found.links.tolist()
         ]
         page.measured = self._measured(title)
         return page
 
     def _segment(self, index: int) -> Segment:
-        text = self.text
+        text = self.found.text
         element, start, end, link_chars, links, images, first, last = self.segment_rows[index]
         spans: list[RawSpan] = []
         if last > first:
             spans = [
                 (begin, stop, _SPAN_KINDS[kind], text[target:target_end], text[label:label_end])
-                for begin, stop, kind, target, target_end, label, label_end in self.spans[first:last].tolist()
+                for begin, stop, kind, target, target_end, label, label_end in self.found.spans[first:last].tolist()
             ]
         return Segment.read(element, text[start:end], spans, link_chars, links, images)
 
     def _attributes(self, index: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
         more: list[str] = []
-        first, end = self.elements[index, 2:].tolist()
-        for _, name, start, stop in self.attributes[first:end].tolist():
+        first, end = self.found.elements[index, 2:].tolist()
+        for _, name, start, stop in self.found.attributes[first:end].tolist():
             if name < len(_ATTRIBUTES):
-                values[_ATTRIBUTES[name]] = self.text[start:stop]
+                values[_ATTRIBUTES[name]] = self.found.text[start:stop]
             else:  # preformatted text takes the classes of the code in it
-                more.append(self.text[start:stop])
+                more.append(self.found.text[start:stop])
         if more:
             values["class"] = " ".join([values.get("class") or "", *more])
         return values
 
     def _measured(self, title: str) -> Measured:
-        segments = self.segments
+        segments = self.found.segments
         flags = segments[:, 8].copy()
         for index in np.flatnonzero(flags & _NOT_ASCII).tolist():
-            own = self.text[segments[index, 1] : segments[index, 2]]
+            own = self.found.text[segments[index, 1] : segments[index, 2]]
             in_title = 3 < len(own) < SHORT and own.lower() in title
             flags[index] |= FLAGS["upper"] * own[0].isupper() | FLAGS["title"] * in_title
-        flags |= segments[:, 14] * FLAGS["repeated"] | _TAG_FLAGS[self.elements[segments[:, 0], 0]]
+        flags |= segments[:, 14] * FLAGS["repeated"] | _TAG_FLAGS[self.found.elements[segments[:, 0], 0]]
         counts = segments[:, [2, 3, 9, 10, 11, 4]]
         counts[:, 0] -= segments[:, 1]
         return Measured(
-            parents=self.elements[:, 1],
+            parents=self.found.elements[:, 1],
             elements=segments[:, 0],
             counts=counts.astype(np.float32),
             words=segments[:, 12].astype(np.float32),
             flags=flags.astype(np.uint16),
             groups=segments[:, 13].astype(np.int64),
-            masks=self.masks,
+            masks=self.found.masks,
         )
 
 

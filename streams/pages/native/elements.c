@@ -61,7 +61,7 @@ static uint64_t own_mask(uint64_t mask, const Value *values) {
         if (role) mask |= role->mask;
     }
     if ((values[A_STYLE].present && hides(values[A_STYLE].at, values[A_STYLE].size)) || values[A_HIDDEN].present ||
-        (values[A_ARIA_HIDDEN].present && values[A_ARIA_HIDDEN].size == 4 && !memcmp(values[A_ARIA_HIDDEN].at, "true", 4)))
+        equals(values[A_ARIA_HIDDEN], "true"))
         mask |= 1ULL << hidden_bit;
     return mask;
 }

@@ -69,7 +69,11 @@ class Results:
     """Of a walk the count of formulas, of markers their flags."""
 
 
-def results(native: ctypes.CDLL, handle: int | None) -> Results:
+Columns = tuple[int, int, int, int, int]
+"""Of the five tables; 1 where the pass makes none."""
+
+
+def results(native: ctypes.CDLL, handle: int | None, columns: Columns) -> Results:
     """Copied, and what the pass held is freed. Raises MemoryError when it ran out of memory."""
     if not handle:
         raise MemoryError("no memory for a page")
@@ -79,11 +83,15 @@ def results(native: ctypes.CDLL, handle: int | None) -> Results:
         if counts[7]:
             raise MemoryError("no memory for a page")
         elements, attributes, segments, spans, links = (
-            np.frombuffer(ctypes.string_at(pointers[table] or 0, counts[table] * 4) if counts[table] else b"", np.int32)
-            for table in range(5)
+            np.frombuffer(_bytes(pointers[table], counts[table] * 4), np.int32).reshape(-1, width)
+            for table, width in enumerate(columns)
         )
-        masks = np.frombuffer(ctypes.string_at(pointers[5] or 0, counts[5] * 8) if counts[5] else b"", np.uint64)
+        masks = np.frombuffer(_bytes(pointers[5], counts[5] * 8), np.uint64)
         text = ctypes.string_at(pointers[6] or 0, counts[6]).decode("utf-8", "replace")
     finally:
         native.riffle_free(handle)
     return Results(elements, attributes, segments, spans, links, masks, text, int(counts[8]))
+
+
+def _bytes(at: int | None, size: int) -> bytes:
+    return ctypes.string_at(at or 0, size) if size else b""

@@ -4,7 +4,8 @@
 
 enum { M_TITLE, M_BASE, M_META, M_LINK, M_SCRIPT, M_TIME, M_COUNT };
 enum { N_NAME, N_PROPERTY, N_ITEMPROP, N_CONTENT, N_EQUIV, N_REL, N_HREF, N_TYPE, N_DATETIME, N_TYPEOF, N_CLASS, N_COUNT };
-enum { HAS_MICRODATA = 1, HAS_RDFA = 2, HAS_DRAWN_MATH = 4 };
+/* As native/markers.py reads them, but the last, which is the pass's own. */
+enum { HAS_MICRODATA = 1, HAS_RDFA = 2, HAS_DRAWN_MATH = 4, HAS_TITLE = 8 };
 enum { DATED, NAMED };
 
 static const char *const TAGS[M_COUNT] = {"title", "base", "meta", "link", "script", "time"};
@@ -13,28 +14,11 @@ static const char *const NAMES[N_COUNT] = {"name", "property", "itemprop", "cont
 static const char *const DATES[] = {"date", "published", "timestamp", "posted", "meta", NULL};
 static const char *const AUTHORS[] = {"author", "byline", "username", NULL};
 
-static int is(const byte *at, size_t size, const char *other) {
-    return at && strlen(other) == size && !memcmp(at, other, size);
-}
-
+/* Whether this stands anywhere, in these very letters. */
 static int holds(Value value, const char *part) {
     size_t size = strlen(part);
     for (size_t at = 0; at + size <= value.size; at++)
         if (value.at[at] == (byte)*part && !memcmp(value.at + at, part, size)) return 1;
-    return 0;
-}
-
-/* Whether the value has this at `at`, in letters of either case, as `type` and `rel` are compared (HTML, selectors). */
-static int has_at(Value value, size_t at, const char *part) {
-    size_t size = strlen(part), index = 0;
-    if (at + size > value.size) return 0;
-    while (index < size && lower(value.at[at + index]) == (byte)part[index]) index++;
-    return index == size;
-}
-
-static int is_json(Value type) {
-    for (size_t at = 0; at < type.size; at++)
-        if (has_at(type, at, "json")) return 1;
     return 0;
 }
 
@@ -51,7 +35,7 @@ static int lists(Value value, const char *name) {
         while (at < end && (*at == ' ' || (*at >= 9 && *at <= 13 && *at != 11))) at++;
         const byte *start = at;
         while (at < end && !(*at == ' ' || (*at >= 9 && *at <= 13 && *at != 11))) at++;
-        if (at > start && is(start, (size_t)(at - start), name)) return 1;
+        if (at > start && same(start, (size_t)(at - start), name)) return 1;
     }
     return 0;
 }
@@ -81,22 +65,26 @@ static void mark_text(Walk *walk, int tag, Value one, Node *node) {
     memcpy(marked(walk, tag) + 1, places, sizeof places);
 }
 
+static int is_blank(const byte *at, const byte *end) {
+    size_t space;
+    while (at < end && (space = space_at(at, end))) at += space;
+    return at == end;
+}
+
 /* The first that holds more than spaces: titles of drawings may stand in each other, each with the text of all below. */
 static void mark_title(Walk *walk, Node *node) {
     static const Value none = {0};
     Text *text = &walk->text;
-    size_t size = text->size, at;
+    size_t size = text->size, rows = walk->elements.count;
     int32_t chars = text->chars;
-    put_text_below(walk, node, text);
-    for (at = size; at < text->size;) {
-        size_t space = space_at(text->at + at, text->at + text->size);
-        if (!space) break;
-        at += space;
+    mark_text(walk, M_TITLE, none, node);
+    if (!is_blank(text->at + size, text->at + text->size)) {
+        walk->found |= HAS_TITLE;
+        return;
     }
-    walk->title_size = text->size - at;
     text->size = size;
     text->chars = chars;
-    if (walk->title_size && !walk->failed) mark_text(walk, M_TITLE, none, node);
+    walk->elements.count = rows;
 }
 
 static Value first_of(Value one, Value two, Value three) { return one.size ? one : two.size ? two : three; }
@@ -108,18 +96,18 @@ static void look(Walk *walk, Node *node) {
     const byte *name = local_name(node, &size);
     read_attributes(node, NAMES, N_COUNT, values);
     int tag = 0;
-    while (tag < M_COUNT && !is(name, size, TAGS[tag])) tag++;
-    if (values[N_ITEMPROP].present) walk->formulas |= HAS_MICRODATA;
-    if (values[N_TYPEOF].present) walk->formulas |= HAS_RDFA;
-    if (is(name, size, "mjx-container") || lists(values[N_CLASS], "katex-html") ||
+    while (tag < M_COUNT && !same(name, size, TAGS[tag])) tag++;
+    if (values[N_ITEMPROP].present) walk->found |= HAS_MICRODATA;
+    if (values[N_TYPEOF].present) walk->found |= HAS_RDFA;
+    if (same(name, size, "mjx-container") || lists(values[N_CLASS], "katex-html") ||
         lists(values[N_CLASS], "MathJax_Preview"))
-        walk->formulas |= HAS_DRAWN_MATH;
+        walk->found |= HAS_DRAWN_MATH;
     switch (tag) {
     case M_TITLE: {
         size_t above_size = 0;
         Node *above = parent_of(node);
         const byte *above_name = above && is_element(above) ? local_name(above, &above_size) : NULL;
-        if (!walk->title_size && !is(above_name, above_size, "svg")) mark_title(walk, node);
+        if (!(walk->found & HAS_TITLE) && !same(above_name, above_size, "svg")) mark_title(walk, node);
         break;
     }
     case M_BASE: mark(walk, tag, values[N_HREF], none, none); break;
@@ -128,8 +116,8 @@ static void look(Walk *walk, Node *node) {
         break;
     case M_LINK: mark(walk, tag, values[N_REL], values[N_HREF], values[N_TYPE]); break;
     case M_SCRIPT:
-        if (has_at(values[N_TYPE], 0, "math/tex")) walk->formulas |= HAS_DRAWN_MATH;
-        if (is_json(values[N_TYPE])) mark_text(walk, tag, values[N_TYPE], node);
+        if (has_at(values[N_TYPE], 0, "math/tex")) walk->found |= HAS_DRAWN_MATH;
+        if (has(values[N_TYPE], "json")) mark_text(walk, tag, values[N_TYPE], node);
         break;
     case M_TIME:
         if (values[N_DATETIME].present) mark(walk, tag, values[N_DATETIME], none, none);
@@ -161,23 +149,13 @@ static int is_labelled(Node *node, int label) {
     Value values[3];
     read_attributes(node, names, 3, values);
     if (label == DATED) return holds_any(values[0], DATES);
-    return is(values[1].at, values[1].size, "author") ||
-           (values[2].size == 6 && has_at(values[2], 0, "author")) ||
+    return equals(values[1], "author") || (values[2].size == 6 && has_at(values[2], 0, "author")) ||
            holds_any(values[0], AUTHORS);
-}
-
-static Walk *begin(Node *root) {
-    Walk *walk = calloc(1, sizeof(Walk));
-    if (!walk) return NULL;
-    for (Node *above = root; above; above = parent_of(above))
-        if (is_document(above)) walk->document = above;
-    put(walk, &walk->text, (const byte *)"", 0);
-    return walk;
 }
 
 /* All markers below and at `root`, in document order. */
 EXPORT Walk *riffle_markers(Node *root) {
-    Walk *walk = begin(root);
+    Walk *walk = begin_pass(root);
     for (Node *node = root; walk && node && !walk->failed; node = next_below(node, root))
         if (is_element(node)) look(walk, node);
     return walk;
@@ -185,7 +163,7 @@ EXPORT Walk *riffle_markers(Node *root) {
 
 /* The lines of the first `count` elements whose class says that a date (0) or a name (1) stands there. */
 EXPORT Walk *riffle_labelled(Node *root, int label, int count, int32_t most) {
-    Walk *walk = begin(root);
+    Walk *walk = begin_pass(root);
     for (Node *node = root; walk && node && count > 0 && !walk->failed; node = next_below(node, root))
         if (is_element(node) && is_labelled(node, label)) {
             mark_line(walk, node, most);

@@ -4,10 +4,10 @@ from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages import markers as law
 from streams.pages.markers import Label, Markers
-from streams.pages.native.library import library, results
+from streams.pages.native.library import Columns, library, results
 
 _TAGS = ("title", "base", "meta", "link", "script", "time")
-_COLUMNS = 7
+_COLUMNS: Columns = (7, 1, 1, 1, 1)
 _LABELS: dict[Label, int] = {"dated": 0, "named": 1}
 _MICRODATA, _RDFA, _DRAWN_MATH = 1, 2, 4
 
@@ -17,12 +17,12 @@ def markers(tree: LexborHTMLParser) -> Markers:
     native, root = library(), tree.root
     if native is None or root is None:
         return law.markers(tree)
-    found = results(native, native.riffle_markers(root.mem_id))
+    found = results(native, native.riffle_markers(root.mem_id), _COLUMNS)
     text, flags = found.text, found.found
     return Markers(
         [
             (_TAGS[tag], text[one:one_end], text[two:two_end], text[three:three_end])
-            for tag, one, one_end, two, two_end, three, three_end in found.elements.reshape(-1, _COLUMNS).tolist()
+            for tag, one, one_end, two, two_end, three, three_end in found.elements.tolist()
         ],
         bool(flags & _MICRODATA),
         bool(flags & _RDFA),
@@ -35,7 +35,7 @@ def labelled(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -
     native, root = library(), tree.root
     if native is None or root is None:
         return law.labelled(tree, label, count, max_chars)
-    found = results(native, native.riffle_labelled(root.mem_id, _LABELS[label], count, max_chars))
-    places = found.elements.reshape(-1, _COLUMNS)[:, 1:3].tolist()
+    found = results(native, native.riffle_labelled(root.mem_id, _LABELS[label], count, max_chars), _COLUMNS)
+    places = found.elements[:, 1:3].tolist()
     lines = (found.text[start:end] for start, end in places)
     return [line for line in lines if len(line) <= max_chars]

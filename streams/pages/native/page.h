@@ -93,12 +93,33 @@ typedef struct { int32_t part, start; int32_t kind; int32_t target, target_end; 
 typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end; } RawSpan;
 typedef struct { const byte *at; uint32_t size, present; } Value;
 
+static inline int same(const byte *at, size_t size, const char *other) {
+    return at && strlen(other) == size && !memcmp(at, other, size);
+}
+
+static inline int equals(Value value, const char *other) { return same(value.at, value.size, other); }
+
+/* Whether this stands at that place, in letters of either case; `part` is in lower case. */
+static inline int has_at(Value value, size_t at, const char *part) {
+    size_t size = strlen(part), index = 0;
+    if (at + size > value.size) return 0;
+    while (index < size && lower(value.at[at + index]) == (byte)part[index]) index++;
+    return index == size;
+}
+
+/* Whether this stands anywhere, in letters of either case. */
+static inline int has(Value value, const char *part) {
+    for (size_t at = 0; at < value.size; at++)
+        if (has_at(value, at, part)) return 1;
+    return 0;
+}
+
 struct Walk {
     /* Results. `text` holds all of them; a row refers to it by code points. */
     Ints elements, attributes, segments, spans, links;
     Longs masks;
     Text text;
-    int32_t failed, formulas;
+    int32_t failed, found; /* of a walk the count of formulas, of markers their flags */
     /* Of the walk. */
     Text run, link_text, scratch, classes;
     byte *open; /* kinds of the elements that are open */
@@ -211,6 +232,9 @@ void add_class(Walk *walk, Value value);
 void end_classes(Walk *walk);
 void push(Walk *walk, int kind);
 void pop(Walk *walk);
+
+/* walk.c: what each pass over a tree begins with; NULL without memory */
+Walk *begin_pass(Node *root);
 
 /* tree.c: the parser's tree, through the parser's own functions */
 Node *first_child(Node *node);

@@ -9,13 +9,9 @@ static const char *const NAMES[P_COUNT] = {"class", "role", "aria-label", "href"
 static int is_named(Node *node, const char *const *names) {
     size_t size = 0;
     const byte *name = local_name(node, &size);
-    for (; name && *names; names++)
-        if (strlen(*names) == size && !memcmp(name, *names, size)) return 1;
+    for (; *names; names++)
+        if (same(name, size, *names)) return 1;
     return 0;
-}
-
-static int equals(Value value, const char *other) {
-    return value.size == strlen(other) && !memcmp(value.at, other, value.size);
 }
 
 static int is_candidate(Node *node) {
@@ -38,16 +34,6 @@ static int32_t collapse(Walk *walk, Node *top, Text *into) {
         release_text(walk, text);
     }
     return length;
-}
-
-static int says_breadcrumb(Value value) {
-    static const char word[] = "breadcrumb";
-    for (size_t at = 0, size = sizeof word - 1; at + size <= value.size; at++) {
-        size_t index = 0;
-        while (index < size && lower(value.at[at + index]) == (byte)word[index]) index++;
-        if (index == size) return 1;
-    }
-    return 0;
 }
 
 /* Whether little of its text is outside of links. Its links are kept then. */
@@ -89,14 +75,9 @@ static Node *next_beside(Node *node, const Node *top) {
  * behind its last. */
 EXPORT Walk *riffle_prune(Node *root, int32_t most) {
     static const char *const own[] = {"main", "article", NULL};
-    Walk *walk = calloc(1, sizeof(Walk));
-    if (!walk) return NULL;
-    for (Node *above = root; above; above = parent_of(above))
-        if (is_document(above)) walk->document = above;
-    put(walk, &walk->text, (const byte *)"", 0);
-    put(walk, &walk->scratch, (const byte *)"", 0);
+    Walk *walk = begin_pass(root);
     Node *node = root;
-    while (node && !walk->failed) {
+    while (walk && node && !walk->failed) {
         Node *going = NULL;
         int32_t first = (int32_t)(walk->links.count / LINK_COLUMNS);
         if (!is_element(node)) {
@@ -105,7 +86,7 @@ EXPORT Walk *riffle_prune(Node *root, int32_t most) {
             Value values[P_COUNT];
             read_attributes(node, NAMES, P_COUNT, values);
             int32_t *made = row(walk, &walk->elements, 3);
-            made[0] = says_breadcrumb(values[P_LABEL]) || says_breadcrumb(values[P_CLASS]);
+            made[0] = has(values[P_LABEL], "breadcrumb") || has(values[P_CLASS], "breadcrumb");
             made[1] = first;
             made[2] = (int32_t)(walk->links.count / LINK_COLUMNS);
             going = node;

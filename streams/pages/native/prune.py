@@ -3,8 +3,10 @@
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages import prune as law
-from streams.pages.native.library import library, results
+from streams.pages.native.library import Columns, library, results
 from streams.pages.prune import MAX_PLAIN_CHARS, Pruned
+
+_COLUMNS: Columns = (3, 1, 1, 1, 7)
 
 
 def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
@@ -12,12 +14,12 @@ def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
     native, root = library(), tree.root
     if native is None or root is None or with_texts:
         return law.prune(tree, with_texts=with_texts)
-    found = results(native, native.riffle_prune(root.mem_id, MAX_PLAIN_CHARS))
+    found = results(native, native.riffle_prune(root.mem_id, MAX_PLAIN_CHARS), _COLUMNS)
     text = found.text
     links = [
         (text[href:href_end], text[start:end], text[rel:rel_end])
-        for href, href_end, start, end, rel, rel_end, _ in found.links.reshape(-1, 7).tolist()
+        for href, href_end, start, end, rel, rel_end, _ in found.links.tolist()
     ]
-    menus = found.elements.reshape(-1, 3).tolist()
+    menus = found.elements.tolist()
     trails = ([name for _, name, _ in links[first:end] if name] for is_trail, first, end in menus if is_trail)
     return Pruned(links, next((trail for trail in trails if trail), []), count=len(menus))

@@ -59,7 +59,7 @@ static int enter(Walk *walk, Node *node) {
         push(walk, kind);
         return 1;
     case SMALL:
-        if (values[A_ROLE].size == 12 && !memcmp(values[A_ROLE].at, "doc-footnote", 12)) {
+        if (equals(values[A_ROLE], "doc-footnote")) {
             Text *note = &walk->scratch;
             note->size = 0;
             note->chars = 0;
@@ -126,7 +126,7 @@ static int enter(Walk *walk, Node *node) {
         }
         return 0;
     case MATH: /* its source was put into this attribute */
-        walk->formulas++;
+        walk->found++;
         if (values[A_ALTTEXT].size) {
             int32_t part = walk->parts, start = walk->length + (walk->length && walk->pending), raw = walk->run.chars;
             add_part(walk, values[A_ALTTEXT].at, values[A_ALTTEXT].size);
@@ -175,19 +175,23 @@ static void walk_below(Walk *walk, Node *body) {
     }
 }
 
+Walk *begin_pass(Node *root) {
+    Walk *walk = calloc(1, sizeof(Walk));
+    if (!walk) return NULL;
+    for (Node *above = root; above; above = parent_of(above))
+        if (is_document(above)) walk->document = above;
+    Text *texts[] = {&walk->text, &walk->run, &walk->link_text, &walk->scratch};
+    for (size_t index = 0; index < sizeof texts / sizeof *texts; index++) put(walk, texts[index], (const byte *)"", 0);
+    return walk;
+}
+
 /* Walk what stands below a body. `title`: the page's, in lower case. Gives back what riffle_free takes; NULL without
  * memory. */
 EXPORT Walk *riffle_walk(Node *body, const byte *title, size_t title_size) {
-    Walk *walk = calloc(1, sizeof(Walk));
+    Walk *walk = begin_pass(body);
     if (!walk) return NULL;
     walk->title = title;
     walk->title_size = title_size;
-    for (Node *above = body; above; above = parent_of(above))
-        if (is_document(above)) walk->document = above;
-    put(walk, &walk->text, title, 0);
-    put(walk, &walk->run, title, 0);
-    put(walk, &walk->link_text, title, 0);
-    put(walk, &walk->scratch, title, 0);
     Tag top = read_tag(body);
     const Entry *named = find(&elements, (const byte *)"body", 4);
     if (!walk->failed) add_element(walk, -1, named ? named->value >> 16 : 0, 0, top.values);
@@ -239,7 +243,7 @@ static void number_groups(Walk *walk) {
 }
 
 /* What the rows are: pointer and count of int32 for elements, attributes, segments, spans, links; of uint64 for masks;
- * of bytes for the text; then whether memory ran out, and how many formulas there were. */
+ * of bytes for the text; then whether memory ran out, and what `found` says. */
 EXPORT void riffle_results(const Walk *walk, const void **pointers, uint64_t *counts) {
     const Ints *tables[] = {&walk->elements, &walk->attributes, &walk->segments, &walk->spans, &walk->links};
     for (int index = 0; index < 5; index++) {
@@ -251,7 +255,7 @@ EXPORT void riffle_results(const Walk *walk, const void **pointers, uint64_t *co
     pointers[6] = walk->text.at;
     counts[6] = walk->text.size;
     counts[7] = (uint64_t)walk->failed;
-    counts[8] = (uint64_t)walk->formulas;
+    counts[8] = (uint64_t)walk->found;
 }
 
 EXPORT void riffle_free(Walk *walk) {
