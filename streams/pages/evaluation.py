@@ -7,7 +7,6 @@ truth has one. Speed is pages per second of this process's CPU time: for us the 
 links; for the others the text alone.
 """
 
-import gc
 import gzip
 import json
 import re
@@ -21,6 +20,7 @@ from typing import Any, TypeVar
 
 from streams.errors import Refused, UsageError
 from streams.pages.normalize import normalize
+from streams.pages.worker import settle
 
 _WORD = re.compile(r"\w+")
 _T = TypeVar("_T", bound=Hashable)
@@ -111,7 +111,7 @@ def evaluate_extraction(directory: Path, *, others: bool = True, limit: int | No
         extractors |= _others()
     scores = {name: Scores() for name in extractors}
     pages = load_pages(directory, limit)
-    gc.freeze()  # as the worker that parses pages does, once all is loaded
+    settle()  # as the worker that parses pages does, once all is loaded
     while portion := list(islice(pages, PORTION)):
         for name, (extract, more) in extractors.items():
             extract(portion[0])  # not counted: models are loaded by the first page, and caches hold another's code

@@ -60,12 +60,13 @@ def normalize(
     segments = (parsed.walk.segments[index] for index in kept)
     containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
     document = Document(url=url, containers=containers, blocks=blocks)
-    document = replace(document, **(parsed.written or _said(parsed, document, kept, own, resolver)))
+    text = document.text
+    document = replace(document, **(parsed.written or _said(parsed, blocks, text, kept, own, resolver)))
     return Normalized(
         document=_without_page_language(document),
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
-        content_hash=content_hash(document.text),
+        content_hash=content_hash(text),
         repetition=repetition,
     )
 
@@ -91,11 +92,11 @@ def _repetition(parsed: Parsed, kept: list[int], template: Collection[int] | Non
 
 
 def _said(
-    parsed: Parsed, document: Document, kept: list[int], own: frozenset[int], resolver: Resolver
+    parsed: Parsed, blocks: tuple[Block, ...], text: str, kept: list[int], own: frozenset[int], resolver: Resolver
 ) -> dict[str, Any]:
     """What the page says of itself, as fields of the document."""
     found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver)
-    language = identify(document.text[:LANGUAGE_CHARS], parsed.head.language)
+    language = identify(text[:LANGUAGE_CHARS], parsed.head.language)
     title = found.title
     for ending in parsed.quirk.title_endings if parsed.quirk else ():
         title = title.removesuffix(ending)
@@ -104,7 +105,7 @@ def _said(
         "description": found.description,
         "language": language.language or parsed.head.language,
         "language_confidence": round(language.confidence, 4),
-        "blocks": _with_languages(document.blocks, language),
+        "blocks": _with_languages(blocks, language),
         "links": _links(parsed.walk, own, resolver),
         "facts": found.facts,
     }

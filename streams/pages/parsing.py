@@ -55,8 +55,7 @@ def parse_page(
         text, encoded = decode_utf8(html, (headers or {}).get("content-type", ""))
     else:
         text, encoded = html, html.encode("utf-8", "replace")
-    if encoded.count(b"<") > SAFE_TAGS:
-        refuse_nesting(encoded)
+    refuse_nesting(encoded, safe=SAFE_TAGS)
     tree = _tree(encoded)
     head = facts.read_head(tree)
     if head.has_drawn_math:
@@ -108,17 +107,22 @@ def _tree(html: bytes) -> LexborHTMLParser:
         raise Refused("parser", str(error)) from None
 
 
-def refuse_nesting(html: bytes) -> None:
-    """Raise Refused when more elements are open at once than MAX_DEPTH. It counts tags, so it errs on the high side."""
+def refuse_nesting(html: bytes, *, safe: int = 0) -> None:
+    """Raise Refused when more elements are open at once than MAX_DEPTH. It counts tags, so it errs on the high side;
+    pages with no more than `safe` of them pass."""
     native = library()
-    depth = native.riffle_deepest(html, len(html), MAX_DEPTH) if native is not None else deepest(html, MAX_DEPTH)
+    known = native.riffle_deepest if native is not None else None
+    depth = known(html, len(html), MAX_DEPTH, safe) if known is not None else deepest(html, MAX_DEPTH, safe)
     if depth > MAX_DEPTH:
         raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")
 
 
-def deepest(html: bytes, limit: int) -> int:
-    """The most elements that are open at once, or `limit` + 1 as soon as there are more."""
+def deepest(html: bytes, limit: int, safe: int = 0) -> int:
+    """The most elements that are open at once, or `limit` + 1 as soon as there are more; 0 where there are no more than
+    `safe` tags."""
     depth = most = 0
+    if html.count(b"<") <= safe:
+        return 0
     for closing, name in _TAGS.findall(html):
         if closing:
             depth = max(depth - 1, 0)

@@ -43,7 +43,9 @@ def json_ld(scripts: list[tuple[str, str]]) -> list[Item]:
 
 
 def _loaded(text: str) -> Any:
-    text = _COMMENT.sub("", text[:MAX_SCRIPT_CHARS])
+    text = text[:MAX_SCRIPT_CHARS].strip()
+    if text[:1] in "/<" or text[-1:] in ">/;":
+        text = _COMMENT.sub("", text)
     for attempt in (text, _TRAILING_COMMA.sub(r"\1", _CONTROL.sub(" ", text))):
         try:
             return orjson.loads(attempt.encode("utf-8", "replace"))

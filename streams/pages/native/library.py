@@ -19,7 +19,7 @@ _FUNCTIONS = {
     "riffle_prune": (_POINTER, [_POINTER, ctypes.c_int32]),
     "riffle_results": (None, [_POINTER, _POINTER, _POINTER]),
     "riffle_free": (None, [_POINTER]),
-    "riffle_deepest": (_COUNT, [_TEXT, _SIZE, _COUNT]),
+    "riffle_deepest": (_COUNT, [_TEXT, _SIZE, _COUNT, _COUNT]),
     "riffle_gather": (None, [_POINTER, _COUNT, _POINTER]),
     "riffle_sections": (None, [_POINTER, _COUNT, _POINTER, ctypes.c_double, _POINTER]),
     "riffle_features": (ctypes.c_int, [_POINTER, _POINTER, _POINTER]),

@@ -68,12 +68,21 @@ TAGS = [
 
 
 @settings(max_examples=200, deadline=None)
-@given(pieces=st.lists(st.sampled_from(TAGS), max_size=60), limit=st.integers(1, 6))
-def test_depth_of_tags(pieces: list[bytes], limit: int) -> None:
+@given(pieces=st.lists(st.sampled_from(TAGS), max_size=60), limit=st.integers(1, 6), safe=st.integers(0, 40))
+def test_depth_of_tags(pieces: list[bytes], limit: int, safe: int) -> None:
     html = b"".join(pieces)
     compiled = library()
     assert compiled is not None
-    assert compiled.riffle_deepest(html, len(html), limit) == deepest(html, limit)
+    assert compiled.riffle_deepest(html, len(html), limit, safe) == deepest(html, limit, safe)
+
+
+@pytest.mark.parametrize("size", [0, 1, 239, 240, 241, 1000])
+def test_tags_are_counted_to_the_last(size: int) -> None:
+    """They are counted in stretches of 240 bytes."""
+    html = b"<" * size
+    compiled = library()
+    assert compiled is not None
+    assert [compiled.riffle_deepest(b"<b><b>" + html, size + 6, 9, safe) for safe in (size + 1, size + 2)] == [2, 0]
 
 
 def test_both_know_the_elements_that_never_stay_open() -> None:
@@ -81,7 +90,7 @@ def test_both_know_the_elements_that_never_stay_open() -> None:
     assert compiled is not None
     for name in (b"a", b"div", b"svg", *_UNCLOSED):
         html = b"<" + name + b"><" + name.upper() + b">"
-        assert compiled.riffle_deepest(html, len(html), 9) == deepest(html, 9) == (0 if name in _UNCLOSED else 2), name
+        assert compiled.riffle_deepest(html, len(html), 9, 0) == deepest(html, 9) == (0 if name in _UNCLOSED else 2), name
 
 
 def test_deep_nesting_is_refused() -> None:
