@@ -70,7 +70,7 @@ def find_author(
         found = [content for meta, content in metas if meta == name]
         if found and (names := _clean(found)):
             return names
-    linked = (text for _, text, rel, _ in page.links if rel and "author" in rel.lower().split())
+    linked = (text for _, text, rel, _, _ in page.links if rel and "author" in rel.lower().split())
     if names := _clean(linked):
         return names.split(", ")[0]
     return _byline(page, kept) or _by_class(tree)
@@ -93,7 +93,7 @@ def _byline(page: Walk, kept: list[int]) -> str:
             cut = near[number + 1].text
         if (by or _called_author(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
             return name
-    for href, text, _, index in page.links:
+    for href, text, _, index, _ in page.links:
         if low <= index < high and _PROFILE.search(href) and (name := _clean([_BY.sub("", text)])):
             return name
     return ""

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Iterable
 
 from streams.pages.document import Block, Container, Span
+from streams.pages.tags import HEADINGS
 from streams.pages.walk import Segment, Walk
 
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_FLOW = frozenset({"", "blockquote", "li", "dt", "dd", "th", "td", "caption", "figure", "figcaption"})
-_OPENERS = frozenset({"blockquote", "ul", "ol", "dl", "table", "figure"})
-_ALIASES = {"menu": "ul", "dir": "ul"}
+FLOW = frozenset({"", "blockquote", "li", "dt", "dd", "th", "td", "caption", "figure", "figcaption"})
+OPENERS = frozenset({"blockquote", "ul", "ol", "dl", "table", "figure"})
+ALIASES = {"menu": "ul", "dir": "ul"}
 _SECTIONS = frozenset({"thead", "tbody", "tfoot"})
-_CHILDREN = {
+CHILDREN = {
     "ul": frozenset({"li"}),
     "ol": frozenset({"li"}),
     "dl": frozenset({"dt", "dd"}),
@@ -26,7 +26,7 @@ _CHILDREN = {
     "tfoot": frozenset({"tr"}),
     "tr": frozenset({"th", "td"}),
 }
-_MISSING = {
+MISSING = {
     "ul": "li",
     "ol": "li",
     "dl": "dd",
@@ -36,7 +36,7 @@ _MISSING = {
     "tfoot": "tr",
     "tr": "td",
 }
-_INNER = frozenset(_MISSING) | _OPENERS | _HEADINGS | {"pre", "li", "dt", "dd", "th", "td", "caption", "figcaption"}
+_INNER = {*MISSING, *OPENERS, *HEADINGS, "pre", "li", "dt", "dd", "th", "td", "caption", "figcaption"}
 MAX_SPAN = 50
 """Columns that one cell may span: more are a mistake, and would be a way to blow a page up."""
 
@@ -66,14 +66,10 @@ class Builder:
         self._blocks: list[Block] = []
         self._places: dict[int, tuple[int, str]] = {}
         self._made: dict[tuple[int, str, int], int] = {}
-        self._layout = frozenset() if clean else _layout_tables(walk)
+        self._layout = frozenset() if clean else layout_tables(walk)
         self._cells = _cells(walk)
         self._implied = 0
-        self._speaks: dict[int, str] = {
-            element: language.strip().lower()
-            for element, language in walk.named("lang").items()
-            if element and _LANGUAGE.fullmatch(language.strip())
-        }
+        self._languages = Languages(walk)
         for segment in kept:
             self._add(segment)
 
@@ -89,7 +85,7 @@ class Builder:
         if controls and tag != "pre":
             text, spans = " ".join(_CONTROL.sub(" ", text).split()), []
         place = self._completed(place)
-        language = self._code_language(segment.element) if tag == "pre" else self._language(segment.element)
+        language = self._languages.of(segment.element, tag)
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
 
     def _place(self, element: int) -> tuple[int, str]:
@@ -101,12 +97,12 @@ class Builder:
         place, block = self._places[element] if element >= 0 else (-1, "p")
         for inner in reversed(chain):
             tag = self._walk.tags[inner]
-            tag = _ALIASES.get(tag, tag)
-            if tag in _HEADINGS or tag == "pre":
+            tag = ALIASES.get(tag, tag)
+            if tag in HEADINGS or tag == "pre":
                 block = tag
             elif tag in _INNER and inner not in self._layout:
                 place = self._entered(place, tag, inner)
-                if tag in _OPENERS:
+                if tag in OPENERS:
                     block = "p"
             self._places[inner] = place, block
         return place, block
@@ -114,12 +110,12 @@ class Builder:
     def _entered(self, place: int, tag: str, element: int) -> int:
         """Where `tag` leads from `place`: a new container, with those that are missing between, or nowhere new."""
         current = self._containers[place].tag if place >= 0 else ""
-        while current in _MISSING and tag not in _CHILDREN[current]:
-            if tag not in _OPENERS and not self._reaches(current, tag):
+        while current in MISSING and tag not in CHILDREN[current]:
+            if tag not in OPENERS and not self._reaches(current, tag):
                 return place
-            place = self._new(place, _MISSING[current], -1_000_000_000 - element)
+            place = self._new(place, MISSING[current], -1_000_000_000 - element)
             current = self._containers[place].tag
-        if current in _FLOW and tag not in _OPENERS and not (tag == "figcaption" and current == "figure"):
+        if current in FLOW and tag not in OPENERS and not (tag == "figcaption" and current == "figure"):
             return place
         entered = self._new(place, tag, element)
         if tag == "tr":
@@ -131,21 +127,20 @@ class Builder:
         for cell in self._cells.get(element, ()):
             tag = self._walk.tags[cell]
             self._new(row, tag, cell)
-            span = self._walk.attributes[cell].get("colspan") or ""
-            for extra in range(min(int(span), MAX_SPAN) - 1 if span.isascii() and span.isdigit() else 0):
+            for extra in range(columns_of(self._walk.attributes[cell].get("colspan") or "") - 1):
                 self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra)
 
     @staticmethod
     def _reaches(current: str, tag: str) -> bool:
-        while current in _MISSING:
-            if tag in _CHILDREN[current]:
+        while current in MISSING:
+            if tag in CHILDREN[current]:
                 return True
-            current = _MISSING[current]
+            current = MISSING[current]
         return False
 
     def _completed(self, place: int) -> int:
         """Text straight in a list or row gets the item or cell that is missing."""
-        while place >= 0 and (missing := _MISSING.get(self._containers[place].tag)):
+        while place >= 0 and (missing := MISSING.get(self._containers[place].tag)):
             self._implied += 1
             place = self._new(place, missing, -self._implied)
         return place
@@ -167,27 +162,56 @@ class Builder:
                 target = self._resolve(target)
                 if not target:
                     continue
-            elif (tag == "pre" and kind in _LETTERING) or (
-                tag in _HEADINGS and kind in ("strong", "em") and start == 0 and end == length
-            ):
+            elif is_idle(kind, tag, start == 0 and end == length):
                 continue
             found.append(Span(start, end, kind, target, label))
-        if len(found) < 2:
-            return tuple(found)
-        # What starts first, then what takes no room, then outer before inner.
-        found.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
-        return tuple(dict.fromkeys(found))
+        return in_order(found)
 
-    def _language(self, element: int) -> str:
+
+def is_idle(kind: str, tag: str, is_whole: bool) -> bool:
+    """Whether emphasis or code means nothing, as all of its block is so: in preformatted text, around a heading."""
+    return kind in _LETTERING if tag == "pre" else is_whole and tag in HEADINGS and kind in ("strong", "em")
+
+
+def in_order(spans: list[Span]) -> tuple[Span, ...]:
+    """What starts first, then what takes no room, then outer before inner; each once."""
+    if len(spans) < 2:
+        return tuple(spans)
+    spans.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
+    return tuple(dict.fromkeys(spans))
+
+
+class Languages:
+    """What a page's markup says of the languages of its blocks."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._speaks = {
+            element: language.strip().lower()
+            for element, language in walk.named("lang").items()
+            if element and _LANGUAGE.fullmatch(language.strip())
+        }
+
+    def of(self, element: int, tag: str) -> str:
+        """Of a block with this tag in this element; empty where nothing is said."""
+        return self._of_code(element) if tag == "pre" else self._of_text(element) if self._speaks else ""
+
+    def of_all(self, elements: list[int], tags: list[str]) -> list[str]:
+        """The same of many blocks."""
+        if not self._speaks and "pre" not in tags:
+            return [""] * len(tags)
+        return [self.of(element, tag) for element, tag in zip(elements, tags, strict=True)]
+
+    def _of_text(self, element: int) -> str:
         """What the nearest element that names a language says."""
-        while self._speaks and element > 0:
+        while element > 0:
             language = self._speaks.get(element)
             if language is not None:
                 return language
             element = self._walk.parents[element]
         return ""
 
-    def _code_language(self, element: int) -> str:
+    def _of_code(self, element: int) -> str:
         for _ in range(3):
             if element < 0:
                 break
@@ -196,6 +220,11 @@ class Builder:
                 return found[1].lower()
             element = self._walk.parents[element]
         return ""
+
+
+def columns_of(colspan: str) -> int:
+    """How many columns a cell takes, by what it says."""
+    return min(int(colspan[:9]), MAX_SPAN) if colspan.isascii() and colspan.isdigit() else 1
 
 
 def _cells(walk: Walk) -> dict[int, list[int]]:
@@ -207,7 +236,7 @@ def _cells(walk: Walk) -> dict[int, list[int]]:
     return found
 
 
-def _layout_tables(walk: Walk) -> frozenset[int]:
+def layout_tables(walk: Walk) -> frozenset[int]:
     """Elements of tables that only lay a page out: the table says so, or holds another table and no heading cell."""
     if "table" not in walk.tags:
         return frozenset()

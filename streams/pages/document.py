@@ -5,7 +5,9 @@ Two flat tuples, so that any text is reached without walking a tree: `blocks` ho
 parts are named tuples, because a page has hundreds of them, and these are made in a third of a frozen dataclass's time.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 BLOCK_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
@@ -71,6 +73,13 @@ class Link(NamedTuple):
     in_content: bool = True
 
 
+new_container: Callable[[Iterable[Any]], Container] = partial(tuple.__new__, Container)
+new_span: Callable[[Iterable[Any]], Span] = partial(tuple.__new__, Span)
+new_block: Callable[[Iterable[Any]], Block] = partial(tuple.__new__, Block)
+new_link: Callable[[Iterable[Any]], Link] = partial(tuple.__new__, Link)
+"""From all fields in order, unchecked: in half the time of a call of the class, for the few places that make most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A page's meaning."""
@@ -89,7 +98,7 @@ class Document:
     @property
     def text(self) -> str:
         """All text, a block a line."""
-        return "\n".join(block.text for block in self.blocks)
+        return "\n".join([block.text for block in self.blocks])
 
     def ancestors(self, block: Block) -> list[int]:
         """Indices of the containers around a block, the innermost first."""

@@ -263,7 +263,7 @@ def _licence(head: Head, page: Walk, items: list[Item], resolver: Resolver) -> s
     for rel, href, _ in head.links:
         if "license" in rel.split():
             return resolver.absolute(href)
-    for href, _, rel, _ in page.links:
+    for href, _, rel, _, _ in page.links:
         if rel and "license" in rel.lower().split():
             return resolver.absolute(href)
     return _first(items, "license") or head.meta("dcterms.license", "dc.rights")

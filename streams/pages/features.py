@@ -17,6 +17,7 @@ from streams.pages.lexicon import BITS, ELEMENT_GROUPS, WORD_GROUPS
 from streams.pages.measures import word_mask
 from streams.pages.native import numbers
 from streams.pages.native.library import library
+from streams.pages.tags import BLOCK_TAGS
 from streams.pages.walk import Measured, Walk
 
 Matrix = NDArray[np.float32]
@@ -26,6 +27,7 @@ _TAGS = tuple("p li td th div pre dd dt button section article body h1 h2 h3 h4 
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(_TAGS[:-1])}
 _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
 _OTHER_TAG = len(_TAGS) - 1
+_NUMBERS_OF_TAGS = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in BLOCK_TAGS], np.int32)
 WIDE_SHARE = 0.75
 """Of the page's text: an element that holds more says nothing of its parts."""
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
@@ -53,7 +55,7 @@ def features(page: Walk, of: Measured, kinds: Iterable[str] = (), names: str = "
 
     `of`: what was counted on the page; `kinds`: the types that its metadata names; `names`: the classes of its body.
     """
-    tags = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in page.tags], np.int32)
+    tags = _NUMBERS_OF_TAGS[of.tags]
     native = library()
     matrix, sums = in_c(native, of, tags) if native is not None else in_numpy(of, tags)
     matrix[:, COLUMNS - WHOLE :] = _page_features(page, sums, kinds, names)

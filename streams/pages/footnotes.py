@@ -19,7 +19,7 @@ MAX_NOTES = 500
 
 def attach(page: Walk, kept: list[int]) -> list[int]:
     """Move notes to their marks in the segments of `kept`; gives back those that stay."""
-    if not any(href.startswith("#") and _NOTE_NAME.match(href, 1) for href, _, _, _ in page.links):
+    if not any(_NOTE_NAME.match(link[0], 1) for link in page.links if link[0][:1] == "#"):
         return kept
     marks = [
         (index, raw)

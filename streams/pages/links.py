@@ -6,9 +6,20 @@ from ada_url import URL
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _BLANKS = re.compile(r"[\t\n\r]")
-_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*)?")
+_ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*)?")
 _ROOTED = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+,;=:@%/?-]*")
 MAX_HREF_CHARS = 4_096
+
+OTHER, ROOTED, ABSOLUTE = range(3)
+"""Forms of links. Nearly all are one of the last two, with nothing to clean: a path from the host's root, a URL."""
+
+
+def form_of(href: str) -> int:
+    """Which of the forms a link has. The walk in C knows it of each link (`native/forms.c`)."""
+    plain = href.partition("#")[0]
+    if len(href) > MAX_HREF_CHARS or "/." in plain:
+        return OTHER
+    return ROOTED if _ROOTED.fullmatch(plain) else ABSOLUTE if _ABSOLUTE.fullmatch(plain) else OTHER
 
 
 class Resolver:
@@ -20,21 +31,26 @@ class Resolver:
         scheme, _, rest = self._base.partition("://")
         self._origin = f"{scheme}://{rest.partition('/')[0]}"
         self._known: dict[str, str] = {}
+        self._others: dict[str, str] = {}
 
     def absolute(self, href: str) -> str:
         """The absolute URL without its fragment; empty for what leads to no page (mailto:, #top, broken)."""
         known = self._known.get(href)
         if known is None:
-            known = self._known[href] = self._resolved(href)
+            known = self._known[href] = self.formed(href, form_of(href))
         return known
 
-    def _resolved(self, href: str) -> str:
-        if len(href) <= MAX_HREF_CHARS:  # nearly all are one of these two, with nothing to clean
+    def formed(self, href: str, form: int) -> str:
+        """The same, of a link whose form is known: most are put together from two parts, or stand there already."""
+        if form:
             plain = href.partition("#")[0]
-            if _ROOTED.fullmatch(plain) and "/." not in plain:
-                return self._origin + plain
-            if _PLAIN.fullmatch(plain) and "/." not in plain:
-                return plain
+            return plain if form == ABSOLUTE else self._origin + plain
+        known = self._others.get(href)
+        if known is None:
+            known = self._others[href] = self._cleaned(href)
+        return known
+
+    def _cleaned(self, href: str) -> str:
         plain = _BLANKS.sub("", href.strip()).partition("#")[0]
         if not plain or len(plain) > MAX_HREF_CHARS:
             return ""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
-from streams.pages.tags import HEADINGS
+from streams.pages.tags import BLOCK_TAGS, HEADINGS
 from streams.pages.walk import Attributes, Measured, Walk
 
 SHORT = 120
@@ -24,6 +24,7 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 
 _SENTENCE_END = (".", "!", "?", "。", "！", "？", '."', ".”", "…")
 _DIGIT = re.compile("[0-9]")
+_TAG_NUMBERS = {tag: number for number, tag in enumerate(BLOCK_TAGS)}
 _masks: dict[str, int] = {}
 _MAX_KNOWN_MASKS = 50_000
 
@@ -63,6 +64,7 @@ def measured(page: Walk, title: str) -> Measured:
     elements = np.array([segment.element for segment in page.segments], np.int32)
     counts, flags = _texts(page, title.lower())
     return Measured(
+        tags=np.array([_TAG_NUMBERS[tag] for tag in page.tags], np.int32),
         parents=np.array(page.parents, np.int32),
         elements=elements,
         counts=counts,

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streams.pages import facts
-from streams.pages.build import Builder
 from streams.pages.content import Labels, label
 from streams.pages.directives import directives
-from streams.pages.document import Block, Document, Link
+from streams.pages.document import Block, Document, Link, new_link
 from streams.pages.footnotes import attach
 from streams.pages.language import Identified, identify, identify_blocks
 from streams.pages.links import Resolver
+from streams.pages.native.blocks import build
 from streams.pages.parsing import Parsed, parse_page
 from streams.pages.reasons import reasons
 from streams.pages.templates import Repetition, without_template
@@ -57,8 +57,7 @@ def normalize(
     kept = repetition.kept if repetition else kept
     own = frozenset(kept)
     kept = attach(parsed.walk, kept)
-    segments = (parsed.walk.segments[index] for index in kept)
-    containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
+    containers, blocks = build(parsed.walk, kept, resolver, clean=parsed.head.clean)
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     document = replace(document, **(parsed.written or _said(parsed, blocks, text, kept, own, resolver)))
@@ -140,16 +139,19 @@ def content_hash(text: str) -> str:
 
 def _links(page: Walk, kept: frozenset[int], resolver: Resolver) -> tuple[Link, ...]:
     found: dict[str, Link] = {}
-    for href, text, rel, segment in page.links[:MAX_LINKS]:
-        target = resolver.absolute(href)
+    for href, text, rel, segment, form in page.links[:MAX_LINKS]:
+        target = resolver.formed(href, form)
         if not target:
             continue
-        link = Link(target, text, bool(rel) and "nofollow" in rel.lower(), segment in kept)
         known = found.get(target)
         if known is None:
-            found[target] = link
-        elif link.in_content and not known.in_content:
-            found[target] = link._replace(nofollow=link.nofollow and known.nofollow)
+            found[target] = new_link((target, text, _is_nofollow(rel), segment in kept))
+        elif segment in kept and not known.in_content:
+            found[target] = Link(target, text, known.nofollow and _is_nofollow(rel), True)
         elif not known.text and text:
             found[target] = known._replace(text=text)
     return tuple(found.values())
+
+
+def _is_nofollow(rel: str) -> bool:
+    return bool(rel) and "nofollow" in rel.lower()

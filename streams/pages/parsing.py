@@ -10,13 +10,14 @@ from streams.crawl.urls import host_of
 from streams.errors import Refused
 from streams.pages import facts
 from streams.pages.charset import decode_utf8
+from streams.pages.links import form_of
 from streams.pages.mathematics import unify
-from streams.pages.native import walk
 from streams.pages.native.library import library
 from streams.pages.native.prune import prune
+from streams.pages.native.walk import walk
 from streams.pages.prune import Pruned, apply_quirk
 from streams.pages.quirks import Quirk, quirk_of
-from streams.pages.walk import Walk
+from streams.pages.walk import NO_SEGMENT, Walk
 from streams.pages.written import written_out
 
 MAX_DEPTH = 5_000
@@ -71,7 +72,9 @@ def parse_page(
         every = tree.css("a[href]")
         parsed.walk = walk(content, head.title)
         parsed.walk.links += [
-            (link.attributes["href"] or "", "", link.attributes.get("rel") or "", -1) for link in every
+            (href, "", link.attributes.get("rel") or "", NO_SEGMENT, form_of(href))
+            for link in every
+            for href in (link.attributes["href"] or "",)
         ]
     elif not head.clean:
         _pruned(parsed, encoded, explaining)
@@ -94,7 +97,7 @@ def _pruned(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
         whole = _tree(encoded).body
         page = walk(whole, title) if whole is not None else page
         pruned = Pruned()
-    page.links += [(href, name, rel, -1) for href, name, rel in pruned.links]
+    page.links += pruned.links
     parsed.head.breadcrumbs = pruned.breadcrumbs
     parsed.removed += [(text, f"element: {why}") for text, why in pruned.texts]
     parsed.walk = page

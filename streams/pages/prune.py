@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages.links import form_of
 from streams.pages.quirks import Quirk
+from streams.pages.walk import NO_SEGMENT, RawLink
 
 SELECTOR = "nav, footer, [role=navigation], [role=contentinfo]"
 MAX_PLAIN_CHARS = 1_500
@@ -21,8 +23,7 @@ _OWN = frozenset({"main", "article"})
 class Pruned:
     """What was taken out."""
 
-    links: list[tuple[str, str, str]] = field(default_factory=list)
-    """href, text, rel."""
+    links: list[RawLink] = field(default_factory=list)
     breadcrumbs: list[str] = field(default_factory=list)
     texts: list[tuple[str, str]] = field(default_factory=list)
     """Text and the element's name; only when asked for."""
@@ -88,9 +89,8 @@ def _is_menu(node: LexborNode, pruned: Pruned) -> bool:
         return False
     for link, text in links:
         attributes = link.attributes
-        pruned.links.append(
-            (attributes.get("href") or attributes.get("xlink:href") or "", text, attributes.get("rel") or "")
-        )
+        href = attributes.get("href") or attributes.get("xlink:href") or ""
+        pruned.links.append((href, text, attributes.get("rel") or "", NO_SEGMENT, form_of(href)))
     attributes = node.attributes
     named = f"{attributes.get('aria-label') or ''} {attributes.get('class') or ''}".lower()
     if "breadcrumb" in named and not pruned.breadcrumbs:

@@ -8,7 +8,7 @@ are not listed: nobody takes them for text of the page.
 import re
 
 from streams.pages.content import Labels, chrome_elements
-from streams.pages.native import walk as walk_tree
+from streams.pages.native.walk import walk as walk_tree
 from streams.pages.parsing import Parsed
 from streams.pages.tags import KINDS_BY_NAME, SKIP
 from streams.pages.walk import Walk

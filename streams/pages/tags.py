@@ -53,6 +53,10 @@ KINDS_BY_NAME = {
 """What is not in here is INLINE."""
 
 
+BLOCK_TAGS = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
+"""The elements of a walk, by which rows name them."""
+
+
 def _kinds() -> dict[int, int]:
     parser = LexborHTMLParser("<p>text<!-- comment -->")
     paragraph = parser.css_first("p")

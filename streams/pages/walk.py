@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from selectolax.lexbor import LexborNode
 
+from streams.pages.links import form_of
 from streams.pages.mathematics import source_of
 from streams.pages.tags import (
     BLOCK,
@@ -38,6 +39,11 @@ _POINTS = frozenset({"image", "footnote"})
 """Kinds of spans that take no room."""
 RawSpan = tuple[int, int, str, str, str]
 """First part, end part, kind, target, label."""
+RawLink = tuple[str, str, str, int, int]
+"""href, text, rel, index of the segment that it ends in (or of the next one, when it has no text), form
+(`links.form_of`)."""
+NO_SEGMENT = -1
+"""That of links in what is taken out of the page before the walk."""
 
 
 class Segment:
@@ -102,6 +108,8 @@ class Segment:
 class Measured:
     """What is counted of each segment and element: what the content model's input is made of."""
 
+    tags: NDArray[np.int32]
+    """Of the elements: positions in `tags.BLOCK_TAGS`."""
     parents: NDArray[np.int32]
     """Of the elements."""
     elements: NDArray[np.int32]
@@ -126,8 +134,7 @@ class Walk:
     parents: list[int] = field(default_factory=list)
     attributes: Sequence[Attributes] = field(default_factory=list)
     segments: MutableSequence[Segment] = field(default_factory=list)
-    links: list[tuple[str, str, str, int]] = field(default_factory=list)
-    """href, text, rel, index of the segment that it ends in (or of the next one, when it has no text)."""
+    links: list[RawLink] = field(default_factory=list)
     measured: Measured | None = None
     """Where the walk counted on its way."""
 
@@ -195,7 +202,8 @@ def walk(body: LexborNode) -> Walk:
             start, _, href = open_spans.pop()
             if start < len(parts):
                 spans.append((start, len(parts), "link", href, ""))
-            result.links.append((href, " ".join("".join(link_parts or ()).split()), link[1], len(segments)))
+            shown = " ".join("".join(link_parts or ()).split())
+            result.links.append((href, shown, link[1], len(segments), form_of(href)))
             link_parts = None
         elif closing == SPAN:
             start, name, _ = open_spans.pop()

@@ -155,6 +155,7 @@ void pop(Walk *walk) {
         made[4] = walk->rel;
         made[5] = walk->rel_end;
         made[6] = (int32_t)(walk->segments.count / SEGMENT_COLUMNS);
+        made[7] = walk->form;
         walk->in_link = 0;
         return;
     }

@@ -16,6 +16,7 @@ _FUNCTIONS = {
     "riffle_walk": (_POINTER, [_POINTER, _TEXT, _SIZE]),
     "riffle_markers": (_POINTER, [_POINTER]),
     "riffle_labelled": (_POINTER, [_POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_int32]),
+    "riffle_blocks": (_POINTER, [_POINTER, _POINTER]),
     "riffle_prune": (_POINTER, [_POINTER, ctypes.c_int32]),
     "riffle_results": (None, [_POINTER, _POINTER, _POINTER]),
     "riffle_free": (None, [_POINTER]),
@@ -51,6 +52,11 @@ def library() -> ctypes.CDLL | None:
     return loaded
 
 
+def is_compiled() -> bool:
+    """Whether the library is there."""
+    return library() is not None
+
+
 Rows = NDArray[np.int32]
 
 
@@ -69,6 +75,7 @@ class Results:
     """Of a walk the count of formulas, of markers their flags."""
 
 
+_POINTERS, _COUNTS = ctypes.c_void_p * 7, ctypes.c_uint64 * 9
 Columns = tuple[int, int, int, int, int]
 """Of the five tables; 1 where the pass makes none."""
 
@@ -78,7 +85,7 @@ def results(native: ctypes.CDLL, handle: int | None, columns: Columns) -> Result
     if not handle:
         raise MemoryError("no memory for a page")
     try:
-        pointers, counts = (ctypes.c_void_p * 7)(), (ctypes.c_uint64 * 9)()
+        pointers, counts = _POINTERS(), _COUNTS()
         native.riffle_results(handle, pointers, counts)
         if counts[7]:
             raise MemoryError("no memory for a page")

@@ -83,14 +83,14 @@ static inline int32_t chars_in(const byte *at, size_t size) {
 /* ---------------------------------------------------------------------------------------------- state */
 
 #define SEGMENT_COLUMNS 15
-#define SPAN_COLUMNS 7
+#define SPAN_COLUMNS 8
 #define ELEMENT_COLUMNS 4
 #define ATTRIBUTE_COLUMNS 4
-#define LINK_COLUMNS 7
+#define LINK_COLUMNS 8
 #define MARKER_COLUMNS 7
 
-typedef struct { int32_t part, start; int32_t kind; int32_t target, target_end; } OpenSpan;
-typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end; } RawSpan;
+typedef struct { int32_t part, start, kind, target, target_end, form; } OpenSpan;
+typedef struct { int32_t first, end, start, stop, kind, target, target_end, label, label_end, form; } RawSpan;
 typedef struct { const byte *at; uint32_t size, present; } Value;
 
 static inline int same(const byte *at, size_t size, const char *other) {
@@ -131,7 +131,7 @@ struct Walk {
     int32_t element, parts, link_chars, link_count, images, solid, classes_left;
     int32_t length;    /* of the run, collapsed, in code points */
     int pending, link_pending, last_is_newline, in_link;
-    int32_t link_length, href, href_end, rel, rel_end;
+    int32_t link_length, href, href_end, rel, rel_end, form;
     Longs element_names; /* per element: hash of tag and class */
     const byte *title;
     size_t title_size;
@@ -218,10 +218,10 @@ static inline void put_collapsed(Walk *walk, Text *into, const byte *at, const b
 
 /* runs.c: runs of text and their spans */
 RawSpan *add_raw(Walk *walk);
-void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end);
+void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end, int32_t form);
 void add_part(Walk *walk, const byte *at, size_t size);
 void add_text(Walk *walk, const byte *at, size_t size);
-void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end);
+void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t form);
 void close_span(Walk *walk, OpenSpan span, int32_t kind);
 void flush(Walk *walk);
 
@@ -232,6 +232,9 @@ void add_class(Walk *walk, Value value);
 void end_classes(Walk *walk);
 void push(Walk *walk, int kind);
 void pop(Walk *walk);
+
+/* forms.c: which of the forms of streams/pages/links.py a link has */
+int32_t form_of(Value href);
 
 /* walk.c: what each pass over a tree begins with; NULL without memory */
 Walk *begin_pass(Node *root);

@@ -52,6 +52,7 @@ static int is_menu(Walk *walk, Node *menu, int32_t most) {
         places[2] = walk->text.chars;
         linked += collapse(walk, node, &walk->text);
         places[3] = walk->text.chars;
+        places[7] = form_of(values[P_HREF]);
         memcpy(row(walk, &walk->links, LINK_COLUMNS), places, sizeof places);
     }
     walk->scratch.size = 0;

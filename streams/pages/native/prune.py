@@ -5,8 +5,9 @@ from selectolax.lexbor import LexborHTMLParser
 from streams.pages import prune as law
 from streams.pages.native.library import Columns, library, results
 from streams.pages.prune import MAX_PLAIN_CHARS, Pruned
+from streams.pages.walk import NO_SEGMENT
 
-_COLUMNS: Columns = (3, 1, 1, 1, 7)
+_COLUMNS: Columns = (3, 1, 1, 1, 8)
 
 
 def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
@@ -17,9 +18,9 @@ def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
     found = results(native, native.riffle_prune(root.mem_id, MAX_PLAIN_CHARS), _COLUMNS)
     text = found.text
     links = [
-        (text[href:href_end], text[start:end], text[rel:rel_end])
-        for href, href_end, start, end, rel, rel_end, _ in found.links.tolist()
+        (text[href:href_end], text[start:end], text[rel:rel_end] if rel_end > rel else "", NO_SEGMENT, form)
+        for href, href_end, start, end, rel, rel_end, _, form in found.links.tolist()
     ]
     menus = found.elements.tolist()
-    trails = ([name for _, name, _ in links[first:end] if name] for is_trail, first, end in menus if is_trail)
+    trails = ([name for _, name, *_ in links[first:end] if name] for is_trail, first, end in menus if is_trail)
     return Pruned(links, next((trail for trail in trails if trail), []), count=len(menus))

@@ -13,12 +13,12 @@ RawSpan *add_raw(Walk *walk) {
 static int32_t reached(const Walk *walk) { return walk->solid == PRE ? walk->run.chars : walk->length; }
 
 void close_span(Walk *walk, OpenSpan span, int32_t kind) {
-    *add_raw(walk) = (RawSpan){span.part, walk->parts, span.start, reached(walk), kind, span.target, span.target_end, 0, 0};
+    *add_raw(walk) = (RawSpan){span.part, walk->parts, span.start, reached(walk), kind, span.target, span.target_end, 0, 0, span.form};
 }
 
-void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end) {
+void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end, int32_t form) {
     int32_t at = reached(walk);
-    *add_raw(walk) = (RawSpan){walk->parts, walk->parts, at, at, kind, target, target_end, label, label_end};
+    *add_raw(walk) = (RawSpan){walk->parts, walk->parts, at, at, kind, target, target_end, label, label_end, form};
 }
 
 /* Open spans that no text was in yet start here. They are the last of the open ones. */
@@ -95,16 +95,40 @@ static int is_sentence_end(const byte *at, size_t size) {
     return 0;
 }
 
-/* What the content model asks of a text; the bits are those of features.py. NOT_ASCII: Python has to look again. */
+/* What the content model asks of a text; the bits are those of lexicon.py. CASED: it may begin with or hold capitals
+ * that only Python knows. CONTROL: it may hold control characters. */
 enum { F_END = 1 << 3, F_IMAGE = 1 << 4, F_UPPER = 1 << 6, F_COLON = 1 << 7, F_MARKED = 1 << 8, F_DIGIT = 1 << 12,
-       F_MONEY = 1 << 13, F_TITLE = 1 << 14, F_BAR = 1 << 15, F_NOT_ASCII = 1 << 20, SHORT = 120 };
+       F_MONEY = 1 << 13, F_TITLE = 1 << 14, F_BAR = 1 << 15, F_CASED = 1 << 20, F_CONTROL = 1 << 21,
+       SHORT = 120 };
+
+/* Whether a character beyond ASCII may be a capital: not in Latin-1's signs, punctuation, money, and CJK. */
+static int may_be_capital(const byte *at, const byte *end) {
+    if (*at < 0x80 || *at == 0xC2 || (*at >= 0xE3 && *at <= 0xE9)) return 0;
+    return !(*at == 0xE2 && at + 1 < end && at[1] <= 0x83);
+}
+
+static int32_t signs_of(const byte *at, size_t size, int32_t chars) {
+    int32_t flags = 0;
+    const byte *end = at + size;
+    unsigned low = 0;
+    for (size_t index = 0; index < size; index++) low |= (at[index] < 0x20 && at[index] != '\t' && at[index] != '\n') || at[index] == 0x7f;
+    if ((size_t)chars != size) {
+        if (may_be_capital(at, end)) flags |= F_CASED;
+        for (const byte *next = at; next < end; next++) {
+            if (chars < SHORT && *next >= 0xC0 && may_be_capital(next, end)) flags |= F_CASED;
+            low |= *next == 0xC2 && next + 1 < end && next[1] < 0xA0;
+            low |= *next == 0xEF && next + 2 < end && next[1] == 0xBF && next[2] >= 0xBE;
+        }
+    }
+    return low ? flags | F_CONTROL : flags;
+}
 
 static int32_t flags_of(Walk *walk, const byte *at, size_t size, int32_t chars, int32_t *tokens) {
     int32_t flags = 0;
     if (is_sentence_end(at, size)) flags |= F_END;
     if (*at >= 'A' && *at <= 'Z') flags |= F_UPPER;
     if (at[size - 1] == ':') flags |= F_COLON;
-    if ((size_t)chars != size) flags |= F_NOT_ASCII;
+    flags |= signs_of(at, size, chars);
     *tokens = 0;
     byte low[SHORT * 4];
     if (chars >= SHORT || size > sizeof low) return flags;
@@ -226,6 +250,7 @@ void flush(Walk *walk) {
         made[4] = span.target_end;
         made[5] = span.label;
         made[6] = span.label_end;
+        made[7] = span.form;
     }
     int32_t spaces = 0, commas = 0, stops = 0, tokens;
     for (size_t index = 0; index < size; index++) {
@@ -260,10 +285,10 @@ void flush(Walk *walk) {
     reset_run(walk);
 }
 
-void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end) {
+void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t form) {
     if (!grow((void **)&walk->open_spans, &walk->open_span_room, walk->open_span_count + 1, sizeof(OpenSpan))) {
         walk->failed = 1;
         return;
     }
-    walk->open_spans[walk->open_span_count++] = (OpenSpan){walk->parts, -1, kind, target, target_end};
+    walk->open_spans[walk->open_span_count++] = (OpenSpan){walk->parts, -1, kind, target, target_end, form};
 }

@@ -67,7 +67,7 @@ static int enter(Walk *walk, Node *node) {
             int32_t start = walk->text.chars, length = 0;
             int pending = 0;
             if (!walk->failed && note->size) put_collapsed(walk, &walk->text, note->at, note->at + note->size, &length, &pending);
-            if (length) add_point(walk, S_FOOTNOTE, start, walk->text.chars, 0, 0);
+            if (length) add_point(walk, S_FOOTNOTE, start, walk->text.chars, 0, 0, 0);
             return 0;
         }
         push(walk, INLINE);
@@ -86,12 +86,13 @@ static int enter(Walk *walk, Node *node) {
         walk->link_count++;
         keep(walk, values[A_HREF], &walk->href, &walk->href_end);
         keep(walk, values[A_REL], &walk->rel, &walk->rel_end);
+        walk->form = form_of(values[A_HREF]);
         walk->in_link = 1;
         walk->link_text.size = 0;
         walk->link_text.chars = 0;
         walk->link_length = 0;
         walk->link_pending = 0;
-        open_span(walk, S_LINK, walk->href, walk->href_end);
+        open_span(walk, S_LINK, walk->href, walk->href_end, walk->form);
         push(walk, LINK);
         return 1;
     }
@@ -100,7 +101,7 @@ static int enter(Walk *walk, Node *node) {
             if (values[A_CLASS].size) add_class(walk, values[A_CLASS]);
             push(walk, INLINE);
         } else {
-            open_span(walk, entry->value >> 8 & 0xFF, 0, 0);
+            open_span(walk, entry->value >> 8 & 0xFF, 0, 0, 0);
             push(walk, SPAN);
         }
         return 1;
@@ -122,7 +123,7 @@ static int enter(Walk *walk, Node *node) {
                 const byte *label_at = values[A_ALT].at;
                 put_collapsed(walk, &walk->text, label_at, label_at + values[A_ALT].size, &length, &pending);
             }
-            add_point(walk, S_IMAGE, target, target_end, label, walk->text.chars);
+            add_point(walk, S_IMAGE, target, target_end, label, walk->text.chars, form_of(values[A_SRC]));
         }
         return 0;
     case MATH: /* its source was put into this attribute */
@@ -130,8 +131,8 @@ static int enter(Walk *walk, Node *node) {
         if (values[A_ALTTEXT].size) {
             int32_t part = walk->parts, start = walk->length + (walk->length && walk->pending), raw = walk->run.chars;
             add_part(walk, values[A_ALTTEXT].at, values[A_ALTTEXT].size);
-            if (walk->solid == PRE) *add_raw(walk) = (RawSpan){part, part + 1, raw, walk->run.chars, S_MATH, 0, 0, 0, 0};
-            else *add_raw(walk) = (RawSpan){part, part + 1, start, walk->length, S_MATH, 0, 0, 0, 0};
+            if (walk->solid == PRE) *add_raw(walk) = (RawSpan){part, part + 1, raw, walk->run.chars, S_MATH, 0, 0, 0, 0, 0};
+            else *add_raw(walk) = (RawSpan){part, part + 1, start, walk->length, S_MATH, 0, 0, 0, 0, 0};
         }
         return 0;
     case COMMENT:

@@ -9,8 +9,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages import markers as law
 from streams.pages.markers import LABELLED, Label, Markers
-from streams.pages.native import is_compiled
 from streams.pages.native import markers as native
+from streams.pages.native.library import is_compiled
 
 Find = Callable[[LexborHTMLParser], Markers]
 Lines = Callable[[LexborHTMLParser, Label, int, int], list[str]]

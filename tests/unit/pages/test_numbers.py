@@ -90,7 +90,9 @@ def test_both_know_the_elements_that_never_stay_open() -> None:
     assert compiled is not None
     for name in (b"a", b"div", b"svg", *_UNCLOSED):
         html = b"<" + name + b"><" + name.upper() + b">"
-        assert compiled.riffle_deepest(html, len(html), 9, 0) == deepest(html, 9) == (0 if name in _UNCLOSED else 2), name
+        assert compiled.riffle_deepest(html, len(html), 9, 0) == deepest(html, 9) == (0 if name in _UNCLOSED else 2), (
+            name
+        )
 
 
 def test_deep_nesting_is_refused() -> None:
@@ -108,6 +110,7 @@ def test_the_content_models_input(parents: np.ndarray, rows: int, seed: int) -> 
     counts = chance.integers(0, 300, (rows, 6)).astype(np.float32)
     counts[:, [0, 2]] += 1  # texts are never empty
     page = Measured(
+        tags=np.zeros(len(parents), np.int32),
         parents=parents,
         elements=np.sort(chance.integers(0, len(parents), rows)).astype(np.int32),
         counts=counts,

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages import prune as law
-from streams.pages.native import is_compiled
+from streams.pages.links import OTHER, ROOTED
 from streams.pages.native import prune as native
+from streams.pages.native.library import is_compiled
 from streams.pages.prune import Pruned
 
 Prune = Callable[[LexborHTMLParser], Pruned]
@@ -51,7 +52,8 @@ def test_links_are_kept_for_the_crawl(prune: Prune) -> None:
     menu = "<nav><a href=/a rel=next> A <b>b</b></a><a>x</a><a href>\u00e9</a></nav>"
     text = f"<nav>{MUCH} {MUCH}<a href=/no>n</a></nav>"
     pruned = prune(LexborHTMLParser(f"{menu}{text}<footer><a href=/z></a></footer>"))
-    assert pruned.links == [("/a", "A b", "next"), ("", "\u00e9", ""), ("/z", "", "")]
+    expected = [("/a", "A b", "next", ROOTED), ("", "\u00e9", "", OTHER), ("/z", "", "", ROOTED)]
+    assert pruned.links == [(href, text, rel, -1, form) for href, text, rel, form in expected]
     assert pruned.count == 2
 
 

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages import native, walk
+from streams.pages import walk
+from streams.pages.links import OTHER, ROOTED
 from streams.pages.measures import measured
+from streams.pages.native import walk as native
+from streams.pages.native.library import is_compiled
 from streams.pages.walk import Walk
 
 Walker = Callable[[LexborNode], Walk]
@@ -19,7 +22,7 @@ KEPT_ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
 
 
 def in_c(body: LexborNode, title: str = "") -> Walk:
-    assert native.is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
+    assert is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
     return native.walk(body, title)
 
 
@@ -100,9 +103,10 @@ def test_spans(walker: Walker, why: str, html: str, text: str, spans: list[tuple
 
 
 def test_links_are_told_with_the_segment_that_they_end_in(walker: Walker) -> None:
-    html = '<p>a <a href="x?a=1&amp;b=2" rel="nofollow me">b  c</a></p><a href=y><p>d</p></a><a href=z></a>'
+    html = '<p>a <a href="x?a=1&amp;b=2" rel="nofollow me">b  c</a></p><a href=/y><p>d</p></a><a href=z></a>'
     page = walker(body_of(html))
-    assert page.links == [("x?a=1&b=2", "b c", "nofollow me", 0), ("y", "d", "", 2), ("z", "", "", 2)]
+    expected = [("x?a=1&b=2", "b c", "nofollow me", 0, OTHER), ("/y", "d", "", 2, ROOTED), ("z", "", "", 2, OTHER)]
+    assert page.links == expected
     assert [(s.links, s.link_chars) for s in page.segments] == [(1, 4), (1, 1)]
 
 
@@ -119,6 +123,7 @@ PIECES = [
     "&amp;", "&lt;b&gt;", "¶", "#", "<!-- c -->", "<span hidden>", "</span>", "<small>", "</small>",
     "<small role=doc-footnote>n</small>", "<script>a<b</script>", "<svg><a>x</a>", "</svg>", "<math><mi>x</math>",
     "$5 | 7",
+    "Ωmega", "ǅ one", "“Quoted” words", "—", "Ｆull", "Ꙁ", "ﬁ",
     "Read more", "by Jo:", "<nav>", "</nav>", "<p style='display : none'>", "<template>t</template>", "<noscript>",
     "</noscript>", "<button>", "</button>", "<dl><dt>", "<dd>", "</dl>", "<article role=main lang=de>", "</article>",
     "<xmp><b></xmp>", "<form>", "</form>", "\r\n", "&#13;", "<textarea>q</textarea>", "<iframe>r</iframe>", "<wbr>",
@@ -139,7 +144,7 @@ def assert_alike(html: str | bytes, title: str = "") -> None:
     assert ours.links == python.links
     if counted is None or ours.measured is None:
         return
-    for name in ("parents", "elements", "counts", "words", "flags", "masks"):
+    for name in ("tags", "parents", "elements", "counts", "words", "flags", "masks"):
         found, expected = getattr(ours.measured, name), getattr(counted, name)
         assert np.array_equal(found, expected), (name, np.argwhere(found != expected)[:5].tolist())
     pairs = set(zip(ours.measured.groups.tolist(), counted.groups.tolist(), strict=True))
@@ -157,7 +162,7 @@ def _told(segment: walk.Segment) -> tuple[object, ...]:
 @settings(max_examples=400, deadline=None)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
 def test_c_and_python_agree(pieces: list[str]) -> None:
-    assert_alike("".join(pieces), "Words here. and, more: ÉCOLE")
+    assert_alike("".join(pieces), "Words here. and, more: ÉCOLE — “quoted” words, ωmega ꙁ ｆull")
 
 
 @pytest.mark.parametrize(("why", "html", "expected"), CASES)
