@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.tags import BLOCK_TAGS, HEADINGS
 from streams.pages.walk import Attributes, Measured, Walk
+from streams.pages.weights import commas_in, stops_in, weight_of
 
 SHORT = 120
 """Characters below which a text's words are looked at."""
@@ -68,7 +69,7 @@ def measured(page: Walk, title: str) -> Measured:
         parents=np.array(page.parents, np.int32),
         elements=elements,
         counts=counts,
-        words=np.array([segment.text.count(" ") + 1 for segment in page.segments], np.float32),
+        words=np.array([_words_in(segment.text) for segment in page.segments], np.float32),
         flags=flags,
         groups=_group_numbers(page),
         masks=np.array([_own_mask(tag, has) for tag, has in zip(page.tags, page.attributes, strict=True)], np.uint64),
@@ -82,22 +83,31 @@ def _texts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint
     counts: list[int] = []
     flags: list[int] = []
     for segment, text in zip(page.segments, texts, strict=True):
-        size = len(text)
+        size, weight = len(text), weight_of(text)
         bits = TAG_FLAGS.get(tags[segment.element], 0)
         bits |= FLAGS["sentence"] * text.endswith(_SENTENCE_END) | FLAGS["image"] * bool(segment.images)
-        bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * text[0].isupper()
+        bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * is_no_small_letter(text[0])
         bits |= FLAGS["colon"] * (text[-1] == ":") | FLAGS["marked"] * segment.marked
-        words = text.count(" ") + 1
+        words = text.count(" ") + 1 + weight.words
         if size < SHORT:
             low = text.lower()
             parts = low.split()
-            words = len(parts)
+            words = len(parts) + weight.words
             bits |= _short_flags(text, parts) | FLAGS["title"] * (size > 3 and low in title)
         flags.append(bits)
-        long = size > COUNTED_FROM
-        commas, stops = (text.count(","), text.count(". ")) if long else (0, 0)
+        size += weight.chars
+        commas, stops = (commas_in(text), stops_in(text)) if size > COUNTED_FROM else (0, 0)
         counts += (size, segment.link_chars, words, commas, stops, segment.links)
     return np.array(counts, np.float32).reshape(-1, 6), np.array(flags, np.uint16)
+
+
+def is_no_small_letter(letter: str) -> bool:
+    """Whether a text that begins so may begin a sentence: with a capital, or in a script that has none."""
+    return letter.isupper() or (letter.isalpha() and letter.lower() == letter.upper())
+
+
+def _words_in(text: str) -> int:
+    return text.count(" ") + 1 + weight_of(text).words
 
 
 def _short_flags(text: str, parts: list[str]) -> int:

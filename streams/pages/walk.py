@@ -31,6 +31,7 @@ from streams.pages.tags import (
     SPAN_KINDS,
     TEXT,
 )
+from streams.pages.weights import weight_of
 
 Attributes = dict[str, Any]
 PERMALINK_MARKS = frozenset("¶#§🔗⚓")
@@ -115,9 +116,10 @@ class Measured:
     elements: NDArray[np.int32]
     """Of the segments."""
     counts: NDArray[np.float32]
-    """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links."""
+    """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links. Characters and
+    words as `weights` counts them."""
     words: NDArray[np.float32]
-    """Of the segments."""
+    """Of the segments, as `weights` counts them."""
     flags: NDArray[np.uint16]
     """Of the segments: `lexicon.FLAGS`."""
     groups: NDArray[np.int64]
@@ -202,8 +204,8 @@ def walk(body: LexborNode) -> Walk:
             start, _, href = open_spans.pop()
             if start < len(parts):
                 spans.append((start, len(parts), "link", href, ""))
-            shown = " ".join("".join(link_parts or ()).split())
-            result.links.append((href, shown, link[1], len(segments), form_of(href)))
+            named = " ".join("".join(link_parts or ()).split())
+            result.links.append((href, named, link[1], len(segments), form_of(href)))
             link_parts = None
         elif closing == SPAN:
             start, name, _ = open_spans.pop()
@@ -238,7 +240,8 @@ def walk(body: LexborNode) -> Walk:
                 parts.append(text)
                 if link_parts is not None:
                     link_parts.append(text)
-                    link_chars += len(text.strip())
+                    shown = text.strip()
+                    link_chars += len(shown) + weight_of(shown).chars
         elif kind == BLOCK:
             if solid:
                 parts.append("\n")

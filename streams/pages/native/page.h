@@ -82,7 +82,7 @@ static inline int32_t chars_in(const byte *at, size_t size) {
 
 /* ---------------------------------------------------------------------------------------------- state */
 
-#define SEGMENT_COLUMNS 15
+#define SEGMENT_COLUMNS 16
 #define SPAN_COLUMNS 8
 #define ELEMENT_COLUMNS 4
 #define ATTRIBUTE_COLUMNS 4

@@ -29,6 +29,29 @@ static void set_starts(Walk *walk, int32_t start) {
 
 static int is_point(int32_t kind) { return kind == S_IMAGE || kind == S_FOOTNOTE; }
 
+/* What weights.py adds to the characters of a text and to the words that its spaces divide. */
+typedef struct { int32_t chars, words; } Weight;
+
+static Weight weight_of(const byte *at, size_t size) {
+    int32_t han = 0, kana = 0, hangul = 0, joined = 0;
+    for (const byte *end = at + size; at < end; at++) {
+        byte first = *at, second = at + 1 < end ? at[1] : 0;
+        if (first < 0xE0) continue;
+        if (first == 0xE3) {
+            kana += second >= 0x81 && second <= 0x83;
+            han += second >= 0x90;
+        } else if (first == 0xE0) {
+            joined += second >= 0xB8 && second <= 0xBB;
+        } else if (first == 0xE1) {
+            joined += second <= 0x82 || second == 0x9E || second == 0x9F;
+        } else {
+            han += (first >= 0xE4 && first <= 0xE9) || (first == 0xF0 && second >= 0xA0 && second <= 0xAF);
+            hangul += first == 0xEB || first == 0xEC || (first == 0xEA && second >= 0xB0) || (first == 0xED && second <= 0x9E);
+        }
+    }
+    return (Weight){2 * han + kana + hangul, (18 * han + 12 * kana + 5 * joined) / 30};
+}
+
 /* One part of a run: of text, unescaped. */
 void add_part(Walk *walk, const byte *at, size_t size) {
     const byte *end = at + size;
@@ -78,9 +101,13 @@ void add_text(Walk *walk, const byte *plain, size_t size) {
             trailing = space ? trailing + 1 : 0;
             at2 += space ? space : width_of(*at2);
         }
-        walk->link_chars += before - trailing;
+        walk->link_chars += before - trailing + ((size_t)before < size ? weight_of(first, (size_t)(last - first)).chars : 0);
         put_collapsed(walk, &walk->link_text, plain, plain + size, &walk->link_length, &walk->link_pending);
     }
+}
+
+static inline int begins(const byte *at, const byte *end, const char *sign) {
+    return *at == (byte)*sign && same(at, (size_t)(end - at) < strlen(sign) ? (size_t)(end - at) : strlen(sign), sign);
 }
 
 static int ends_with(const byte *at, size_t size, const char *ending) {
@@ -113,7 +140,7 @@ static int32_t signs_of(const byte *at, size_t size, int32_t chars) {
     unsigned low = 0;
     for (size_t index = 0; index < size; index++) low |= (at[index] < 0x20 && at[index] != '\t' && at[index] != '\n') || at[index] == 0x7f;
     if ((size_t)chars != size) {
-        if (may_be_capital(at, end)) flags |= F_CASED;
+        if (*at >= 0x80) flags |= F_CASED;
         for (const byte *next = at; next < end; next++) {
             if (chars < SHORT && *next >= 0xC0 && may_be_capital(next, end)) flags |= F_CASED;
             low |= *next == 0xC2 && next + 1 < end && next[1] < 0xA0;
@@ -253,11 +280,20 @@ void flush(Walk *walk) {
         made[7] = span.form;
     }
     int32_t spaces = 0, commas = 0, stops = 0, tokens;
+    Weight weight = {0, 0};
     for (size_t index = 0; index < size; index++) {
         spaces += at[index] == ' ';
         commas += at[index] == ',';
         stops += at[index] == '.' && index + 1 < size && at[index + 1] == ' ';
     }
+    if ((size_t)chars != size) {
+        weight = weight_of(at, size);
+        for (size_t index = 0; index < size; index++) {
+            commas += begins(at + index, at + size, "\uff0c") || begins(at + index, at + size, "\u3001") || begins(at + index, at + size, "\u060c");
+            stops += index + 3 < size && (begins(at + index, at + size, "\u3002") || begins(at + index, at + size, "\u0964"));
+        }
+    }
+    int32_t weighed = chars + weight.chars;
     int32_t flags = flags_of(walk, at, size, chars, &tokens);
     if (walk->images) flags |= F_IMAGE;
     if (walk->raw_count) flags |= F_MARKED;
@@ -274,12 +310,13 @@ void flush(Walk *walk) {
     made[6] = first_span;
     made[7] = (int32_t)(walk->spans.count / SPAN_COLUMNS);
     made[8] = flags;
-    made[9] = chars < SHORT ? tokens : spaces + 1;
-    made[10] = chars > 40 ? commas : 0;
-    made[11] = chars > 40 ? stops : 0;
-    made[12] = spaces + 1;
+    made[9] = (chars < SHORT ? tokens : spaces + 1) + weight.words;
+    made[10] = weighed > 40 ? commas : 0;
+    made[11] = weighed > 40 ? stops : 0;
+    made[12] = spaces + 1 + weight.words;
     made[13] = (int32_t)(hash & 0x7FFFFFFF);
     made[14] = (int32_t)(hash >> 33);
+    made[15] = weight.chars;
     walk->raw_count = 0;
     walk->link_chars = walk->link_count = walk->images = 0;
     reset_run(walk);

@@ -15,14 +15,14 @@ from selectolax.lexbor import LexborNode
 from streams.pages import walk as walking
 from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.mathematics import source_of
-from streams.pages.measures import SHORT, TAG_FLAGS
+from streams.pages.measures import SHORT, TAG_FLAGS, is_no_small_letter
 from streams.pages.native.library import Columns, Results, library, results
 from streams.pages.tags import BLOCK_TAGS, KINDS_BY_NAME, SPAN_KINDS
 from streams.pages.walk import Measured, RawSpan, Segment, Walk
 
 _ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
 SPAN_NAMES = ("link", "strong", "em", "code", "math", "image", "footnote")
-_COLUMNS: Columns = (4, 4, 15, 8, 8)
+_COLUMNS: Columns = (4, 4, 16, 8, 8)
 """Of the rows in `walk.c`: elements, attributes, segments, spans, links."""
 _CASED = 1 << 20
 """A flag of texts whose capitals only Python knows."""
@@ -196,10 +196,10 @@ class _Tables:
         for index in np.flatnonzero(flags & _CASED).tolist():
             own = self.found.text[segments[index, 1] : segments[index, 2]]
             in_title = 3 < len(own) < SHORT and own.lower() in title
-            flags[index] |= FLAGS["upper"] * own[0].isupper() | FLAGS["title"] * in_title
+            flags[index] |= FLAGS["upper"] * is_no_small_letter(own[0]) | FLAGS["title"] * in_title
         flags |= segments[:, 14] * FLAGS["repeated"] | _TAG_FLAGS[self.found.elements[segments[:, 0], 0]]
         counts = segments[:, [2, 3, 9, 10, 11, 4]]
-        counts[:, 0] -= segments[:, 1]
+        counts[:, 0] += segments[:, 15] - segments[:, 1]
         return Measured(
             tags=self.found.elements[:, 0],
             parents=self.found.elements[:, 1],
