@@ -126,7 +126,7 @@ async def page(
     identity, url = _identity(address)
     async with open_stores(settings, ["cassandra"]) as stores:
         if document:
-            return await _print_document(stores, identity, url)
+            return await print_document_of(stores, identity, url)
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
         history = await stores.ledger.history(identity)
@@ -168,15 +168,19 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
     out.print(escape(next_step(history)), highlight=False)
 
 
-async def _print_document(stores: Any, identity: UUID, url: str) -> int:
+async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
+    """The document as HTML, or in a line why there is none: the refusal, or what else became of the page."""
+    from streams.ledger import status_of
     from streams.pages.codec import decode_document
     from streams.pages.html import to_html
 
-    parts = await stores.pages.get(identity)
-    if "normalized" not in parts:
-        err.print(f"There is no document of {escape(url)}. See why: riffle page URL", highlight=False, soft_wrap=True)
+    normalized = (await stores.pages.get(identity)).get("normalized", {})
+    if not normalized.get("document_ref"):
+        refused = normalized.get("refused")
+        why = f"it was refused: {refused}" if refused else status_of(await stores.ledger.history(identity))
+        err.print(f"There is no document of {escape(url)}: {escape(why)}", highlight=False, soft_wrap=True)
         return EXIT_NO
-    found = decode_document(await stores.blobs.get(parts["normalized"]["document_ref"]))
+    found = decode_document(await stores.blobs.get(normalized["document_ref"]))
     out.print(to_html(found), highlight=False, markup=False, soft_wrap=True)
     return 0
 

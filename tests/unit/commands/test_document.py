@@ -1,0 +1,41 @@
+"""`riffle page --document`: a page's document in a terminal, or why there is none."""
+
+from typing import Any
+
+import pytest
+
+from schemas.ids import page_id
+from streams.commands.search import print_document_of
+from streams.pages.outcome import page_outcome
+from streams.stores.opening import memory_stores
+
+URL = "https://logs.example/wal"
+WHY_NOT: list[tuple[dict[str, Any] | None, str]] = [
+    ({"refused": "memory: more than 200 MiB"}, "it was refused: memory: more than 200 MiB"),
+    ({"refused": "content-type: [x/y] is not HTML"}, "it was refused: content-type: [x/y] is not HTML"),
+    (None, "Unknown: no event about this page was ever seen"),
+]
+
+
+async def test_the_document_of_an_indexed_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    stores = memory_stores()
+    document = page_outcome(b"<h1>Logs</h1><p>Written [ahead] of the file.", url=URL, headers={}).document
+    await stores.pages.put(
+        page_id(URL), "normalized", {"url": URL, "document_ref": await stores.blobs.put(document)}, 1
+    )
+    assert await print_document_of(stores, page_id(URL), URL) == 0
+    printed = capsys.readouterr().out
+    assert "<h1>Logs</h1>" in printed
+    assert "<p>Written [ahead] of the file.</p>" in printed
+
+
+@pytest.mark.parametrize(("record", "why"), WHY_NOT, ids=["refused", "brackets are no markup", "never seen"])
+async def test_a_page_without_a_document_says_why_in_one_line(
+    record: dict[str, Any] | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stores = memory_stores()
+    if record:
+        await stores.pages.put(page_id(URL), "normalized", {"url": URL, "generation": 1, **record}, 1)
+    assert await print_document_of(stores, page_id(URL), URL) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"There is no document of {URL}: {why}\n")
