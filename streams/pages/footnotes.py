@@ -13,41 +13,55 @@ _NOTE_NAME = re.compile(
     r"(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
 )
 _BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|[\s]*[↩↑⤴^︎\ufe0e]+\s*$")
+_TITLE = re.compile(r"(?:(?:foot|end)?notes|anmerkungen|fu(?:ß|ss)noten|notas|note)\s*:?", re.IGNORECASE)
+"""Of a list of notes: nothing is below it once these are gone."""
 MAX_NOTE_CHARS = 2_000
 MAX_NOTES = 500
 
 
-def attach(page: Walk, kept: list[int]) -> list[int]:
-    """Move notes to their marks in the segments of `kept`; gives back those that stay."""
-    if not any(_NOTE_NAME.match(link[0], 1) for link in page.links if link[0][:1] == "#"):
+def attach(page: Walk, kept: list[int], url: str = "") -> list[int]:
+    """Move notes to their marks in the segments of `kept`; gives back those that stay. The notes themselves may be
+    among the others: a list of short texts below the content looks like chrome."""
+    own_url = url.partition("#")[0]
+    if not any(_note_name(link[0], own_url) for link in page.links if "#" in link[0]):
         return kept
     marks = [
-        (index, raw)
+        (index, raw, name)
         for index in kept
         for raw in page.segments[index].spans
-        if raw[2] == "link" and raw[3].startswith("#") and _NOTE_NAME.match(raw[3], 1)
+        if raw[2] == "link" and (name := _note_name(raw[3], own_url))
     ]
     if not marks:
         return kept
     named = {name: element for element, name in page.named("id").items()}
     own: dict[int, list[int]] = {}
-    for index in kept:
-        own.setdefault(page.segments[index].element, []).append(index)
+    for index, element in enumerate(page.elements()):
+        own.setdefault(element, []).append(index)
     gone: set[int] = set()
     notes: dict[int, list[tuple[RawSpan, str]]] = {}
-    for index, raw in marks[:MAX_NOTES]:
-        start, end, _, target, _ = raw
-        element = named.get(target[1:], -1)
+    for index, raw, name in marks[:MAX_NOTES]:
+        start, end, _, _, _ = raw
+        element = named.get(name, -1)
         if element < 0 or not _MARK.fullmatch(page.segments[index].text[start:end]):
             continue
         held = [at for inner in _below(page, element) for at in own.get(inner, ())]
-        note = _BACK.sub("", " ".join(page.segments[at].text for at in held)).strip()
+        note = _BACK.sub("", " ".join(" ".join(page.segments[at].text for at in held).split())).strip()
         if held and note and min(held) > index and len(note) <= MAX_NOTE_CHARS:
             gone.update(held)
             notes.setdefault(index, []).append((raw, note))
     for index, found in notes.items():
         page.segments[index] = _with_notes(page.segments[index], found)
-    return [index for index in kept if index not in gone and page.segments[index].text]
+    left = [index for index in kept if index not in gone and page.segments[index].text]
+    title = max((index for index in left if index < min(gone)), default=-1) if gone else -1
+    if title >= 0 and title not in notes and _TITLE.fullmatch(page.segments[title].text):
+        left.remove(title)
+    return left
+
+
+def _note_name(href: str, url: str) -> str:
+    """What a link to a note on the same page calls it; empty for any other link."""
+    before, _, name = href.partition("#")
+    return name if before in ("", url) and _NOTE_NAME.match(name) else ""
 
 
 def _below(page: Walk, element: int) -> range:

@@ -25,7 +25,9 @@ MAX_DEPTH = 5_000
 SAFE_TAGS = 10_000
 """Pages with fewer tags can't make the parser slow (0.5 s when all nest); only larger ones are scanned first."""
 
-_TAGS = re.compile(rb"<(/?)([a-zA-Z]+)")
+_TAGS = re.compile(rb"<(?:(/?)([a-zA-Z]+)|!--)")
+_RAW = frozenset({b"script", b"style", b"textarea", b"title", b"xmp", b"iframe", b"noembed", b"noframes"})
+"""Elements that hold text alone, whatever it looks like, up to their end tag."""
 _UNCLOSED = frozenset(
     b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon "
     b"polyline rect source stop tbody td th thead tr track use wbr".split()
@@ -126,9 +128,18 @@ def deepest(html: bytes, limit: int, safe: int = 0) -> int:
     depth = most = 0
     if html.count(b"<") <= safe:
         return 0
-    for closing, name in _TAGS.findall(html):
-        if closing:
+    at = 0
+    while found := _TAGS.search(html, at):
+        closing, name = found.groups()
+        at = found.end()
+        if name is None:
+            end = html.find(b"-->", at)
+            at = end if end >= 0 else len(html)
+        elif closing:
             depth = max(depth - 1, 0)
+        elif name.lower() in _RAW:
+            closed = re.compile(rb"</" + name + rb"(?![a-zA-Z])", re.IGNORECASE).search(html, at)
+            at = closed.end() if closed else len(html)
         elif name.lower() not in _UNCLOSED:
             depth += 1
             most = max(most, depth)

@@ -36,6 +36,8 @@ from streams.pages.weights import weight_of
 Attributes = dict[str, Any]
 PERMALINK_MARKS = frozenset("¶#§🔗⚓")
 """What a link to the heading that it stands in shows: a handle for people, no text of the page."""
+LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset", "srcset")
+"""Attributes of images that name them, or several sizes of them, the first first."""
 _POINTS = frozenset({"image", "footnote"})
 """Kinds of spans that take no room."""
 RawSpan = tuple[int, int, str, str, str]
@@ -86,6 +88,11 @@ class Segment:
         made.link_chars, made.links, made.images = link_chars, links, images
         made._parts, made._raw, made._solid, made._placed = [], spans, False, True
         return made
+
+    def append(self, points: list[RawSpan]) -> None:
+        """Put points, whose places count no more, behind the text."""
+        end = len(self._parts)
+        self._raw = [*self._raw, *((end, end, kind, target, label) for _, _, kind, target, label in points)]
 
     @property
     def marked(self) -> bool:
@@ -169,12 +176,13 @@ def walk(body: LexborNode) -> Walk:
     link_parts: list[str] | None = None
     link: tuple[str, str] = ("", "")
     link_chars = links = images = 0
+    link_end = 0  # of the link that was closed last in this run, in parts
     solid = 0  # HEADING or PRE while inside one
     element = 0
     top = body.mem_id
 
     def flush() -> None:
-        nonlocal parts, spans, open_spans, link_chars, links, images
+        nonlocal parts, spans, open_spans, link_chars, links, images, link_end
         if open_spans:
             end = len(parts)
             spans += [(start, end, kind, target, "") for start, kind, target in open_spans]
@@ -187,10 +195,23 @@ def walk(body: LexborNode) -> Walk:
         else:  # images and footnotes wait for the next text
             spans = [(0, 0, kind, target, label) for _, _, kind, target, label in spans if kind in _POINTS]
         parts = []
+        link_end = 0
+
+    def attach_back() -> None:
+        """Images behind the last text of an element belong to that text, not to what comes behind the element."""
+        nonlocal spans
+        if spans and not parts and segments and segments[-1].element >= element:
+            segments[-1].append(spans)
+            spans = []
+
+    def divide() -> None:
+        """The start or end of a block in what nothing divides: a new line, if it is not one already."""
+        if solid != PRE or (parts and parts[-1][-1:] not in ("\n", "\r")):
+            parts.append("\n")
 
     def close() -> None:
         """Leave the element that was entered last."""
-        nonlocal top, element, link_parts, solid
+        nonlocal top, element, link_parts, solid, link_end
         closing = closers.pop()
         stack.pop()
         top = stack[-1]
@@ -199,11 +220,13 @@ def walk(body: LexborNode) -> Walk:
         if closing == BLOCK:
             if parts or spans:
                 flush()
+            attach_back()
             element = parents[element]
         elif closing == LINK:
             start, _, href = open_spans.pop()
             if start < len(parts):
                 spans.append((start, len(parts), "link", href, ""))
+                link_end = len(parts)
             named = " ".join("".join(link_parts or ()).split())
             result.links.append((href, named, link[1], len(segments), form_of(href)))
             link_parts = None
@@ -212,7 +235,7 @@ def walk(body: LexborNode) -> Walk:
             if start < len(parts):
                 spans.append((start, len(parts), name, "", ""))
         elif closing == BREAK:  # a block inside a heading or preformatted text
-            parts.append("\n")
+            divide()
         else:
             flush()
             solid = 0
@@ -236,7 +259,7 @@ def walk(body: LexborNode) -> Walk:
                 close()
         if kind == TEXT:
             text = node.text_content or ""
-            if parts or not text.isspace():
+            if parts or solid == PRE or not text.isspace():
                 parts.append(text)
                 if link_parts is not None:
                     link_parts.append(text)
@@ -244,7 +267,7 @@ def walk(body: LexborNode) -> Walk:
                     link_chars += len(shown) + weight_of(shown).chars
         elif kind == BLOCK:
             if solid:
-                parts.append("\n")
+                divide()
                 closers.append(BREAK)
             else:
                 if parts:
@@ -281,7 +304,7 @@ def walk(body: LexborNode) -> Walk:
             if not link_target or link_parts is not None:
                 closers.append(INLINE)
             else:
-                if parts and spans and spans[-1][1] == len(parts) and spans[-1][2] == "link":
+                if parts and link_end == len(parts):
                     parts.append(" ")  # links side by side: styles keep them apart
                 links += 1
                 link = (link_target, attrs.get("rel") or "")
@@ -310,13 +333,13 @@ def walk(body: LexborNode) -> Walk:
         elif kind == IMAGE:
             attrs = node.attributes
             images += 1
-            source = attrs.get("src") or ""
-            if isinstance(source, str) and source and not source.startswith("data:"):
+            source = source_of_image(attrs)
+            if source:
                 label = " ".join((attrs.get("alt") or "").split())
                 spans.append((len(parts), len(parts), "image", source, label))
         elif kind in (HEADING, PRE):
             if solid:
-                parts.append("\n")
+                divide()
                 closers.append(BREAK)
             else:
                 if parts:
@@ -339,9 +362,19 @@ def walk(body: LexborNode) -> Walk:
             skipped.add(node.mem_id)
     while len(stack) > 2:
         close()
-    if parts:
+    if parts or spans:
         flush()
+    attach_back()
     return result
+
+
+def source_of_image(attributes: Attributes) -> str:
+    """Where an image is: pages that load images late have it in another attribute, and something small in `src`."""
+    source: str = attributes.get("src") or ""
+    if not source or source.startswith("data:"):
+        late = (attributes.get(name) or "" for name in LATE_SOURCES)
+        source = next((found for value in late if (found := (value.split(None, 1) or [""])[0].rstrip(","))), "")
+    return "" if source.startswith("data:") else source
 
 
 def _collapsed(parts: list[str], spans: Sequence[RawSpan]) -> tuple[str, list[RawSpan]]:

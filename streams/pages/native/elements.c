@@ -142,10 +142,14 @@ void pop(Walk *walk) {
     case INLINE: return;
     case BLOCK:
         if (walk->parts || walk->raw_count) flush(walk);
+        attach_back(walk);
         break;
     case LINK: {
         span = walk->open_spans[--walk->open_span_count];
-        if (span.part < walk->parts) close_span(walk, span, S_LINK);
+        if (span.part < walk->parts) {
+            close_span(walk, span, S_LINK);
+            walk->link_end = walk->parts;
+        }
         int32_t *made = row(walk, &walk->links, LINK_COLUMNS), start = walk->text.chars;
         put(walk, &walk->text, walk->link_text.at, walk->link_text.size);
         made[0] = walk->href;
@@ -164,7 +168,7 @@ void pop(Walk *walk) {
         if (span.part < walk->parts) close_span(walk, span, span.kind);
         return;
     case BREAK: /* a block inside a heading or preformatted text */
-        add_part(walk, (const byte *)"\n", 1);
+        divide(walk);
         return;
     default:
         flush(walk);

@@ -131,6 +131,7 @@ struct Walk {
     int32_t element, parts, link_chars, link_count, images, solid, classes_left;
     int32_t length;    /* of the run, collapsed, in code points */
     int pending, link_pending, last_is_newline, in_link;
+    int32_t link_end; /* of the link that was closed last in this run, in parts */
     int32_t link_length, href, href_end, rel, rel_end, form;
     Longs element_names; /* per element: hash of tag and class */
     const byte *title;
@@ -224,6 +225,8 @@ void add_text(Walk *walk, const byte *at, size_t size);
 void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t form);
 void close_span(Walk *walk, OpenSpan span, int32_t kind);
 void flush(Walk *walk);
+void attach_back(Walk *walk);
+void divide(Walk *walk);
 
 /* elements.c: block elements, what they say of themselves, and which are open */
 void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const Value *values);

@@ -92,7 +92,7 @@ void add_text(Walk *walk, const byte *plain, size_t size) {
         if (!space) break;
         first += space;
     }
-    if (first == last && !walk->parts) return;
+    if (first == last && !walk->parts && walk->solid != PRE) return;
     add_part(walk, plain, size);
     if (walk->in_link) {
         int32_t before = chars_in(first, (size_t)(last - first)), trailing = 0;
@@ -209,6 +209,31 @@ static void reset_run(Walk *walk) {
     walk->length = 0;
     walk->pending = 0;
     walk->last_is_newline = 0;
+    walk->link_end = 0;
+}
+
+/* Images behind the last text of an element belong to that text, not to what comes behind the element. */
+void attach_back(Walk *walk) {
+    size_t count = walk->segments.count;
+    if (!walk->raw_count || walk->parts || !count || walk->failed) return;
+    int32_t *last = walk->segments.at + count - SEGMENT_COLUMNS;
+    if (last[0] < walk->element) return;
+    int32_t end = last[2] - last[1];
+    for (size_t index = 0; index < walk->raw_count; index++) {
+        const RawSpan *span = walk->raw + index;
+        int32_t *made = row(walk, &walk->spans, SPAN_COLUMNS);
+        const int32_t values[SPAN_COLUMNS] = {end, end, span->kind, span->target, span->target_end, span->label, span->label_end, span->form};
+        memcpy(made, values, sizeof values);
+    }
+    last[7] = (int32_t)(walk->spans.count / SPAN_COLUMNS);
+    last[8] |= F_MARKED;
+    walk->raw_count = 0;
+}
+
+/* The start or end of a block in what nothing divides: a new line, if it is not one already. */
+void divide(Walk *walk) {
+    if (walk->solid == PRE && (!walk->parts || !walk->run.size || walk->run.at[walk->run.size - 1] == '\n')) return;
+    add_part(walk, (const byte *)"\n", 1);
 }
 
 /* The run of text ends here: a segment, if it holds text. */

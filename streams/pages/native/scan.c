@@ -18,6 +18,39 @@ static int stays_open(const byte *name, size_t size) {
     return 1;
 }
 
+/* Elements that hold text alone, whatever it looks like, up to their end tag. */
+static int holds_text(const byte *name, size_t size) {
+    static const char *const raw[] = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"};
+    for (size_t index = 0; index < sizeof raw / sizeof *raw; index++) {
+        size_t at = 0;
+        if (strlen(raw[index]) != size) continue;
+        while (at < size && lower(name[at]) == (byte)raw[index][at]) at++;
+        if (at == size) return 1;
+    }
+    return 0;
+}
+
+/* The end of a comment, or of the page. */
+static const byte *after_comment(const byte *at, const byte *end) {
+    while (at < end && (at = memchr(at, '-', (size_t)(end - at)))) {
+        if (end - at >= 3 && at[1] == '-' && at[2] == '>') return at;
+        at++;
+    }
+    return end;
+}
+
+/* Behind the name in the end tag of such an element, or the end of the page. */
+static const byte *after_text(const byte *at, const byte *end, const byte *name, size_t size) {
+    while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
+        const byte *own = ++at;
+        if ((size_t)(end - at) < size + 1 || *own++ != '/') continue;
+        size_t same = 0;
+        while (same < size && lower(own[same]) == lower(name[same])) same++;
+        if (same == size && (own + size == end || !is_letter(own[size]))) return own + size;
+    }
+    return end;
+}
+
 /* How many bytes are a `<`. */
 static int64_t count_signs(const byte *html, size_t size) {
     int64_t count = 0;
@@ -40,6 +73,10 @@ EXPORT int64_t riffle_deepest(const byte *html, size_t size, int64_t limit, int6
     int64_t depth = 0, deepest = 0;
     while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
         at++;
+        if (end - at >= 3 && !memcmp(at, "!--", 3)) {
+            at = after_comment(at + 3, end);
+            continue;
+        }
         int closing = at < end && *at == '/';
         at += closing;
         const byte *name = at;
@@ -47,6 +84,8 @@ EXPORT int64_t riffle_deepest(const byte *html, size_t size, int64_t limit, int6
         if (at == name) continue;
         if (closing) {
             depth -= depth > 0;
+        } else if (holds_text(name, (size_t)(at - name))) {
+            at = after_text(at, end, name, (size_t)(at - name));
         } else if (stays_open(name, (size_t)(at - name))) {
             if (++depth > deepest) deepest = depth;
             if (depth > limit) return deepest;

@@ -34,6 +34,31 @@ static int is_permalink(Walk *walk, Node *link) {
     return 0;
 }
 
+static int is_data(Value source) { return source.size >= 5 && !memcmp(source.at, "data:", 5); }
+
+/* Where an image is: pages that load images late have it in another attribute, and something small in `src`. */
+static Value source_of(Node *image, Value source) {
+    static const char *const late[] = {"data-src", "data-lazy-src", "data-original", "data-srcset", "srcset"};
+    enum { LATE = sizeof late / sizeof *late };
+    Value values[LATE];
+    if (source.size && !is_data(source)) return source;
+    source.size = 0;
+    read_attributes(image, late, LATE, values);
+    for (int index = 0; index < LATE && !source.size; index++) {
+        const byte *at = values[index].at, *end = at + values[index].size;
+        size_t space;
+        if (!values[index].size) continue;
+        while (at < end && (space = space_at(at, end))) at += space;
+        source.at = at;
+        while (at < end && !space_at(at, end)) at += width_of(*at);
+        if (at > end) at = end;
+        while (at > source.at && at[-1] == ',') at--;
+        source.size = (uint32_t)(at - source.at);
+    }
+    if (is_data(source)) source.size = 0;
+    return source;
+}
+
 /* Enter an element, or say 0 where the walk does not go in. What is entered is left with pop. */
 static int enter(Walk *walk, Node *node) {
     Tag read = read_tag(node);
@@ -46,7 +71,7 @@ static int enter(Walk *walk, Node *node) {
     case HEADING:
     case PRE:
         if (walk->solid) {
-            add_part(walk, (const byte *)"\n", 1);
+            divide(walk);
             kind = BREAK;
         } else {
             if (walk->parts) flush(walk);
@@ -79,10 +104,7 @@ static int enter(Walk *walk, Node *node) {
             push(walk, INLINE);
             return 1;
         }
-        if (walk->parts && walk->raw_count) {
-            const RawSpan *last = &walk->raw[walk->raw_count - 1];
-            if (last->end == walk->parts && last->kind == S_LINK) add_part(walk, (const byte *)" ", 1); /* side by side */
-        }
+        if (walk->parts && walk->link_end == walk->parts) add_part(walk, (const byte *)" ", 1); /* side by side */
         walk->link_count++;
         keep(walk, values[A_HREF], &walk->href, &walk->href_end);
         keep(walk, values[A_REL], &walk->rel, &walk->rel_end);
@@ -112,20 +134,22 @@ static int enter(Walk *walk, Node *node) {
             else add_part(walk, (const byte *)"\n", 1);
         }
         return 0;
-    case IMAGE:
+    case IMAGE: {
         walk->images++;
-        if (values[A_SRC].size && !(values[A_SRC].size >= 5 && !memcmp(values[A_SRC].at, "data:", 5))) {
+        Value source = source_of(node, values[A_SRC]);
+        if (source.size) {
             int32_t target, target_end, label, length = 0;
             int pending = 0;
-            keep(walk, values[A_SRC], &target, &target_end);
+            keep(walk, source, &target, &target_end);
             label = walk->text.chars;
             if (values[A_ALT].size) {
                 const byte *label_at = values[A_ALT].at;
                 put_collapsed(walk, &walk->text, label_at, label_at + values[A_ALT].size, &length, &pending);
             }
-            add_point(walk, S_IMAGE, target, target_end, label, walk->text.chars, form_of(values[A_SRC]));
+            add_point(walk, S_IMAGE, target, target_end, label, walk->text.chars, form_of(source));
         }
         return 0;
+    }
     case MATH: /* its source was put into this attribute */
         walk->found++;
         if (values[A_ALTTEXT].size) {
@@ -197,7 +221,8 @@ EXPORT Walk *riffle_walk(Node *body, const byte *title, size_t title_size) {
     const Entry *named = find(&elements, (const byte *)"body", 4);
     if (!walk->failed) add_element(walk, -1, named ? named->value >> 16 : 0, 0, top.values);
     if (!walk->failed) walk_below(walk, body);
-    if (walk->parts && !walk->failed) flush(walk);
+    if ((walk->parts || walk->raw_count) && !walk->failed) flush(walk);
+    attach_back(walk);
     if (!walk->failed) number_groups(walk);
     return walk;
 }

@@ -80,6 +80,17 @@ def test_footnotes_stand_at_their_marks() -> None:
     assert [(span.start, span.target) for span in document.blocks[0].spans] == [(7, "The source."), (17, "Another.")]
 
 
+def test_notes_that_look_like_chrome_stand_at_their_marks_too() -> None:
+    """A list of short notes below an article is judged chrome, and its marks may name the page's whole address."""
+    page = f"""<main><article><h1>Returns</h1>{LONG}<p>We refund it<sup><a href="#fn1">1</a></sup>, or exchange
+    it<sup><a href="{URL}#fn2">2</a></sup>.</p>{LONG}<section class="footnotes sidebar related"><h2>Footnotes</h2>
+    <ol><li id=fn1>Without shipping. <a href="#r">↩</a><li id=fn2>If we can.</ol></section></article></main>"""
+    document = normalize(page, url=URL).document
+    notes = [span.target for block in document.blocks for span in block.spans if span.kind == "footnote"]
+    assert notes == ["Without shipping.", "If we can."]
+    assert not {"Footnotes", "Without shipping. ↩", "If we can."} & {block.text for block in document.blocks}
+
+
 def test_formulas_are_read_from_what_draws_them() -> None:
     page = r"""<p>KaTeX <span class=katex><span class=katex-mathml><math><semantics><mi>x</mi>
     <annotation encoding="application/x-tex">x_1</annotation></semantics></math></span><span class=katex-html>x1</span></span>,

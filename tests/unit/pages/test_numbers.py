@@ -58,6 +58,16 @@ TAGS = [
     b"< div>",
     b"<svg>",
     b"<!-- -->",
+    b"<!--",
+    b"-->",
+    b"--",
+    b"<script>",
+    b"</SCRIPT>",
+    b"</scripts>",
+    b"<textarea a>",
+    b"</textarea",
+    b"<title>",
+    b"</title >",
     b"</",
     b"<",
     b"<a-b>",
@@ -93,6 +103,19 @@ def test_both_know_the_elements_that_never_stay_open() -> None:
         assert compiled.riffle_deepest(html, len(html), 9, 0) == deepest(html, 9) == (0 if name in _UNCLOSED else 2), (
             name
         )
+
+
+@pytest.mark.parametrize(
+    ("why", "before", "behind"),
+    [
+        ("a script", b"<script>x = '", b"'</script>"),
+        ("a comment", b"<!-- ", b" -->"),
+        ("what a reader may change", b"<textarea>", b"</textarea>"),
+        ("a comment without an end", b"<!-- ", b""),
+    ],
+)
+def test_tags_that_are_text_nest_nothing(why: str, before: bytes, behind: bytes) -> None:
+    refuse_nesting(b"<p>a" + before + b"<div>" * (MAX_DEPTH + 1) + behind + b"<p>b")
 
 
 def test_deep_nesting_is_refused() -> None:

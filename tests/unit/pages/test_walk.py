@@ -84,6 +84,14 @@ SPANS = [
     ("a link in preformatted text", "<pre>\na <a href=x>b\n</a>c</pre>", "a b\nc", [(2, 4, "link", "x", "")]),
     ("links side by side are apart", "<p><a href=x>a</a><a href=y>b</a>", "a b",
      [(0, 1, "link", "x", ""), (2, 3, "link", "y", "")]),
+    ("whatever is around them", "<p><b><a href=x>a</a></b><a href=y>b</a>", "a b",
+     [(0, 1, "link", "x", ""), (0, 1, "strong", "", ""), (2, 3, "link", "y", "")]),
+    ("indentation at the start of code", "<pre><code>    <b>if</b> a:\n        b</code></pre>", "    if a:\n        b",
+     []),
+    ("lines that are elements", "<pre><div>a</div><div>b</div><div>c\n</div>d<br></pre>", "a\nb\nc\nd", []),
+    ("an image behind the text", "<p>a</p><img src=i.png alt=b>", "a", [(1, 1, "image", "i.png", "b")]),
+    ("an image that is loaded late", '<p>a<img src="data:x" data-src=i.png>', "a", [(1, 1, "image", "i.png", "")]),
+    ("the first of its sizes", '<p>a<img srcset=" i.png, j.png 2x">', "a", [(1, 1, "image", "i.png", "")]),
     ("a footnote", '<p>a<small role="doc-footnote">the  <b>note</b></small> b', "a b",
      [(1, 1, "footnote", "the note", "")]),
     ("a formula is its source", '<p>so <math alttext="E=mc"><mi>E</mi></math> is', "so E=mc is",
@@ -110,6 +118,24 @@ def test_links_are_told_with_the_segment_that_they_end_in(walker: Walker) -> Non
     assert [(s.links, s.link_chars) for s in page.segments] == [(1, 4), (1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("why", "html", "expected"),
+    [
+        ("behind the text of its cell", "<table><td>a<img src=1><td>b</table>", [["1"], []]),
+        ("before the text of its cell", "<table><td><img src=1>a<td><img src=2>b</table>", [["1"], ["2"]]),
+        ("behind the caption of its figure", "<figure><figcaption>a</figcaption><img src=1></figure><p>b", [["1"], []]),
+        ("before its caption", "<p>a<figure><img src=1><figcaption>b</figcaption></figure>", [[], ["1"]]),
+        ("in an element without text", "<p>a</p><div><img src=1></div><p>b", [[], ["1"]]),
+        ("several, at the end of the page", "<p>a</p><img src=1><div><img src=2></div>", [["1", "2"]]),
+    ],
+)
+def test_images_stay_with_the_text_of_their_element(
+    walker: Walker, why: str, html: str, expected: list[list[str]]
+) -> None:
+    found = walker(body_of(html)).segments
+    assert [[target for _, _, _, target, _ in segment.spans] for segment in found] == expected, why
+
+
 def test_code_gives_its_language_to_the_text_around_it(walker: Walker) -> None:
     page = walker(body_of('<pre class="x"><code class="language-python">a</code></pre>'))
     assert page.attributes[1]["class"] == "x language-python"
@@ -119,7 +145,7 @@ PIECES = [
     "<p>", "</p>", "<div class='content main'>", "</div>", "<b>", "</b>", "<i>", "</i>", "<a href='/x'>", "</a>",
     "<a href='#s'>", "<br>", "<br>\n<br>", "<pre>", "</pre>", "<code class='language-c'>", "</code>", "<h1>", "</h1>",
     "<h2 id=Menu>", "</h2>", "<ul class=nav>", "<li>", "</ul>", "<table><tr>", "<td colspan=2>", "</table>",
-    "<img src=a.png alt='b  c'>", "<hr>", "text", " words here. And, more", "\n", " ", "é", "ÉCOLE", "日本。", "&nbsp;",
+    "<img src=a.png alt='b  c'>", "<img data-src='x y'>", "<img src=data:a srcset=', a 1x'>", "<figure>", "</figure>", "<hr>", "text", " words here. And, more", "\n", " ", "é", "ÉCOLE", "日本。", "&nbsp;",
     "&amp;", "&lt;b&gt;", "¶", "#", "<!-- c -->", "<span hidden>", "</span>", "<small>", "</small>",
     "<small role=doc-footnote>n</small>", "<script>a<b</script>", "<svg><a>x</a>", "</svg>", "<math><mi>x</math>",
     "$5 | 7",
