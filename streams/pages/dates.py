@@ -1,37 +1,121 @@
-"""Dates as people and machines write them -> ISO 8601, with the zone when one is given."""
+"""Dates as people and machines write them -> ISO 8601, with the time of day and the zone when they are given."""
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
+import unicodedata
+from datetime import UTC, datetime, timedelta
 
-_MONTH_NAMES = (
-    "jan january janvier enero januar gennaio janeiro januari;feb february février fevrier febrero "
-    "februar febbraio fevereiro "
-    "februari;mar march mars marzo märz maerz março marco maart mrz;apr april avril abril aprile;may mai "
-    "mayo maggio maio "
-    "mei;jun june juin junio juni giugno junho;jul july juillet julio juli luglio julho;aug august août aout agosto "
-    "augustus;sep sept september septembre septiembre settembre setembro;oct october octobre octubre oktober ottobre "
-    "outubro okt;nov november novembre noviembre novembro;dec december décembre decembre diciembre dezember dicembre "
-    "dezembro dez"
+_MONTH_NAMES = {
+    "en": "jan|january feb|february mar|march apr|april may jun|june jul|july aug|august sep|sept|september "
+    "oct|october nov|november dec|december",
+    "de": "januar|jänner|jän februar|feber märz|maerz|mrz april mai juni juli august september oktober|okt november "
+    "dezember|dez",
+    "fr": "janvier|janv février|févr|fév mars avril|avr mai juin juillet|juil août septembre octobre novembre "
+    "décembre|déc",
+    "es": "enero|ene febrero marzo abril|abr mayo junio julio agosto|ago septiembre|setiembre octubre noviembre "
+    "diciembre|dic",
+    "it": "gennaio|gen febbraio marzo aprile maggio|mag giugno|giu luglio|lug agosto settembre|set ottobre|ott "
+    "novembre dicembre",
+    "pt": "janeiro fevereiro|fev março abril maio junho julho agosto setembro outubro|out novembro dezembro",
+    "nl": "januari februari maart|mrt april mei juni juli augustus september oktober november december",
+    "da nb sv": "januar|januari februar|februari marts|mars april maj|mai juni juli august|augusti september oktober "
+    "november december|desember|des",
+    "fi": "tammikuu|tammikuuta helmikuu|helmikuuta maaliskuu|maaliskuuta huhtikuu|huhtikuuta toukokuu|toukokuuta "
+    "kesäkuu|kesäkuuta heinäkuu|heinäkuuta elokuu|elokuuta syyskuu|syyskuuta lokakuu|lokakuuta marraskuu|marraskuuta "
+    "joulukuu|joulukuuta",
+    "pl": "stycznia|styczeń|sty lutego|luty|lut marca|marzec kwietnia|kwiecień|kwi maja|maj czerwca|czerwiec|cze "
+    "lipca|lipiec|lip sierpnia|sierpień|sie września|wrzesień|wrz października|październik|paź listopada|listopad|lis "
+    "grudnia|grudzień|gru",
+    "cs": "ledna|leden února|únor března|březen dubna|duben května|květen června|červen července|červenec "
+    "srpna|srpen září října|říjen listopadu|listopad prosince|prosinec",
+    "hu": "január február|febr március|márc április|ápr május|máj június|jún július|júl augusztus szeptember|szept "
+    "október november december",
+    "ro": "ianuarie|ian februarie martie aprilie mai iunie|iun iulie|iul august septembrie octombrie noiembrie|noi "
+    "decembrie",
+    "tr": "ocak|oca şubat|şub mart nisan|nis mayıs haziran|haz temmuz|tem ağustos|ağu eylül|eyl ekim|eki kasım|kas "
+    "aralık|ara",
+    "id": "januari februari|pebruari maret april mei juni juli agustus|agu|agt september oktober november|nopember "
+    "desember",
+    "el": "ιανουαρίου|ιανουάριος|ιαν φεβρουαρίου|φεβρουάριος|φεβ μαρτίου|μάρτιος|μαρ απριλίου|απρίλιος|απρ "
+    "μαΐου|μάιος|μάι ιουνίου|ιούνιος|ιουν ιουλίου|ιούλιος|ιουλ αυγούστου|αύγουστος|αυγ "
+    "σεπτεμβρίου|σεπτέμβριος|σεπ|σεπτ οκτωβρίου|οκτώβριος|οκτ νοεμβρίου|νοέμβριος|νοε δεκεμβρίου|δεκέμβριος|δεκ",
+    "ru": "января|январь|янв февраля|февраль|фев|февр марта|март|мар апреля|апрель|апр мая|май июня|июнь|июн "
+    "июля|июль|июл августа|август|авг сентября|сентябрь|сен|сент октября|октябрь|окт ноября|ноябрь|ноя|нояб "
+    "декабря|декабрь|дек",
+    "uk": "січня|січень|січ лютого|лютий|лют березня|березень|бер квітня|квітень|квіт травня|травень|трав "
+    "червня|червень|черв липня|липень|лип серпня|серпень|серп вересня|вересень|вер жовтня|жовтень|жовт "
+    "листопада|листопад|лист грудня|грудень|груд",
+    "ar": "يناير|جانفي فبراير|فيفري|شباط مارس|آذار أبريل|أفريل|نيسان مايو|ماي|أيار يونيو|يونيه|جوان|حزيران "
+    "يوليو|يوليوز|جويلية|تموز أغسطس|غشت|أوت|آب سبتمبر|شتنبر|أيلول أكتوبر نوفمبر|نونبر ديسمبر|دجنبر",
+    "th": "มกราคม|มค กุมภาพันธ์|กพ มีนาคม|มีค เมษายน|เมย พฤษภาคม|พค มิถุนายน|มิย กรกฎาคม|กค สิงหาคม|สค กันยายน|กย "
+    "ตุลาคม|ตค พฤศจิกายน|พย ธันวาคม|ธค",
+}
+"""By language, from January to December; abbreviations without their dots."""
+_MARKS = re.compile("[\u0300-\u036f\u0653-\u0655.\u0131]")
+
+
+def _folded(name: str) -> str:
+    """Without capitals, accents and dots, which people leave out; marks that are letters (Thai) stay."""
+    return _MARKS.sub(lambda mark: "i" if mark[0] == "\u0131" else "", unicodedata.normalize("NFKD", name.casefold()))
+
+
+MONTHS = {
+    _folded(name): number
+    for names in _MONTH_NAMES.values()
+    for number, same in enumerate(names.split(), start=1)
+    for name in same.split("|")
+}
+_ZONES = {
+    "Z": "+00:00", "UTC": "+00:00", "GMT": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00",
+    "CDT": "-05:00", "MST": "-07:00", "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00", "CET": "+01:00",
+    "CEST": "+02:00", "BST": "+01:00", "JST": "+09:00",
+}  # fmt: skip
+"""Abbreviations with one likely meaning: IST is India's, Israel's and Ireland's time, and not among them."""
+_OFFSET = re.compile(r"\s*((?i:UTC|GMT)?)\s?([+\u2212-])(\d{1,2})(?::?(\d{2}))?(?![\d:])")
+_ZONE = re.compile(rf"\s*\(?((?i:Z|UTC|GMT)|{'|'.join(_ZONES)})\b")
+"""The others in capitals only: est is a word in French."""
+_CLOCK = re.compile(
+    r"(?:[Tt]|,?\s+(?:(?:at|um|à|kl\.?|@)\s+)?|(?<=[日일号號]))(오[전후]|[上下]午|午[前後])?\s?"
+    r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?!\d)(?:\s?([AaPp])\.?[Mm]\b\.?)?"
 )
-MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES.split(";"), start=1) for name in names.split()}
-_ISO = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?",
+_FURTHEST_EAST = 14 * 60
+_FURTHEST_WEST = 12 * 60
+_AFTERNOON = frozenset({"p", "P", "오후", "下午", "午後"})
+_DAY = r"(\d{1,2})"
+_YEAR = r"((?:19|20)\d{2})(?!\d)"
+_ANY_YEAR = r"((?:19|2[0456])\d{2})(?!\d)"
+"""Of the Buddhist era, too."""
+_WORD = r"([^\W\d_][^\s\d,،/()-]{1,24})"
+"""What may be a month's name; looked up then, so that one pattern does for all languages."""
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_COMPACT = re.compile(r"((?:19|20)\d{2})(0[1-9]|1[0-2])([0-2]\d|3[01])$")
+_COMPACT_TIME = re.compile(
+    r"((?:19|20)\d{2})(0[1-9]|1[0-2])([0-2]\d|3[01])T?([01]\d|2[0-3])([0-5]\d)([0-5]\d)?(?:[.,]\d+)?(?=$|\s*[Zz+-])"
+)
+_MONTH_FIRST = re.compile(
+    rf"(?<![^\W\d_]){_WORD}[\s./-]*(?:the\s+)?{_DAY}(?:st|nd|rd|th)?(?:,?\s+(?:de\s+)?|[,/-]){_YEAR}", re.IGNORECASE
+)
+_DAY_FIRST = re.compile(
+    rf"(?<![a-z\d])(?<!\d[:.]){_DAY}(?:st|nd|rd|th|er|\.?[eaoªº°](?=\s)|η|-?го)?\.?[\s/-]*(?:del?\s+|of\s+|d['’])?{_WORD}"
+    rf"[\s,،/-]*(?:del?\s+|of\s+|พ\.ศ\.\s*)?{_ANY_YEAR}",
     re.IGNORECASE,
 )
-_COMPACT = re.compile(r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])$")
-_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
-_MONTH_FIRST = re.compile(rf"\b({_MONTH})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+((?:19|20)\d{{2}})\b", re.IGNORECASE)
-_DAY_FIRST = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?[.]?\s+(?:de\s+)?({_MONTH})\.?,?\s+(?:de\s+)?((?:19|20)\d{{2}})\b", re.IGNORECASE
+_YEAR_FIRST = re.compile(
+    rf"(?<!\d){_YEAR}(?:\s?[年년]\s?{_DAY}\s?[月월]\s?{_DAY}(?:\s?[日일号號])?|[/.-]{_DAY}[/.-]{_DAY}\b|\.\s{_DAY}\.\s{_DAY}\b)"
 )
-_YEAR_FIRST = re.compile(r"\b((?:19|20)\d{2})[/.年-](\d{1,2})[/.月-](\d{1,2})\b")
-_NUMBERS = re.compile(r"\b(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d{2})\b")
-_YEAR = re.compile(r"(?:19|20)\d{2}")
+_YEAR_FIRST_NAMED = re.compile(rf"(?<!\d){_YEAR}[.,]?[\s/-]+{_WORD}[\s/-]*{_DAY}(?![\d:])\.?")
+_NAMED = ((_MONTH_FIRST, (3, 1, 2)), (_DAY_FIRST, (3, 2, 1)), (_YEAR_FIRST_NAMED, (1, 2, 3)))
+"""And which of a pattern's parts are the year, the month and the day."""
+_NUMBERS = re.compile(rf"\b{_DAY}([/.]){_DAY}\2{_YEAR}")
 _FOUR_DIGITS = re.compile(r"\d{4}")
 """In every date; most texts that are asked about have none."""
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
 """Seconds or milliseconds since 1970."""
+_AS_ASCII = {
+    first + digit: str(digit) for first in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50, 0xFF10) for digit in range(10)
+} | dict.fromkeys([0x200E, 0x200F, 0x61C], "")
+"""Digits of other scripts; and without the marks of direction."""
+_THAI = re.compile("[ก-๛]")
+_BUDDHIST = 543
 EARLIEST_YEAR = 1990
 LATEST_YEAR = 2100
 MAX_CHARS = 120
@@ -42,33 +126,73 @@ def iso_date(text: str) -> str:
     text = text.strip()[:MAX_CHARS]
     if not _FOUR_DIGITS.search(text):
         return ""
+    if not text.isascii():
+        text = text.translate(_AS_ASCII)
     if found := _ISO.search(text):
-        return _from_iso(found)
-    if _COMPACT.match(text):
-        return _checked(int(text[:4]), int(text[4:6]), int(text[6:8]))
+        return _with_time(_checked(found[1], found[2], found[3]), text, found.end())
+    if found := _COMPACT.match(text):
+        return _with_time(_checked(found[1], found[2], found[3]), text, found.end())
+    if found := _COMPACT_TIME.match(text):
+        date = _checked(found[1], found[2], found[3])
+        return f"{date}T{found[4]}:{found[5]}:{found[6] or '00'}{_zone(text, found.end())}" if date else ""
     if _TIMESTAMP.fullmatch(text):
         return _from_timestamp(int(text[:10]))
-    if found := _MONTH_FIRST.search(text):
-        return _checked(int(found[3]), MONTHS[found[1].lower()], int(found[2]))
-    if found := _DAY_FIRST.search(text):
-        return _from_mail(text) or _checked(int(found[3]), MONTHS[found[2].lower()], int(found[1]))
-    if found := _YEAR_FIRST.search(text):
-        return _checked(int(found[1]), int(found[2]), int(found[3]))
-    if found := _NUMBERS.search(text):
-        return _from_numbers(int(found[1]), found[2], int(found[3]), int(found[4]))
+    return _named(text) or _numbered(text)
+
+
+def _named(text: str) -> str:
+    """A date with its month's name; the first that is one, with the month before the day or behind it."""
+    for pattern, (year, month, day) in _NAMED:
+        for found in pattern.finditer(text):
+            if number := MONTHS.get(_folded(found[month])):
+                date = _checked(_common_year(found[year], found[month]), number, found[day])
+                return _with_time(date, text, found.end())
     return ""
 
 
-def _from_iso(found: re.Match[str]) -> str:
-    date = _checked(int(found[1]), int(found[2]), int(found[3]))
-    if not date or found[4] is None or int(found[4]) > 23 or int(found[5]) > 59 or int(found[6] or 0) > 59:
+def _numbered(text: str) -> str:
+    if found := _YEAR_FIRST.search(text):
+        year, month, day = (part for part in found.groups() if part)
+        return _with_time(_checked(year, month, day), text, found.end())
+    if found := _NUMBERS.search(text):
+        first, separator, second, year = found.groups()
+        # 31/12/2025 and 31.12.2025 are days first; 12/31/2025 is a month first, and so is 1/2/2025 with slashes.
+        day, month = (first, second) if separator == "." or int(first) > 12 else (second, first)
+        return _with_time(_checked(year, month, day), text, found.end())
+    return ""
+
+
+def _common_year(year: str, month: str) -> int:
+    """Thailand counts from the Buddha's death, most of the time; nobody else has years from 2400 on."""
+    return int(year) - _BUDDHIST if _THAI.match(month) and year > "2400" else int(year)
+
+
+def _with_time(date: str, text: str, end: int) -> str:
+    """The date, and the time of day that stands behind it."""
+    found = _CLOCK.match(text, end) if date else None
+    if found is None:
         return date
-    zone = (found[7] or "").upper()
-    if zone in ("Z", "UTC", "GMT"):
-        zone = "+00:00"
-    elif zone and ":" not in zone:
-        zone = f"{zone[:3]}:{zone[3:]}"
-    return f"{date}T{int(found[4]):02}:{found[5]}:{found[6] or '00'}{zone}"
+    hour, minute, second = int(found[2]), int(found[3]), int(found[4] or 0)
+    half = found[1] or found[5]
+    if half and 1 <= hour <= 12:
+        hour = hour % 12 + 12 * (half in _AFTERNOON)
+    if hour > 23 or minute > 59 or second > 59:
+        return date
+    return f"{date}T{hour:02}:{minute:02}:{second:02}{_zone(text, found.end())}"
+
+
+def _zone(text: str, at: int) -> str:
+    """The zone at this place; one that there is not is none."""
+    if found := _OFFSET.match(text, at):
+        base, sign, hours, minutes = found.groups()
+        # An hour alone is a zone behind UTC or right behind the time: in "10:00 -12 comments" it is none.
+        if not (base or minutes or (len(hours) == 2 and found.start(2) == at)):
+            return ""
+        past = int(hours) * 60 + int(minutes or 0)
+        if past % 15 or past > (_FURTHEST_EAST if sign == "+" else _FURTHEST_WEST):
+            return ""
+        return f"{'+' if sign == '+' else '-'}{past // 60:02}:{past % 60:02}"
+    return _ZONES[found[1].upper()] if (found := _ZONE.match(text, at)) else ""
 
 
 def _from_timestamp(seconds: int) -> str:
@@ -76,29 +200,9 @@ def _from_timestamp(seconds: int) -> str:
     return time.isoformat() if EARLIEST_YEAR <= time.year <= LATEST_YEAR else ""
 
 
-def _from_mail(text: str) -> str:
-    """RFC 5322 dates, as feeds and some meta elements have them."""
-    if ":" not in text:
-        return ""
+def _checked(year: int | str, month: int | str, day: int | str) -> str:
     try:
-        time = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
-        return ""
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=timezone.utc)  # noqa: UP017 - RFC 5322: -0000 is UTC of unknown origin
-    return time.isoformat() if EARLIEST_YEAR <= time.year <= LATEST_YEAR else ""
-
-
-def _from_numbers(first: int, separator: str, second: int, year: int) -> str:
-    """31/12/2025 and 31.12.2025 are days first; 12/31/2025 is a month first, and so is 1/2/2025 with slashes."""
-    if separator == "." or first > 12:
-        return _checked(year, second, first)
-    return _checked(year, first, second)
-
-
-def _checked(year: int, month: int, day: int) -> str:
-    try:
-        datetime(year, month, day, tzinfo=UTC)
+        date = datetime(int(year), int(month), int(day), tzinfo=UTC)
     except ValueError:
         return ""
-    return f"{year:04}-{month:02}-{day:02}" if EARLIEST_YEAR <= year <= LATEST_YEAR else ""
+    return f"{date:%Y-%m-%d}" if EARLIEST_YEAR <= date.year <= LATEST_YEAR else ""
