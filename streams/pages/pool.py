@@ -2,7 +2,8 @@
 
 Requests go to a process in small batches, so that it never waits for its next page. When it dies, the page that it was
 at is refused with the reason, and those behind it go to the next process. A page whose process died is not tried again:
-what ends a process is the page (its CPU time and memory are limited by the kernel, see `worker`).
+what ends a process is the page (its CPU time and memory are limited by the kernel, see `worker`). Only a page that got
+no more memory is, once more as the first page of a fresh process: what the pages before it left may have been why.
 """
 
 import asyncio
@@ -20,8 +21,9 @@ import msgpack
 from streams.errors import PoisonError, Refused, TransientError
 from streams.pages.explaining import Explanation
 from streams.pages.outcome import PageOutcome
-from streams.pages.worker import CPU_SECONDS, LENGTH
+from streams.pages.worker import CPU_SECONDS, LENGTH, is_short_of_memory
 
+WORKER = ("-m", "streams.pages.worker")
 BATCH = 8
 STALL_SECONDS = 30.0
 """Without an answer for so long a process is killed. Only a machine that stands still comes here: CPU time ends
@@ -121,8 +123,7 @@ class ParsePool:
     async def _run_process(self) -> None:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-m",
-            "streams.pages.worker",
+            *WORKER,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
@@ -135,14 +136,14 @@ class ParsePool:
                     await _answer(process.stdout)
                 except asyncio.IncompleteReadError:
                     raise OSError(f"it ended at its start with {await process.wait()}") from None
-            for _ in range(PAGES_PER_PROCESS // BATCH):
+            answered = 0
+            while answered < PAGES_PER_PROCESS:
                 batch = await self._next_batch()
-                if not await self._work_off(batch, process, process.stdin, process.stdout):
+                if not await self._work_off(batch, process, process.stdin, process.stdout, fresh=answered == 0):
                     return
+                answered += len(batch)
         finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+            await _kill(process)
 
     async def _next_batch(self) -> list[_Job]:
         async with self._wake:
@@ -157,17 +158,23 @@ class ParsePool:
         process: asyncio.subprocess.Process,
         stdin: asyncio.StreamWriter,
         stdout: asyncio.StreamReader,
+        *,
+        fresh: bool,
     ) -> bool:
-        """Whether the process is still alive afterwards."""
+        """Whether the process goes on afterwards. `fresh`: it has answered no page yet."""
         waiting = deque(batch)
         try:
             stdin.writelines([job.request for job in batch])
             while waiting:
                 async with asyncio.timeout(self._stall_seconds):
-                    answer = await _answer(stdout)
-                job = waiting.popleft()
-                if not job.answer.done():
-                    job.answer.set_result(answer)
+                    ends, *answer = await _answer(stdout)
+                if fresh or not is_short_of_memory(answer):
+                    job = waiting.popleft()
+                    if not job.answer.done():
+                        job.answer.set_result(answer)
+                if ends:
+                    return False
+                fresh = False
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
             culprit = waiting.popleft()
             status = await _end(process, at_once=isinstance(error, TimeoutError))
@@ -194,6 +201,18 @@ async def _end(process: asyncio.subprocess.Process, *, at_once: bool) -> int:
     if process.returncode is None:
         process.kill()
     return await process.wait()
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Returns when it is gone, also to a task that is cancelled while it waits for that."""
+    if process.returncode is None:
+        process.kill()
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        await waiting
+        raise
 
 
 def _cause(returncode: int) -> tuple[str, str]:

@@ -3,11 +3,13 @@
 It may be killed at any moment, and kills itself by the kernel's hand: a page that takes more than CPU_SECONDS of
 processor time, or the process more than MEMORY_BYTES beyond what it started with, ends it. The parent sees which page
 it was, and refuses that page. CPU time is meant, not the clock: a busy machine must not change what becomes of a
-page.
+page. Nor must the pages before it: a process that got no more memory, or keeps much of what it got, ends after its
+answer, and says so in it.
 
 Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, template]; the job is
-"normalize" or "explain", the template hashes of what is the host's, or None. Answer: ["ok", fields], ["refused", rule,
-detail] or ["failed", message]. The fields are those of a `PageOutcome`, or of an `Explanation`.
+"normalize" or "explain", the template hashes of what is the host's, or None. Answer: [whether the process ends, "ok",
+fields], [.., "refused", rule, detail] or [.., "failed", message]. The fields are those of a `PageOutcome`, or of an
+`Explanation`.
 """
 
 import contextlib
@@ -25,7 +27,12 @@ import msgpack
 
 CPU_SECONDS = 2.0
 MEMORY_BYTES = 200 * 1024 * 1024
+KEPT_BYTES = MEMORY_BYTES // 2
+"""What a process may keep of it after a page."""
+SHORT_OF_MEMORY = frozenset({"memory", "parser"})
+"""Rules that refuse a page for the memory that its process did not get: the parser has no other reason to give up."""
 COLLECTED_OBJECTS = 20_000
+TOO_MUCH = ["refused", "memory", f"more than {MEMORY_BYTES >> 20} MiB"]
 LENGTH = struct.Struct(">I")
 _PR_SET_PDEATHSIG = 1
 
@@ -44,20 +51,41 @@ def answer_to(job: str, url: str, headers: dict[str, str], body: bytes, template
     except Refused as refusal:
         return ["refused", refusal.rule, refusal.detail]
     except MemoryError:
-        return ["refused", "memory", f"more than {MEMORY_BYTES >> 20} MiB"]
+        return TOO_MUCH
     except RecursionError:
         return ["refused", "nesting", "structures nest deeper than the interpreter's stack"]
     except Exception as error:
         return ["failed", f"{type(error).__name__}: {error}"]
 
 
-def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer until the input ends, which it also does when the parent dies."""
-    while (request := read_frame(source)) is not None:
+def serve(source: BinaryIO, sink: BinaryIO, started_with: int = 0) -> None:
+    """Answer until the input ends, which it also does when the parent dies, or until the memory is used up: of
+    `started_with` bytes of data, if they are known."""
+    ends = False
+    while not ends and (request := read_frame(source)) is not None:
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         answer = answer_to(*request)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        write_frame(sink, answer)
+        del request  # the body is not kept while the next one is read
+        ends = is_short_of_memory(answer) or (started_with > 0 and data_bytes() > started_with + KEPT_BYTES)
+        try:
+            write_frame(sink, [ends, *answer])
+        except MemoryError:
+            ends = True
+            write_frame(sink, [ends, *TOO_MUCH])
+
+
+def is_short_of_memory(answer: list[Any]) -> bool:
+    """Whether a page was refused for memory alone."""
+    return answer[0] == "refused" and answer[1] in SHORT_OF_MEMORY
+
+
+def data_bytes() -> int:
+    """What the kernel counts as this process's data; 0 where it doesn't say."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
 
 
 def read_frame(source: BinaryIO) -> Any:
@@ -74,19 +102,21 @@ def write_frame(sink: BinaryIO, value: Any) -> None:
     sink.flush()
 
 
-def _confine() -> None:
-    """The limits of this process. Called after the imports, so that what they take is not counted."""
+def _confine() -> int:
+    """The limits of this process, and how much data it has. Called after the imports, so that what they take is not
+    counted."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == 1:  # the parent died before that call
             sys.exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    data = data_bytes()
     with contextlib.suppress(OSError, ValueError):
-        data_pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
-        limit = data_pages * resource.getpagesize() + MEMORY_BYTES
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        if data:
+            resource.setrlimit(resource.RLIMIT_DATA, (data + MEMORY_BYTES, data + MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return data
 
 
 def settle() -> None:
@@ -102,10 +132,10 @@ def main() -> None:
     answer_to(
         "normalize", "https://start.example/", {}, b"<p>The models are loaded by this first page, before the limits."
     )
-    _confine()
+    data = _confine()
     settle()
     write_frame(sink, ["ready"])
-    serve(sys.stdin.buffer, sink)
+    serve(sys.stdin.buffer, sink, data)
 
 
 if __name__ == "__main__":
