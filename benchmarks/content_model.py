@@ -13,19 +13,21 @@ import json
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from streams.pages import features
 from streams.pages.content import decide, page_features
 from streams.pages.evaluation import Page, load_pages, word_f1
+from streams.pages.lexicon import BITS, ELEMENT_GROUPS
 from streams.pages.model import REACHES, ContentModel, Neighbours
 from streams.pages.parsing import parse_page
 
 F = np.float32
 WORD = re.compile(r"\w+")
-EPOCHS = 12
+EPOCHS = 20
 PAGES_PER_STEP = 12
 LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 1e-2
@@ -33,6 +35,10 @@ DROPOUT = 0.3
 INPUT_DROPOUT = 0.1
 HIDDEN = (40, 32)
 MAX_SEGMENTS = 2_500
+BLINDED = {"terms": 0.5, "classes": 0.3, "kinds": 0.5, "elements": 0.3}
+"""How often a page is shown without what is known of it in these ways: without the words of short texts, which are
+English; without what authors call elements; without what metadata says that the page is; without elements and roles.
+The model learns to do with what is left, as it has to on pages in other languages and of other habits."""
 
 
 @dataclass
@@ -74,18 +80,44 @@ def example(page: Page) -> Example | None:
     parsed = parse_page(page.html)
     if not parsed.walk.segments:
         return None
-    features, near = page_features(parsed.walk, parsed.head)
+    matrix, near = page_features(parsed.walk, parsed.head)
     texts = [WORD.findall(segment.text.lower()) for segment in parsed.walk.segments]
     truth = WORD.findall(page.main_content.lower())
     return Example(
         page,
-        features,
+        matrix,
         near,
         labels_of(texts, truth),
         [Counter(text) for text in texts],
         np.array([len(text) for text in texts], F),
         Counter(truth),
     )
+
+
+def columns_of(way: str) -> list[int]:
+    """The features that tell something in one of the ways of BLINDED."""
+    whole, near = features.COLUMNS - features.WHOLE, features.TEXT_COLUMNS
+    own = len(ELEMENT_GROUPS)
+    starts = (near, near + BITS)  # of the nearest elements, of any around
+    if way == "terms":
+        return [5 + 9, 5 + 10, 5 + 11, *range(whole + 13, whole + 16)]
+    if way == "classes":
+        return [column for start in starts for column in range(start + own, start + BITS)] + list(
+            range(whole + 18 + len(features.PAGE_KINDS), features.COLUMNS)
+        )
+    if way == "kinds":
+        return list(range(whole + 18, whole + 18 + len(features.PAGE_KINDS)))
+    return [column for start in starts for column in range(start, start + own)]
+
+
+def blinded(one: Example, random: np.random.Generator) -> Example:
+    """The page without what is known of it in some ways, by chance."""
+    hidden = [column for way, share in BLINDED.items() if random.random() < share for column in columns_of(way)]
+    if not hidden:
+        return one
+    shown = one.features.copy()
+    shown[:, hidden] = 0
+    return replace(one, features=shown)
 
 
 class Mean:
@@ -171,7 +203,7 @@ def train(examples: list[Example], seed: int = 0) -> ContentModel:
     for _ in range(EPOCHS):
         order = random.permutation(len(examples))
         for at in range(0, len(order), PAGES_PER_STEP):
-            batch = [examples[index] for index in order[at : at + PAGES_PER_STEP]]
+            batch = [blinded(examples[index], random) for index in order[at : at + PAGES_PER_STEP]]
             step += 1
             gradients = gradients_of(batch, weights, mean, deviation, random)
             rate = LEARNING_RATE * min(1.0, step / 30) * 0.5 * (1 + np.cos(np.pi * step / steps))

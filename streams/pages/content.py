@@ -24,16 +24,23 @@ SURE = 0.5
 """Never dropped from here on."""
 DOUBTFUL = 0.2
 """Never kept below."""
+NEAR_SURE = 0.65
+REACH = 2
+"""Texts before and behind that are looked at."""
 FEW_SHARE = 0.25
 """If less of what is not chrome by its element would stay, the model is doubted: all stays that is BARELY likely."""
 BARELY = 0.05
+OWN_SHARE = 0.5
+"""Of the words that are judged content: where the page's only article, or main element, holds as much, it holds all."""
 SMALL_WORDS = 120
 """A page with fewer words is too small to be judged by statistics."""
 
 MAX_JUDGED = 20_000
 """Segments; a page with more is a data dump, and the model's inputs would take hundreds of megabytes."""
 
-_CHROME_TAGS = frozenset({"nav", "footer", "aside", "form", "dialog", "menu", "noscript", "button"})
+_MENU_TAGS = frozenset({"nav", "menu", "button"})
+_CHROME_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
+"""Chrome, unless they hold most of the page: some sites put everything into one form."""
 _CHROME_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar"}
 )
@@ -59,15 +66,34 @@ def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
     return np.flatnonzero(probabilities >= threshold)
 
 
+def with_those_among(probabilities: Matrix, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """And what stands among texts that surely are content and may be content, too: a gap in a text is worse than a line
+    too many in it."""
+    sure = np.pad(probabilities >= NEAR_SURE, REACH)
+    count = len(probabilities)
+    before = np.logical_or.reduce([sure[at : at + count] for at in range(REACH)])
+    behind = np.logical_or.reduce([sure[at : at + count] for at in range(REACH + 1, 2 * REACH + 1)])
+    chosen = (probabilities >= DOUBTFUL) & before & behind
+    chosen[kept] = True
+    return np.flatnonzero(chosen)
+
+
+_PARTS = (
+    "area banner bar block box btn button card container content cta form grid group header icon inner item label link "
+    "list module nav network panel post row section side slot title toggle top unit widget wrap wrapper"
+)
 _CHROME_NAMES = re.compile(
-    r"(?<![a-z])(?:nav|navbar|navigation|menu|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|"
-    r"newsletter|subscribe|signup|"
-    r"sign-up|share|sharing|social|related|recommended|recommendations|comments?|disqus|advert|adverts|"
-    r"advertisement|ads?|"
-    r"sponsored|promo|popup|modal|footer|masthead|skip-link|skip-to-content|pagination)(?![a-z])",
+    r"(?<![a-z])(?:(?:nav|navbar|navigation|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|newsletter|subscribe|"
+    r"signup|sign-up|recommended|recommendations|disqus|advert|adverts|advertisement|sponsored|popup|modal|footer|"
+    r"masthead|skip-link|skip-to-content|pagination)(?![a-z])|"
+    r"(?:menu|share|sharing|social|related|comments?|ads?|promo)(?![a-z])"
+    rf"(?!-(?!(?:{_PARTS.replace(' ', '|')})s?(?![a-z]))[a-z]))",
     re.IGNORECASE,
 )
+"""What authors call chrome. Words that begin other names, too (share-price, social-sciences, ad-hoc), count there only
+before a word for a part of a page."""
 WIDE_SHARE = 0.6
+TOLD_WORDS = 4
 SHORT_NAME = 100
 
 
@@ -104,17 +130,47 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     words = counted.words
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
-        kept = decide(likely, words)
+        kept = with_those_among(likely, decide(likely, words))
         share = words[kept].sum() / FEW_SHARE
         if share < words.sum() and share < words[_by_element(page)].sum():
             kept = np.flatnonzero(likely >= BARELY)
         if len(kept):
+            own = _within_its_own(page, kept.tolist(), words)
             if reasons is not None:
                 reasons |= {index: f"model: content with probability {value:.2f}" for index, value in enumerate(likely)}
-            return [*map(int, kept)]
+                reasons |= dict.fromkeys(set(kept.tolist()) - set(own), "element: outside of the page's main one")
+            return own
     if reasons is not None:
         reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
     return _by_element(page)
+
+
+def _within_its_own(page: Walk, kept: list[int], words: Matrix) -> list[int]:
+    """What of it stands in the page's only article, and in its only main element, where these hold enough of it."""
+    elements = page.elements()
+    for tag in ("article", "main"):
+        first, end = _only(page, tag)
+        inside = [index for index in kept if first <= elements[index] < end]
+        if len(inside) < len(kept) and words[inside].sum() >= OWN_SHARE * words[kept].sum():
+            kept = inside
+    return kept
+
+
+def _only(page: Walk, tag: str) -> tuple[int, int]:
+    """The first element and the one behind the last of the only outermost `tag` (or main role); without it, nothing."""
+    roles = page.named("role").items() if tag == "main" else ()
+    found = {element for element, role in roles if role == tag}
+    found.update(element for element, name in enumerate(page.tags) if name == tag)
+    first, end = 0, 0
+    for element in sorted(found):
+        if element < end:
+            continue
+        if end:
+            return 0, 0
+        first, end = element, element + 1
+        while end < len(page.parents) and page.parents[end] >= first:
+            end += 1
+    return first, end
 
 
 def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
@@ -136,13 +192,15 @@ def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
 def chrome_elements(page: Walk) -> list[bool]:
     """For each element whether it, or one around it, says of itself that it is chrome: by element, role, class or id.
 
-    A class around most of the page's text (`class="with-sidebar"`) says nothing.
+    A form, or a class (`class="with-sidebar"`), around most of the page's text says nothing.
     """
     counted = page.measured or measured(page, "")
     sizes = np.bincount(counted.elements, counted.counts[:, 0], len(page.tags)).astype(np.float64)
     held = numbers.gather(counted.parents, sizes).tolist()
     limit = WIDE_SHARE * max(held[0], 1)
-    chrome = [tag in _CHROME_TAGS for tag in page.tags]
+    chrome = [
+        tag in _MENU_TAGS or (tag in _CHROME_TAGS and held[element] < limit) for element, tag in enumerate(page.tags)
+    ]
     for element, role in page.named("role").items():
         chrome[element] = chrome[element] or role in _CHROME_ROLES
     for name in ("class", "id"):
@@ -163,9 +221,18 @@ _says_chrome = lru_cache(maxsize=10_000)(_says_so)
 """For short names alone, most of which come again: a page may have names of megabytes, and they must not stay."""
 
 
+def _is_told(page: Walk, index: int, element: int) -> bool:
+    """Whether a text in a form is a paragraph of some words: forms tell addresses and hours, too."""
+    return (
+        page.tags[element] == "p"
+        and page.tags[page.parents[element]] == "form"
+        and len(page.segments[index].text.split()) >= TOLD_WORDS
+    )
+
+
 def _by_element(page: Walk) -> list[int]:
-    """All text outside of chrome; all text, if there is none outside."""
+    """All text outside of chrome, and what is told in whole sentences in a form; all text, if there is none of them."""
     chrome = chrome_elements(page)
     elements = page.elements()
-    found = [index for index, element in enumerate(elements) if not chrome[element]]
+    found = [index for index, element in enumerate(elements) if not chrome[element] or _is_told(page, index, element)]
     return found or [index for index, element in enumerate(elements) if page.tags[element] != "button"]

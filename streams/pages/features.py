@@ -47,7 +47,9 @@ _KIND_NUMBERS = {word: number for number, words in enumerate(PAGE_KINDS) for wor
 SUMS = 9
 WHOLE = 13 + 5 + len(PAGE_KINDS) + len(WORD_GROUPS)
 """Columns of the whole page, the last ones."""
-COLUMNS = 5 + 16 + 3 + len(_TAGS) + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + WHOLE
+TEXT_COLUMNS = 5 + 16 + 3 + len(_TAGS)
+"""Columns of what each text is like, the first ones; those of the elements around it follow."""
+COLUMNS = TEXT_COLUMNS + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + WHOLE
 
 
 def features(page: Walk, of: Measured, kinds: Iterable[str] = (), names: str = "") -> Matrix:

@@ -57,6 +57,33 @@ def test_a_page_never_loses_all_its_text(page: str) -> None:
     assert texts(page)
 
 
+def test_the_only_article_that_holds_enough_holds_all() -> None:
+    before = f"<p>Before it. {TEXT}</p>"
+    page = f"<body>{{}}<main><article><h1>A</h1>{LONG}{LONG}{LONG}</article></main><p>Behind it. {TEXT}</p>"
+    for outside in ("", before):
+        texts = [block.text for block in normalize(page.format(outside), url=URL).document.blocks]
+        assert texts
+        assert not any(text.startswith(("Before", "Behind")) for text in texts)
+    removed = dict(explain(page.format(before), URL))
+    assert [why for text, why in removed.items() if text.startswith(("Before", "Behind"))]
+
+
+SMALL_PAGES = [
+    ("a site that is one form", "<form><h1>News</h1><p>All of it stands here.</form><p>Copyright", "News|All of it stands here.|Copyright"),
+    ("what a form tells", "<h1>Contact</h1><form><p>Call us at 555 1234.</p><label>Your name</label></form><p>Welcome, we are open.",
+     "Contact|Call us at 555 1234.|Welcome, we are open."),
+    ("words that begin other names", "<div class=share-price><p>12 dollars</div><div id=ad-hoc><p>b</div><p class=menu-of-the-day>c",
+     "12 dollars|b|c"),
+    ("but not names of parts", "<p>a b c d<div class=share-buttons>x</div><div class=social_links>y</div><div class='ad'>z", "a b c d"),
+    ("an aside is chrome", "<p>a b c d e f<aside>x</aside>", "a b c d e f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "expected"), SMALL_PAGES)
+def test_small_pages_are_judged_by_their_elements(why: str, html: str, expected: str) -> None:
+    assert "|".join(block.text for block in normalize(html, url=URL).document.blocks) == expected, why
+
+
 def test_links_of_chrome_are_still_links_of_the_page() -> None:
     links = normalize(f"<nav>{MENU}</nav><main>{TEXT}<p>See <a href=/own>this</a>.</main>", url=URL).document.links
     assert {(link.url.rpartition("/")[2], link.in_content) for link in links} == {
