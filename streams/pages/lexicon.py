@@ -99,7 +99,71 @@ _CONTROL_WORDS = (
 )
 CONTROL_WORDS = frozenset(_CONTROL_WORDS.split())
 
-TERMS = {"chrome": CHROME_WORDS, "byline": BYLINE_WORDS, "control": CONTROL_WORDS}
+# The same in other languages, without words that mean something else in English; in scripts without spaces, labels.
+_CHROME_ELSEWHERE = """
+teilen anmelden abonnieren datenschutz datenschutzerklärung impressum agb werbung anzeige ähnliche verwandte
+empfohlen
+konto registrieren einloggen
+partager connexion inscription abonnez-vous s'abonner confidentialité légales publicité sponsorisé recommandés
+similaires réservés suivez-nous
+compartir sesión suscríbete suscribirse suscripción privacidad términos publicidad patrocinado relacionados
+relacionadas
+relacionado recomendados cuenta registrarse regístrate derechos reservados síguenos
+condividi accedi iscriviti abbonati termini pubblicità sponsorizzato correlati correlate consigliati
+registrati riservati
+seguici
+compartilhar partilhar assine assinar privacidade termos publicidade patrocinado recomendados conta
+cadastre-se direitos
+siga-nos
+delen inloggen aanmelden abonneren voorwaarden advertentie gesponsord gerelateerd gerelateerde aanbevolen
+registreren
+udostępnij zaloguj prywatności regulamin reklama powiązane podobne polecane zarejestruj
+logga prenumerera integritet annons relaterade rekommenderas abonner annonce relaterede
+paylaş abone gizlilik reklam ilgili önerilen hesap
+поделиться войти вход подписаться подписка конфиденциальности реклама похожие рекомендуем аккаунт регистрация
+مشاركة تسجيل الدخول اشترك الخصوصية إعلان
+分享 分享到 登录 登陆 登入 注册 註冊 订阅 訂閱 隐私 隐私政策 版权 版权所有 版權所有 广告 廣告 相关 相关新闻
+相关文章 相关阅读 推荐
+推荐阅读 关注 微信 微博 扫一扫 热门 最热新闻 头条新闻 排行榜 热点 专题
+シェア ログイン 会員登録 購読 プライバシーポリシー 利用規約 広告 関連 関連記事 関連キーワード 関連ニュース
+おすすめ
+おすすめ記事 あわせて読みたい フォロー ツイート 人気 ランキング アクセスランキング [pr]
+공유 공유하기 로그인 회원가입 구독 개인정보처리방침 광고 관련 관련기사 추천 추천기사 팔로우 인기 인기기사
+"""
+_BYLINE_ELSEWHERE = """
+von veröffentlicht aktualisiert autor autorin kommentare uhr januar februar märz juni juli oktober dezember
+publié publiée auteur commentaires janvier février avril juin juillet août septembre octobre novembre décembre
+publicado actualizado comentarios enero febrero marzo abril mayo junio julio septiembre octubre noviembre
+diciembre
+pubblicato aggiornato autore commenti gennaio febbraio aprile maggio giugno luglio settembre ottobre novembre
+dicembre
+atualizado comentários janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
+gepubliceerd bijgewerkt auteur reacties januari februari maart augustus
+автор опубликовано обновлено комментарии января февраля марта апреля мая июня июля августа сентября октября
+ноября декабря
+来源 来源： 作者 作者： 编辑 责任编辑 发布 更新 评论 阅读 更新日 投稿 公開 著者 記者 コメント 기자 입력 수정
+댓글
+"""
+_CONTROL_ELSEWHERE = """
+mehr weiterlesen weiter zurück startseite menü suche suchen anzeigen schließen drucken herunterladen kaufen
+warenkorb
+lire suivant précédent accueil rechercher recherche fermer imprimer télécharger ajouter panier acheter
+leer más siguiente anterior inicio menú buscar cerrar imprimir descargar añadir carrito comprar
+leggi avanti indietro cerca chiudi stampa scarica aggiungi carrello acquista
+leia mais próximo início pesquisar fechar baixar adicionar carrinho
+lees meer bekijk volgende vorige zoeken sluiten downloaden toevoegen winkelwagen kopen
+czytaj więcej dalej wstecz szukaj zamknij drukuj pobierz koszyk
+читать далее ещё следующая предыдущая главная меню поиск закрыть печать скачать купить корзина
+更多 返回 首页 首頁 上一页 下一页 搜索 关闭 打印 下载 查看 全部 导航
+もっと見る 一覧 一覧へ 一覧へ> トップ ホーム 検索 閉じる 印刷 次へ 前へ 戻る 続きを読む メニュー 記事一覧
+더보기 목록 검색 닫기 인쇄 다음 이전 메뉴
+"""
+
+TERMS = {
+    "chrome": CHROME_WORDS.union(_CHROME_ELSEWHERE.split()),
+    "byline": BYLINE_WORDS.union(_BYLINE_ELSEWHERE.split()),
+    "control": CONTROL_WORDS.union(_CONTROL_ELSEWHERE.split()),
+}
 """What a short text is told by, by the name of its flag."""
 
 FLAGS = {

@@ -110,10 +110,13 @@ def _words_in(text: str) -> int:
     return text.count(" ") + 1 + weight_of(text).words
 
 
+def term_flags(words: list[str]) -> int:
+    """What the words of a short text tell, which are in lower case."""
+    return sum(FLAGS[flag] * (not terms.isdisjoint(words)) for flag, terms in TERMS.items())
+
+
 def _short_flags(text: str, parts: list[str]) -> int:
-    bits = FLAGS["digit"] * bool(_DIGIT.search(text))
-    for flag, words in TERMS.items():
-        bits |= FLAGS[flag] * (not words.isdisjoint(parts))
+    bits = FLAGS["digit"] * bool(_DIGIT.search(text)) | term_flags(parts)
     bits |= FLAGS["money"] * any(sign in text for sign in "$€£")
     return bits | FLAGS["bar"] * any(sign in text for sign in "|»›•")
 

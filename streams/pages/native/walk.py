@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborNode
 from streams.pages import walk as walking
 from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.mathematics import source_of
-from streams.pages.measures import SHORT, TAG_FLAGS, is_no_small_letter
+from streams.pages.measures import SHORT, TAG_FLAGS, is_no_small_letter, term_flags
 from streams.pages.native.library import Columns, Results, library, results
 from streams.pages.tags import BLOCK_TAGS, KINDS_BY_NAME, SPAN_KINDS
 from streams.pages.walk import Measured, RawSpan, Segment, Walk
@@ -195,8 +195,10 @@ class _Tables:
         flags = segments[:, 8].copy()
         for index in np.flatnonzero(flags & _CASED).tolist():
             own = self.found.text[segments[index, 1] : segments[index, 2]]
-            in_title = 3 < len(own) < SHORT and own.lower() in title
-            flags[index] |= FLAGS["upper"] * is_no_small_letter(own[0]) | FLAGS["title"] * in_title
+            flags[index] |= FLAGS["upper"] * is_no_small_letter(own[0])
+            if len(own) < SHORT:
+                low = own.lower()
+                flags[index] |= FLAGS["title"] * (len(own) > 3 and low in title) | term_flags(low.split())
         flags |= segments[:, 14] * FLAGS["repeated"] | _TAG_FLAGS[self.found.elements[segments[:, 0], 0]]
         counts = segments[:, [2, 3, 9, 10, 11, 4]]
         counts[:, 0] += segments[:, 15] - segments[:, 1]
