@@ -9,9 +9,9 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.errors import UsageError
@@ -151,6 +151,9 @@ class RuntimeSettings(_Group):
     """Of /healthz, /readyz and /metrics. 0: any free port (printed, and written to the state folder)."""
 
 
+_Primary = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}$", to_lower=True)]
+
+
 class GatewaySettings(_Group):
     host: str = "127.0.0.1"
     """Address to listen on."""
@@ -160,6 +163,8 @@ class GatewaySettings(_Group):
     """For a search: what has not answered by then is left out of it."""
     max_query_chars: int = 2_000
     """Longer queries are refused."""
+    languages: tuple[_Primary, ...] = ()
+    """Searched when a request names none: BCP 47 primary tags (`und`: those of no known language). Empty: all."""
 
 
 class Settings(BaseSettings):

@@ -30,7 +30,7 @@ def search(
     words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="What you want to know, in your own words.")],
     limit: Annotated[int, typer.Option(min=1, max=50, help="How many pages.")] = 5,
     host: Annotated[str | None, typer.Option(help="Only pages of this host.")] = None,
-    language: Annotated[str | None, typer.Option(help="Only pages in this language (en, de, ...).")] = None,
+    language: Annotated[str | None, typer.Option(help="Only pages in this language (en, de, ...); * for all.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Ask a question, and see the statements that answer it.

@@ -79,6 +79,7 @@ class SearchAnswer(_Model):
     """What was found, and how complete it is."""
 
     query: str = Field(description="As it was searched for: normalised.")
+    languages: tuple[str, ...] = Field((), description="Those that were searched; empty: all.")
     page: int
     per_page: int
     has_next: bool
@@ -94,6 +95,7 @@ def to_search_answer(answer: Answer) -> SearchAnswer:
     words = presentation.query_words(request.text)
     return SearchAnswer(
         query=request.text,
+        languages=request.languages,
         page=request.page,
         per_page=request.per_page,
         has_next=answer.has_next,

@@ -14,6 +14,11 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
 }
 
+_LANGUAGE = (
+    "Only pages in this language (BCP 47; `und`: not known), or `*`: in any. Empty: in those that the operator of this "
+    "gateway chose, all of them as a rule; `languages` of the answer tells."
+)
+
 
 def search_routes(site: Site) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["search"])
@@ -34,11 +39,19 @@ def search_routes(site: Site) -> APIRouter:
         page: Annotated[int, Query(ge=1, le=1_000, description="From 1.")] = 1,
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
         host: Annotated[str, Query(description="Only pages of this host.", examples=["sqlite.org"])] = "",
-        language: Annotated[str, Query(description="Only pages in this language (BCP 47).", examples=["en"])] = "",
+        language: Annotated[str, Query(description=_LANGUAGE, examples=["en"])] = "",
         explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
-        limit = site.settings.gateway.max_query_chars
-        request = parse(q, page=page, per_page=per_page, host=host, language=language, explain=explain, max_chars=limit)
+        request = parse(
+            q,
+            page=page,
+            per_page=per_page,
+            host=host,
+            language=language,
+            explain=explain,
+            max_chars=site.settings.gateway.max_query_chars,
+            default_languages=site.settings.gateway.languages,
+        )
         answer = await site.searcher.search(request)
         site.tell(answer)
         response.headers["Cache-Control"] = "no-store"

@@ -16,6 +16,7 @@ _URL = "https://sqlite.org/wal.html"
 
 SEARCH: dict[str, Any] = {
     "query": "write-ahead log",
+    "languages": [],
     "page": 1,
     "per_page": 10,
     "has_next": False,

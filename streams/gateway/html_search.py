@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from streams.gateway.answers import SearchAnswer, to_search_answer
 from streams.gateway.problems import ProblemError
-from streams.gateway.query import SearchRequest, parse
+from streams.gateway.query import ALL_LANGUAGES, SearchRequest, parse
 from streams.gateway.site import Site
 from streams.gateway.views import Views
 
@@ -37,17 +37,27 @@ def search_pages(site: Site, views: Views) -> APIRouter:
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        limit = site.settings.gateway.max_query_chars
-        asked = parse(q, page=page, host=host, language=language, max_chars=limit)
+        limits = site.settings.gateway
+        asked = parse(
+            q,
+            page=page,
+            host=host,
+            language=language,
+            max_chars=limits.max_query_chars,
+            default_languages=limits.languages,
+        )
+        everywhere = ALL_LANGUAGES if limits.languages else ""
         answering = asyncio.create_task(_answer(site, asked))
         done, _ = await asyncio.wait({answering}, timeout=FIRST_PAINT_SECONDS)
         if done:
             return HTMLResponse(
-                views.render("search.html", request, **_values(answering.result(), asked)),
+                views.render("search.html", request, **_values(answering.result(), asked, everywhere)),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
-            _head_first(views, request, asked, answering), media_type="text/html", headers={"Cache-Control": "no-store"}
+            _head_first(views, request, asked, everywhere, answering),
+            media_type="text/html",
+            headers={"Cache-Control": "no-store"},
         )
 
     return router
@@ -60,13 +70,13 @@ async def _answer(site: Site, asked: SearchRequest) -> SearchAnswer:
 
 
 async def _head_first(
-    views: Views, request: Request, asked: SearchRequest, answering: asyncio.Task[SearchAnswer]
+    views: Views, request: Request, asked: SearchRequest, everywhere: str, answering: asyncio.Task[SearchAnswer]
 ) -> AsyncIterator[str]:
     """The head at once, the rest when the answer is there. A failure can only be told in words by then."""
     try:
         yield views.render("search_head.html", request, **_asked(asked))
         try:
-            values = _values(await answering, asked)
+            values = _values(await answering, asked, everywhere)
             yield views.render("search_rest.html", request, **values)
         except ProblemError as error:
             yield views.render("search_failed.html", request, problem=error.problem, **_asked(asked))
@@ -78,12 +88,14 @@ def _asked(asked: SearchRequest) -> dict[str, Any]:
     return {"query": asked.text, "host": asked.host, "language": asked.language, "page": asked.page}
 
 
-def _values(answer: SearchAnswer, asked: SearchRequest) -> dict[str, Any]:
+def _values(answer: SearchAnswer, asked: SearchRequest, everywhere: str) -> dict[str, Any]:
+    """`everywhere`: what the language must be for all to be searched."""
     return {
         **_asked(asked),
         "answer": answer,
         "first": asked.first + 1,
         "hosts": facet(result.host for result in answer.results),
+        "everywhere": everywhere,
         "languages": facet(result.language for result in answer.results),
     }
 

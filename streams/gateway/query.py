@@ -21,6 +21,8 @@ MAX_HOST_CHARS = 253
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 """The start of a BCP 47 tag: a language, and perhaps script and region."""
+ALL_LANGUAGES = "*"
+"""Instead of a tag: none is left out, whatever is searched by default. The range of RFC 4647, section 2.1."""
 _SUBTAG_CASES = {2: str.upper, 4: str.title}
 """RFC 5646, section 2.1.1: regions have two letters and scripts four."""
 _JOINERS = "\u200c\u200d"
@@ -41,6 +43,9 @@ class SearchRequest:
     per_page: int = 10
     host: str = ""
     language: str = ""
+    """As it was asked: a tag, all, or empty."""
+    languages: tuple[str, ...] = ()
+    """Those that are searched; empty: all."""
     explain: bool = False
 
     @property
@@ -58,15 +63,18 @@ def parse(
     language: str = "",
     explain: bool = False,
     max_chars: int = 2_000,
+    default_languages: tuple[str, ...] = (),
 ) -> SearchRequest:
-    """Check and normalise. Raises InvalidQuery."""
+    """Check and normalise. `default_languages`: searched when none is asked for. Raises InvalidQuery."""
     _check_paging(page, per_page)
+    asked = normalize_language(language)
     return SearchRequest(
         text=normalize_text(text, max_chars=max_chars),
         page=page,
         per_page=per_page,
         host=normalize_host(host),
-        language=normalize_language(language),
+        language=asked,
+        languages=() if asked == ALL_LANGUAGES else (asked,) if asked else default_languages,
         explain=explain,
     )
 
@@ -101,13 +109,15 @@ def normalize_host(host: str) -> str:
 
 
 def normalize_language(language: str) -> str:
-    """The tag as BCP 47 spells it (`zh-Hant-TW`); empty stays empty. Raises InvalidQuery."""
+    """The tag as BCP 47 spells it (`zh-Hant-TW`); empty and all stay as they are. Raises InvalidQuery."""
     language = language.strip()
+    if language == ALL_LANGUAGES:
+        return language
     if not language or _LANGUAGE.fullmatch(language):
         first, *others = language.split("-")
         return "-".join([first.lower(), *(_SUBTAG_CASES.get(len(tag), str.lower)(tag) for tag in others)])
     detail = "language is not a language tag."
-    raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`."))
+    raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all."))
 
 
 def query_hash(text: str) -> str:

@@ -25,6 +25,7 @@ from streams.stores.protocols import Filters, ModelInfo, PageHits, SparseVector
 EMBED_SHARE = 0.4
 """Of the deadline, at most, goes to the query's vector: the rest is the index's, which nothing can replace."""
 STATEMENTS_PER_PAGE = 3
+UNKNOWN_LANGUAGE = "und"
 CACHED_VECTORS = 4_096
 """Query vectors kept: 384 dimensions as Python floats make about 12 KB each, 50 MB in all."""
 FAILURES_BEFORE_REST = 3
@@ -147,7 +148,7 @@ class Searcher:
 
     def _sparse(self, request: SearchRequest, trace: Trace) -> SparseVector | None:
         started = perf_counter()
-        vector = self._terms(request.text, request.language)
+        vector = self._terms(request.text, request.languages[0] if len(request.languages) == 1 else "")
         trace.timings_ms["terms_ms"] = _ms_since(started)
         trace.states["sparse"] = "ok" if vector.indices else "empty"
         if not vector.indices:
@@ -233,7 +234,7 @@ class Searcher:
         wanted = request.first + request.per_page + 1  # one more tells whether there is a next page
         ask = partial(
             self._stores.vectors.search,
-            filters=Filters(host=request.host or None, language=request.language or None),
+            filters=Filters(host=request.host or None, languages=tuple(map(_as_indexed, request.languages))),
             pages=wanted,
             per_page=STATEMENTS_PER_PAGE,
             candidates=max(100, 5 * wanted),
@@ -250,6 +251,11 @@ class Searcher:
             trace.states["dense"] = "failed"
             trace.reasons["dense"] = "The index holds vectors of another model; meaning was not searched, words were."
             return await ask(dense=None, sparse=sparse)
+
+
+def _as_indexed(language: str) -> str:
+    """The index has nothing for a language that is not known; BCP 47 has a tag."""
+    return "" if language == UNKNOWN_LANGUAGE else language
 
 
 def _nothing_left(trace: Trace) -> str:

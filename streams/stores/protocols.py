@@ -118,7 +118,8 @@ class Filters:
 
     page_id: UUID | None = None
     host: str | None = None
-    language: str | None = None
+    languages: tuple[str, ...] = ()
+    """Any of these, as the points spell them; an empty one is that of points without a language."""
     exclude_hosts: tuple[str, ...] = ()
 
 

@@ -250,8 +250,10 @@ def _requests(
 
 
 def _filter(filters: Filters) -> models.Filter | None:
-    wanted = {"page_id": filters.page_id, "host": filters.host, "language": filters.language}
+    wanted = {"page_id": filters.page_id, "host": filters.host}
     must: list[models.Condition] = [_equals(key, str(value)) for key, value in wanted.items() if value is not None]
+    if filters.languages:
+        must.append(models.FieldCondition(key="language", match=models.MatchAny(any=list(filters.languages))))
     must_not: list[models.Condition] = []
     if filters.exclude_hosts:
         must_not.append(models.FieldCondition(key="host", match=models.MatchAny(any=list(filters.exclude_hosts))))

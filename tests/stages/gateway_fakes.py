@@ -82,6 +82,7 @@ def gateway(
     deadline_seconds: float = 2.0,
     sent: list[Event] | None = None,
     explainer: Explainer | None = None,
+    languages: tuple[str, ...] = (),
 ) -> FastAPI:
     """The real app over these stores; query events are appended to `sent`. Who asks for labs closes its explainer."""
 
@@ -89,7 +90,7 @@ def gateway(
         if sent is not None:
             sent.append(event)
 
-    settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds))
+    settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds, languages=languages))
     return create_app(settings, stores, publish=publish, clock=lambda: NOW, explainer=explainer)
 
 

@@ -199,3 +199,27 @@ async def test_furniture() -> None:
         assert css
         assert "immutable" in (await web.get(css[1])).headers["cache-control"]
         assert (await web.head("/")).status_code == 200
+
+
+ALL_LANGUAGES = [
+    # what the operator chose, what is asked, whether all languages are offered, and whether they can be left again
+    ((), {}, False, False),
+    (("en",), {}, True, False),
+    (("en",), {"language": "de"}, False, False),
+    (("en",), {"language": "*"}, False, True),
+]
+
+
+@pytest.mark.parametrize(("chosen", "asked", "offered", "left"), ALL_LANGUAGES)
+async def test_where_languages_are_left_out_all_are_a_click_away(
+    chosen: tuple[str, ...], asked: dict[str, str], offered: bool, left: bool
+) -> None:
+    german = statement("https://fluesse.example/", "The log of a Fluss.", language="de")
+    app = gateway(await searchable([WAL, german]), languages=chosen)
+    async with client(app) as web:
+        shown = (await web.get("/search", params={"q": "log", **asked}, headers=HTML)).text
+        nothing = (await web.get("/search", params={"q": "log", "host": "none.example", **asked}, headers=HTML)).text
+    assert ('href="/search?q=log&amp;language=%2A">in all languages' in shown) is offered
+    assert ("</span>in all languages" in shown) is left
+    everywhere = "&amp;language=%2A" if chosen else ""
+    assert f'href="/search?q=log{everywhere}">Search without the filters' in nothing

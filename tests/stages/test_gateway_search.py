@@ -33,8 +33,14 @@ async def stores() -> Stores:
     return await searchable(STATEMENTS)
 
 
-async def ask(stores: Stores, sent: list[Event] | None = None, deadline_seconds: float = 2.0, **query: Any) -> Any:
-    app = gateway(stores, deadline_seconds=deadline_seconds, sent=sent)
+async def ask(
+    stores: Stores,
+    sent: list[Event] | None = None,
+    deadline_seconds: float = 2.0,
+    languages: tuple[str, ...] = (),
+    **query: Any,
+) -> Any:
+    app = gateway(stores, deadline_seconds=deadline_seconds, sent=sent, languages=languages)
     async with client(app) as web:
         response = await web.get("/api/v1/search", params=query)
     await app.state.site.drain()
@@ -67,6 +73,32 @@ FILTERS = [
 async def test_filters(stores: Stores, filters: dict[str, str], urls: set[str]) -> None:
     answer = (await ask(stores, q="river log fluss", **filters)).json()
     assert {result["url"] for result in answer["results"]} == urls
+
+
+GERMAN = "https://fluesse.example/"
+UNKNOWN = "https://numbers.example/"
+LANGUAGES = [
+    # what the operator chose, what is asked, what is found, what the answer says was searched
+    ((), {}, {WAL, RIVER, GERMAN, UNKNOWN}, []),
+    (("en",), {}, {WAL, RIVER}, ["en"]),
+    (("en", "de"), {}, {WAL, RIVER, GERMAN}, ["en", "de"]),
+    (("de", "und"), {}, {GERMAN, UNKNOWN}, ["de", "und"]),
+    (("en",), {"language": "de"}, {GERMAN}, ["de"]),
+    (("en",), {"language": "und"}, {UNKNOWN}, ["und"]),
+    (("en",), {"language": "*"}, {WAL, RIVER, GERMAN, UNKNOWN}, []),
+    (("en",), {"language": "*", "host": "fluesse.example"}, {GERMAN}, []),
+    (("en",), {"host": "fluesse.example"}, set(), ["en"]),
+]
+
+
+@pytest.mark.parametrize(("chosen", "asked", "urls", "searched"), LANGUAGES)
+async def test_the_operator_chooses_the_languages_of_requests_that_name_none(
+    chosen: tuple[str, ...], asked: dict[str, str], urls: set[str], searched: list[str]
+) -> None:
+    stores = await searchable([*STATEMENTS, statement(UNKNOWN, "1 2 3 log", language="")])
+    answer = (await ask(stores, languages=chosen, q="river log fluss", **asked)).json()
+    assert {result["url"] for result in answer["results"]} == urls
+    assert answer["languages"] == searched
 
 
 async def test_pages_of_results_are_disjoint_and_complete(stores: Stores) -> None:

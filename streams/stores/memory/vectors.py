@@ -175,7 +175,9 @@ class _Collection:
 
 
 def _passes(payload: Mapping[str, Any], filters: Filters) -> bool:
-    wanted = {"page_id": filters.page_id, "host": filters.host, "language": filters.language}
+    wanted = {"page_id": filters.page_id, "host": filters.host}
+    if filters.languages and payload.get("language") not in filters.languages:
+        return False
     return payload.get("host") not in filters.exclude_hosts and all(
         payload.get(key) == str(value) for key, value in wanted.items() if value is not None
     )

@@ -251,9 +251,11 @@ async def test_a_page_brings_its_best_statements(index: Index) -> None:
 
 FILTERS = [
     (Filters(host="b.example"), {"b1", "b2"}, "one host"),
-    (Filters(language="fr"), {"b2", "c"}, "one language"),
-    (Filters(host="b.example", language="fr"), {"b2"}, "both must hold"),
-    (Filters(exclude_hosts=("b.example", "c.example")), {"a"}, "hosts left out"),
+    (Filters(languages=("fr",)), {"b2", "c"}, "one language"),
+    (Filters(host="b.example", languages=("fr",)), {"b2"}, "both must hold"),
+    (Filters(languages=("de", "fr")), {"b2", "c", "d"}, "any of several languages"),
+    (Filters(languages=("de", "")), {"d", "unknown"}, "a language, or none that is known"),
+    (Filters(exclude_hosts=("b.example", "c.example", "d.example")), {"a"}, "hosts left out"),
     (Filters(host="b.example", exclude_hosts=("b.example",)), set(), "left out wins"),
     (Filters(page_id=uuid5(NAMES, "b1")), {"b1"}, "within a page"),
     (Filters(host="B.example"), set(), "as it was written"),
@@ -268,6 +270,8 @@ async def test_filters(index: Index, filters: Filters, pages: set[str], why: str
         point("b1", of="b1", host="b.example", terms={1: 1.0}),
         point("b2", of="b2", host="b.example", language="fr", terms={1: 1.0}),
         point("c", of="c", host="c.example", language="fr", terms={1: 1.0}),
+        point("d", of="d", host="d.example", language="de", terms={1: 1.0}),
+        point("unknown", of="unknown", host="d.example", language="", terms={1: 1.0}),
     )
     for dense, sparse in ((axis(7), None), (None, terms(t1=1.0)), (axis(7), terms(t1=1.0))):
         found = await index.search(dense=dense, sparse=sparse, filters=filters)
@@ -377,7 +381,7 @@ async def test_every_index_answers_as_the_one_in_memory(make: Make, seed: int, s
     points, pick, rng = random_points(seed, size), random.Random(seed), np.random.default_rng(seed + 1)
     for one in (index, memory):
         await one.upsert(await one.ensure(WHOLE), points)
-    for filters in (Filters(), Filters(host="h1.example"), Filters(language="fr", exclude_hosts=("h0.example",))):
+    for filters in (Filters(), Filters(host="h1.example"), Filters(languages=("fr",), exclude_hosts=("h0.example",))):
         for dense in (whole_vector(rng), None):
             sparse = SparseVector(tuple(pick.sample(range(6), 3)), (1.0, 0.5, 1.0))
             found, expected = [

@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from streams.gateway.query import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
+from streams.settings import Settings
 
 GOOD = [
     # what was typed, what is searched for
@@ -73,7 +75,10 @@ PARAMETERS = [
     ({"host": "x" * 300}, "host"),
     ({"language": "en"}, None),
     ({"language": "zh-Hant-TW"}, None),
+    ({"language": "*"}, None),
     ({"language": "english"}, "language"),
+    ({"language": "en,de"}, "language"),
+    ({"language": "**"}, "language"),
     ({"language": "en; drop"}, "language"),
 ]
 
@@ -91,6 +96,22 @@ def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None
 def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:
     asked = parse("water", host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw")
     assert (asked.host, asked.language) == ("xn--bcher-kva.example", "zh-Hant-TW")
+
+
+LANGUAGES = [
+    # what the operator chose, what was asked, what is searched
+    ((), "", ()),
+    ((), "de", ("de",)),
+    ((), "*", ()),
+    (("en", "und"), "", ("en", "und")),
+    (("en", "und"), " FR ", ("fr",)),
+    (("en", "und"), "*", ()),
+]
+
+
+@pytest.mark.parametrize(("chosen", "asked", "searched"), LANGUAGES)
+def test_the_languages_that_are_searched(chosen: tuple[str, ...], asked: str, searched: tuple[str, ...]) -> None:
+    assert parse("water", language=asked, default_languages=chosen).languages == searched
 
 
 @given(st.text(max_size=300))
@@ -114,3 +135,25 @@ def test_any_input_is_a_request_or_a_problem(text: str, page: int, per_page: int
 
 def test_a_query_has_one_hash_in_any_case() -> None:
     assert query_hash("Straße") == query_hash("STRASSE") != query_hash("Strand")
+
+
+SETTINGS = [
+    # what the operator wrote, what is searched by default (None: the gateway does not start)
+    ('["EN", "und"]', ("en", "und")),
+    ("[]", ()),
+    ('["pt-BR"]', None),
+    ('["*"]', None),
+    ('["english"]', None),
+]
+
+
+@pytest.mark.parametrize(("written", "searched"), SETTINGS)
+def test_the_operator_writes_primary_tags(
+    written: str, searched: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIFFLE_GATEWAY__LANGUAGES", written)
+    if searched is not None:
+        assert Settings.load().gateway.languages == searched
+        return
+    with pytest.raises(ValidationError, match=r"gateway\.languages"):
+        Settings.load()
