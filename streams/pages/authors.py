@@ -1,7 +1,7 @@
 """Who wrote a page: structured data, then meta elements, then the byline that a reader sees."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -27,7 +27,7 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"\s*(?:[|•·]|\s[-–—]\s|\s(?:on|in|at)\s|\(|\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d|"
+    r"\s*(?:[|•·]|\s[-–—]\s|\s(?:on|in|at)\s(?!(?:der|den|dem|de|het|['’]t)\s)|\(|\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d|"
     r",\s*(?:staff|editor|contributor|senior|chief|head|founder|director|[A-Z][a-z]+ \d)|"
     r"(?:last\s+)?(?:updated|published|posted|reviewed|modified)\b|"
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s\d|\b(?:mon|tue|wed|thu|fri|sat|"
@@ -57,26 +57,38 @@ NEAR_AFTER = 16
 
 
 def find_author(
-    tree: LexborHTMLParser, metas: list[tuple[str, str]], page: Walk, kept: list[int], items: list[Item]
+    tree: LexborHTMLParser,
+    metas: list[tuple[str, str]],
+    page: Walk,
+    kept: list[int],
+    items: list[Item],
+    others: Iterable[str] = (),
 ) -> str:
-    """The names, with commas between; empty when nobody is named."""
+    """The names, with commas between; empty when nobody is named. `others`: those who wrote reviews or comments, who
+    are taken from nowhere but `items`."""
     for item in items:
         if names := _clean(texts(item.get("author"))):
             return names
+    strangers = {name for text in others if (name := _clean([text]))}
     label = next((content for meta, content in metas if meta == "twitter:label1"), "")
     for name in _META:
         if name == "twitter:data1" and "by" not in label.lower():
             continue
         found = [content for meta, content in metas if meta == name]
-        if found and (names := _clean(found)):
+        if found and (names := _clean(found, strangers)):
             return names
-    linked = (text for _, text, rel, _, _ in page.links if rel and "author" in rel.lower().split())
-    if names := _clean(linked):
+    credited = (link for link in page.links if link[2] and "author" in link[2].lower().split())
+    linked = (text for href, text, _, _, _ in credited if not _is_licence(href))
+    if names := _clean(linked, strangers):
         return names.split(", ")[0]
-    return _byline(page, kept) or _by_class(tree)
+    return _byline(page, kept, strangers) or _by_class(tree, strangers)
 
 
-def _byline(page: Walk, kept: list[int]) -> str:
+def _is_licence(href: str) -> bool:
+    return "creativecommons.org/" in href
+
+
+def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
     """Near the heading: a text that starts with "By", one whose element is called author, or a link to a profile."""
     start = kept[0] if kept else 0
     heading = next((index for index, element in enumerate(page.elements()) if page.tags[element] == "h1"), start)
@@ -92,9 +104,10 @@ def _byline(page: Walk, kept: list[int]) -> str:
         if by and not cut and number + 1 < len(near):
             cut = near[number + 1].text
         if (by or _called_author(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
-            return name
+            return name if name not in strangers else ""  # behind the first review stand the others
     for href, text, _, index, _ in page.links:
-        if low <= index < high and _PROFILE.search(href) and (name := _clean([_BY.sub("", text)])):
+        is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
+        if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
             return name
     return ""
 
@@ -115,14 +128,14 @@ def _linked_part(segment: Segment) -> str:
     return next((segment.text[start:end] for start, end, kind, _, _ in segment.spans if kind == "link"), "")
 
 
-def _by_class(tree: LexborHTMLParser) -> str:
+def _by_class(tree: LexborHTMLParser, strangers: Set[str]) -> str:
     for text in labelled(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
         if name := _clean([text]):
-            return name
+            return name if name not in strangers else ""
     return ""
 
 
-def _clean(names: Iterable[str]) -> str:
+def _clean(names: Iterable[str], strangers: Set[str] = frozenset()) -> str:
     found: dict[str, None] = {}
     for text in names:
         name = _AFTER.sub("", _BY.sub("", " ".join(text[:500].split()))).strip(" ,.;:|-–—")
@@ -132,6 +145,7 @@ def _clean(names: Iterable[str]) -> str:
             and words <= 6
             and not _NOT_NAME.search(name)
             and any(map(str.isalpha, name))
+            and name not in strangers
         ):
             found.setdefault(name)
     return ", ".join(list(found)[:MAX_NAMES])

@@ -1,18 +1,19 @@
 """What a page says of itself: title, author, dates and the like, the most trustworthy source first."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages import structured
 from streams.pages.authors import find_author
 from streams.pages.dates import iso_date
 from streams.pages.links import Resolver
 from streams.pages.native.markers import labelled, markers
-from streams.pages.structured import Item, items_of, texts
+from streams.pages.structured import Item, Structured, items_of, kinds, texts, with_main
 from streams.pages.titles import choose_title
 from streams.pages.walk import Walk
 
@@ -22,7 +23,20 @@ _ITEM_TYPE = "itemtype"
 _FEED_TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/json+feed"}
 )
-_WRITTEN = ("Article", "Posting", "Report", "Recipe", "HowTo", "Question", "Review", "Course", "Book")
+_WRITTEN = ("Article", "Posting", "Report", "Recipe", "HowTo", "Question", "Course", "Book")
+_ASKING = ("FAQPage", "QAPage")
+_OPINIONS = ("Review", "Comment", "Comments", "Answer")
+"""What others say of the page or its subject: who wrote that, and when, is not who wrote the page."""
+_FRAME = (
+    "WebSite", "WebPage", "Organization", "Corporation", "BreadcrumbList", "ListItem", "SiteNavigationElement",
+    "WPHeader", "WPFooter", "WPSideBar", "ImageObject", "Person", "SearchAction", "SpeakableSpecification",
+    "PostalAddress", "ContactPoint", "GeoCoordinates", "Rating", "Offer",
+)  # fmt: skip
+"""Stands on pages about anything."""
+_OFFERED = ("Product", "Event")
+"""What a page is about even where it answers questions, too."""
+_FORUM = ("DiscussionForumPosting", "Question")
+_MEDIA = ("ImageObject", "VideoObject", "AudioObject", "MediaObject")
 CLEAN_GENERATOR = "Riffle document 1"
 DATA_TYPE = "application/vnd.riffle.document+json"
 """Of the script in which a document that was written out keeps what its text does not hold."""
@@ -133,36 +147,78 @@ def _microdata_types(html: str) -> Iterator[str]:
 
 def gather(tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], resolver: Resolver) -> Facts:
     """All facts of the page. `kept`: the segments that are its own text."""
-    items = structured.json_ld(head.scripts)
+    data = Structured(resolver.absolute)
+    data.json_ld(head.scripts)
     if head.has_microdata:
-        items += structured.microdata(tree)
+        data.microdata(tree)
     if head.has_rdfa:
-        items += structured.rdfa(tree)
-    written = items_of(items, *_WRITTEN)
-    canonical = next((resolver.absolute(href) for rel, href, _ in head.links if "canonical" in rel.split()), "")
+        data.rdfa(tree)
+    items = with_main(data.items)
+    written = items_of(items, *_WRITTEN) or _only_review(items)
+    others = data.others
+    if written and not items_of(written, *_FORUM):  # else the first of those who reply is the one who began
+        others |= data.replies
+    speaking = written or [item for item in items if not any(kind.endswith("Review") for kind in kinds(item))]
+    page_type = _type(items, written)
     site_name = head.meta("og:site_name", "application-name") or _site_name(items)
-    published, modified = _dates(tree, resolver.url, head, page, kept, written or items)
+    published, modified = _dates(tree, resolver.url, head, page, kept, speaking, page_type, others)
     facts: dict[str, Any] = {
-        "author": find_author(tree, head.metas, page, kept, written or items_of(items, "WebPage", "Page")),
+        "author": find_author(tree, head.metas, page, kept, written or items_of(items, "WebPage", "Page"), others),
         "published": published,
         "modified": modified,
         "site_name": site_name,
-        "image": _image(head, items, resolver),
-        "canonical": canonical,
-        "feeds": [resolver.absolute(href) for _, href, kind in head.links if kind in _FEED_TYPES],
+        "image": _image(head, written + items, resolver),
+        "canonical": next((resolver.absolute(href) for rel, href, _ in head.links if "canonical" in rel.split()), ""),
+        "feeds": _feeds(head, resolver),
         "breadcrumbs": _breadcrumbs(items) or head.breadcrumbs,
-        "licence": _licence(head, page, items, resolver),
-        "type": next((str(item["type"]) for item in written or items), head.meta("og:type")),
-        "structured": items,
+        "licence": _licence(head, page, kept, items, resolver),
+        "type": page_type or head.meta("og:type"),
+        "structured": data.items,
         "opengraph": structured.card(head.metas, "og:"),
         "twitter": structured.card(head.metas, "twitter:"),
     }
     return Facts(
         title=choose_title(head.title, head.meta("og:title", "twitter:title"), site_name, page, kept, written),
         description=head.meta("description", "og:description", "twitter:description") or _first(written, "description"),
-        canonical=canonical or None,
+        canonical=facts["canonical"] or None,
         facts={key: value for key, value in facts.items() if value},
     )
+
+
+def _is_opinion(item: Item) -> bool:
+    return any(kind.endswith(_OPINIONS) for kind in kinds(item))
+
+
+def _only_review(items: list[Item]) -> list[Item]:
+    """The review that the page is: the one item of a page that is about nothing else."""
+    subjects = [item for item in items if not any(kind.endswith(_FRAME) for kind in kinds(item))]
+    return subjects if len(subjects) == 1 and items_of(subjects, "Review") else []
+
+
+def _type(items: list[Item], written: list[Item]) -> str:
+    """That of what is written here; else of what the page is about; else of the page."""
+    about = [item for item in items if not _is_opinion(item) and not any(map(_is_frame, kinds(item)))]
+    if len(media := items_of(about, *_MEDIA)) > 1:
+        about = [item for item in about if item not in media]
+    pages = items_of(items, "Page")
+    asked = [item for item in written if "Question" in kinds(item)]
+    for found, names in (
+        ([item for item in written if item not in asked], (*_WRITTEN, "Review")),
+        (about, _OFFERED),
+        (pages, _ASKING),
+        (asked, _WRITTEN),
+        (about, ("",)),
+        (pages or items, ("",)),
+    ):
+        for item in found:
+            for kind in kinds(item):
+                if kind.endswith(names):
+                    return kind
+    return ""
+
+
+def _is_frame(kind: str) -> bool:
+    return kind.endswith(_FRAME)
 
 
 def _first(items: list[Item], *names: str) -> str:
@@ -177,93 +233,267 @@ def _site_name(items: list[Item]) -> str:
     return _first(items_of(items, "WebSite"), "name") or _first(items_of(items, "Article", "Posting"), "publisher")
 
 
+_PUBLISHED = (
+    "article:published_time",
+    "datepublished",
+    "og:published_time",
+    "date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.created",
+    "dcterms.date",
+    "pubdate",
+    "publishdate",
+    "publish-date",
+    "parsely-pub-date",
+    "sailthru.date",
+    "article.published",
+    "citation_publication_date",
+    "citation_date",
+    "rnews:datepublished",
+)
+_MODIFIED = ("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
+
+
 def _dates(
-    tree: LexborHTMLParser, url: str, head: Head, page: Walk, kept: list[int], items: list[Item]
+    tree: LexborHTMLParser,
+    url: str,
+    head: Head,
+    page: Walk,
+    kept: list[int],
+    items: list[Item],
+    page_type: str,
+    others: set[str],
 ) -> tuple[str, str]:
+    """When the page was published and modified. `others`: dates, as written, that are of something else."""
+    itself = [item for item in items if page_type in kinds(item)]
     published = (
-        iso_date(_first(items, "datePublished"))
-        or iso_date(
-            head.meta(
-                "article:published_time",
-                "datepublished",
-                "og:published_time",
-                "date",
-                "dc.date",
-                "dc.date.issued",
-                "dcterms.created",
-                "dcterms.date",
-                "pubdate",
-                "publishdate",
-                "publish-date",
-                "parsely-pub-date",
-                "sailthru.date",
-                "article.published",
-                "citation_publication_date",
-                "citation_date",
-                "rnews:datepublished",
-            )
-        )
-        or iso_date(_first(items, "dateCreated", "uploadDate"))
+        _earliest_source(_all(items, "datePublished"))
+        or _earliest_source(_metas(head, _PUBLISHED, others))
+        or _earliest_source(_all(itself, "dateCreated", "uploadDate"))
     )
-    modified = iso_date(_first(items, "dateModified")) or iso_date(
-        head.meta("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
-    )
+    modified = _earliest_source(_all(items, "dateModified")) or _earliest_source(_metas(head, _MODIFIED, others))
     if not published:
-        published = _visible_date(tree, head, url, page, kept)
+        published, seen = _visible_dates(tree, head, url, page, kept, others)
+        modified = modified or seen
+    elif not modified:
+        modified = _lines_near(page, kept, others)[1]
     return published, modified
 
 
+def _earliest_source(values: Iterable[str]) -> str:
+    """The first that is a date, and not one to come: that is when something else will be."""
+    return next((date for value in values if (date := iso_date(value)) and _is_past(date)), "")
+
+
+def _is_past(date: str) -> bool:
+    """Or tomorrow, where it is tomorrow already."""
+    return date[:10] <= (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+
+
+def _all(items: list[Item], *names: str) -> Iterator[str]:
+    return (text for name in names for item in items if name in item for text in texts(item[name]))
+
+
+def _metas(head: Head, names: tuple[str, ...], others: set[str]) -> list[str]:
+    """The contents of these, in the order of `names`, but what is said of others."""
+    found = [(names.index(name), content) for name, content in head.metas if name in names and content not in others]
+    return [content for _, content in sorted(found, key=lambda entry: entry[0])]
+
+
 _NOT_BYLINE = re.compile(r"copyright|©|expire|deadline|event|upcoming", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?P<modified>\b(?:updated?|modified|revised|(?:last|medically|fact)[- ](?:reviewed|edited|checked|changed)|"
+    r"aktualisiert|geändert|mis à jour|modifié|actualizad[oa]|modificad[oa]|aggiornat[oa]|atualizad[oa]|bijgewerkt|"
+    r"gewijzigd|zaktualizowano|обновлено)\b|更新|修改)|"
+    r"(?P<published>\b(?:published|posted|created|written|veröffentlicht|erschienen|publié|publicad[oa]|"
+    r"pubblicat[oa]|gepubliceerd|geplaatst|opublikowano|опубликовано)\b|发布|發布|公開|投稿)",
+    re.IGNORECASE,
+)
+_MODIFIED_CLASS = re.compile(r"updated|modified", re.IGNORECASE)
+_OTHER_PLACE = re.compile(r"comment|related|upcoming|event|review|recent", re.IGNORECASE)
+_OTHER_TAGS = frozenset({"nav", "footer"})
+_IN_LINE = frozenset({"-text", "span", "b", "strong", "em", "i", "small", "label", "dt", "abbr"})
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
 NEAR_BEFORE = 8
 NEAR_AFTER = 20
+MAX_LEVELS = 12
+"""Elements above a time element that are asked what stands in them."""
 
 
-def _visible_date(tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int]) -> str:
-    """The first date that a reader sees near the top of the text; in a time element, a short line, the URL, by
+def _visible_dates(
+    tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int], others: set[str]
+) -> tuple[str, str]:
+    """The first dates that a reader sees near the top of the text; in a time element, a short line, the URL, by
     class."""
-    for written in head.times[:MAX_TIMES]:
-        if found := iso_date(written):
-            return found
-    if kept:
-        elements = page.elements()
-        start = next((index for index in kept if page.tags[elements[index]] == "h1"), kept[0])
-        for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
-            text = segment.text
-            if 6 <= len(text) <= MAX_LINE_CHARS and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
-                return found
-    if (dated := _URL_DATE.search(url)) and (found := iso_date("-".join(dated.groups()))):
-        return found
-    for text in labelled(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
-        if len(text) >= 6 and not _NOT_BYLINE.search(text) and (found := iso_date(text)):
-            return found
-    return ""
+    published, modified = _times(tree, others) if head.times else ("", "")
+    if not published:
+        published, seen = _lines_near(page, kept, others)
+        modified = modified or seen
+    if not published and (dated := _URL_DATE.search(url)):
+        published = _earliest_source(["-".join(dated.groups())])
+    if not published and not modified:
+        for text in labelled(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
+            if len(text) < 6 or _NOT_BYLINE.search(text):
+                continue
+            published, modified = _dates_in(text)
+            if published in others or text in others:  # the first of the reviews: more of them follow
+                return "", ""
+            if published or modified:
+                break
+    return published, modified
+
+
+def _times(tree: LexborHTMLParser, others: set[str]) -> tuple[str, str]:
+    """By the first time elements that are not of something else. What stands in menus is out of the tree by now."""
+    published = modified = ""
+    for node in tree.css("time[datetime]")[:MAX_TIMES]:
+        written = node.attributes.get("datetime") or ""
+        date = _earliest_source([written])
+        if not date or written in others or _elsewhere(node):
+            continue
+        if _says_modified(node):
+            modified = modified or date
+        else:
+            published = date
+            break
+    return published, modified
+
+
+def _elsewhere(node: LexborNode) -> bool:
+    above = node.parent
+    for _ in range(MAX_LEVELS):
+        if above is None or above.tag in ("body", "main", "html"):
+            return False
+        if above.tag in _OTHER_TAGS or _OTHER_PLACE.search(above.attributes.get("class") or ""):
+            return True
+        above = above.parent
+    return False
+
+
+def _says_modified(node: LexborNode) -> bool:
+    """By its class, or by the words before it on its line."""
+    attributes = node.attributes
+    named = f"{attributes.get('class') or ''} {attributes.get('itemprop') or ''}"
+    if _MODIFIED_CLASS.search(named):
+        return "publish" not in named
+    for start in (node, node.parent):
+        before = start.prev if start is not None else None
+        while before is not None and before.tag in _IN_LINE:
+            if labels := list(_LABEL.finditer(before.text()[-MAX_LINE_CHARS:])):
+                return labels[-1].lastgroup == "modified"
+            before = before.prev
+    return False
+
+
+def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str]:
+    """The dates in the first short lines near the heading that have some."""
+    published = modified = ""
+    if not kept:
+        return published, modified
+    elements = page.elements()
+    start = next((index for index in kept if page.tags[elements[index]] == "h1"), kept[0])
+    for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
+        text = segment.text
+        if 6 <= len(text) <= MAX_LINE_CHARS and text not in others and not _NOT_BYLINE.search(text):
+            first, second = _dates_in(text)
+            published, modified = published or first, modified or second
+            if published:
+                break
+    return published, modified
+
+
+def _dates_in(line: str) -> tuple[str, str]:
+    """Published and modified in `Published March 1, 2024, updated May 2, 2024`; a date without a word is the first."""
+    if not iso_date(line):
+        return "", ""
+    found = {"published": "", "modified": ""}
+    kind, start = "published", 0
+    for label in _LABEL.finditer(line):
+        found[kind] = found[kind] or _earliest_source([line[start : label.start()]])
+        kind, start = str(label.lastgroup), label.end()
+    found[kind] = found[kind] or _earliest_source([line[start:]])
+    return found["published"], found["modified"]
 
 
 def _image(head: Head, items: list[Item], resolver: Resolver) -> str:
-    found: Any = head.meta("og:image", "og:image:url", "twitter:image", "twitter:image:src")
-    if not found:
-        image: Any = next((item["image"] for item in items if item.get("image")), "")
-        image = image[0] if isinstance(image, list) and image else image
-        found = image.get("url", "") if isinstance(image, dict) else image
-    return resolver.absolute(found) if isinstance(found, str) else ""
+    said = head.meta("og:image", "og:image:url", "twitter:image", "twitter:image:src")
+    linked = (href for rel, href, _ in head.links if "image_src" in rel.split())
+    of_items = (url for item in items if "image" in item for url in _image_urls(item["image"]))
+    for group in ([said], of_items, linked):
+        for url in group:
+            if url and (found := resolver.absolute(url)):
+                return found
+    return ""
+
+
+def _image_urls(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _image_urls(inner)
+    elif isinstance(value, dict):
+        for name in ("url", "contentUrl", "thumbnailUrl"):
+            yield from _image_urls(value.get(name))
+
+
+def _feeds(head: Head, resolver: Resolver) -> list[str]:
+    found = (
+        resolver.absolute(href)
+        for rel, href, kind in head.links
+        if kind and kind.partition(";")[0].strip().lower() in _FEED_TYPES and "alternate" in rel.split()
+    )
+    return list(dict.fromkeys(url for url in found if url))
 
 
 def _breadcrumbs(items: list[Item]) -> list[str]:
-    for item in items_of(items, "BreadcrumbList"):
+    lists = items_of(items, "BreadcrumbList")
+    for item in items:
+        trail = item.get("breadcrumb")
+        lists += [inner for inner in (trail if isinstance(trail, list) else [trail]) if isinstance(inner, dict)]
+    for item in lists:
         elements = item.get("itemListElement")
-        rows = [row for row in elements if isinstance(row, dict)] if isinstance(elements, list) else []
-        names = [texts(row.get("name") or row.get("item")) for row in rows]
-        if found := [name[0] for name in names if name]:
+        rows = [row for row in (elements if isinstance(elements, list) else [elements]) if isinstance(row, dict)]
+        names = [_crumb(row) for row in sorted(rows, key=_position)]
+        if found := [name for name in names if name]:
             return found
     return []
 
 
-def _licence(head: Head, page: Walk, items: list[Item], resolver: Resolver) -> str:
+def _crumb(row: Item) -> str:
+    inner = row.get("item")
+    return next(iter(texts(row.get("name")) or texts(inner.get("name") if isinstance(inner, dict) else None)), "")
+
+
+def _position(row: Item) -> float:
+    """What has none stays behind what has one, in its order."""
+    position = row.get("position")
+    try:
+        return float(position) if isinstance(position, str | int | float) else float("inf")
+    except (ValueError, OverflowError):
+        return float("inf")
+
+
+_COMMONS = re.compile(r"//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[a-z]", re.IGNORECASE)
+
+
+def _licence(head: Head, page: Walk, kept: list[int], items: list[Item], resolver: Resolver) -> str:
+    """As a link or the structured data says; else the Creative Commons licence that is linked, from around the text
+    rather than from in it, where it may be that of a picture; else what the metadata reserves."""
     for rel, href, _ in head.links:
         if "license" in rel.split():
             return resolver.absolute(href)
-    for href, _, rel, _, _ in page.links:
+    commons: list[tuple[str, int]] = []
+    for href, _, rel, segment, _ in page.links:
         if rel and "license" in rel.lower().split():
             return resolver.absolute(href)
-    return _first(items, "license") or head.meta("dcterms.license", "dc.rights")
+        if "creativecommons.org/" in href and _COMMONS.search(href):
+            commons.append((href, segment))
+    said = _first([item for item in items if not any(kind.endswith(_MEDIA) for kind in kinds(item))], "license")
+    if said or (said := head.meta("dcterms.license")):
+        return resolver.absolute(said) if said.startswith("/") else said
+    if commons:
+        own = frozenset(kept)
+        return resolver.absolute(next((href for href, segment in commons if segment not in own), commons[0][0]))
+    return head.meta("dcterms.rights", "dc.rights", "copyright")

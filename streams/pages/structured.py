@@ -1,45 +1,231 @@
 """Structured data of a page: JSON-LD, microdata, RDFa, OpenGraph and Twitter cards, read from the one parse.
 
-All end in the same form: items with a `type` (schema.org's name) and properties whose values are texts, numbers,
-items or lists of them, cut to what a search engine can use. `extruct` does more of RDF and parses the page once per
-syntax; see docs/decisions.
+All end in the same form: items with a `type` (schema.org's name; `types` where there are several) and properties whose
+values are texts, numbers, items or lists of them, cut to what a search engine can use. `extruct` does more of RDF and
+parses the page once per syntax; see docs/decisions.
 """
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import orjson
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 Item = dict[str, Any]
-MAX_DEPTH = 6
+MAX_DEPTH = 12
+"""Of items and lists in each other: a recipe's section, its step, its direction and the text of that are eight."""
 MAX_ITEMS = 50
 MAX_PROPERTIES = 60
 MAX_TEXT_CHARS = 1_000
 MAX_SCRIPT_CHARS = 500_000
-_DROPPED = frozenset(
-    {"@context", "@id", "articleBody", "text", "potentialAction", "review", "comment", "breadcrumb", "isPartOf"}
+MAX_CHARS = 300_000
+"""Of all values of a page together: references may make much of little."""
+MAX_OPINIONS = 5
+"""Reviews or comments of one thing."""
+VALUE_CHARS = 8
+"""What a value counts for beside its text."""
+_DROPPED = frozenset({"@context", "@id", "@type", "type", "types", "potentialAction"})
+_OPINIONS = frozenset({"review", "reviews", "comment", "comments"})
+_BODIES = frozenset({"articleBody", "text"})
+_ARTICLES = ("Article", "Posting", "Report")
+_PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEntityOfPage", "subjectOf"})
+"""Properties whose references are left out: what they lead to is an item of the page anyway."""
+_ASKED = frozenset({"Question", "Answer"})
+_REPLIES = ("Review", "Comment", "Comments", "Answer")
+_DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
+_OTHER_DATES = (
+    "startDate",
+    "endDate",
+    "doorTime",
+    "previousStartDate",
+    "validFrom",
+    "validThrough",
+    "priceValidUntil",
+    "availabilityStarts",
+    "availabilityEnds",
+    "expires",
+    "birthDate",
+    "deathDate",
+    "foundingDate",
 )
 _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _COMMENT = re.compile(
     r"^\s*(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*;?\s*$"
 )
 _CONTROL = re.compile("[\x00-\x1f]")
-_VALUE_ATTRIBUTES = ("content", "datetime", "href", "src", "value")
+_URL_ATTRIBUTES = {
+    "a": "href",
+    "area": "href",
+    "link": "href",
+    "audio": "src",
+    "embed": "src",
+    "iframe": "src",
+    "img": "src",
+    "source": "src",
+    "track": "src",
+    "video": "src",
+    "object": "data",
+}
+_TEXT_ATTRIBUTES = {"time": "datetime", "data": "value", "meter": "value"}
+_MEANT_AS_TEXT = frozenset({
+    "about", "address", "addressCountry", "addressLocality", "addressRegion", "alternateName", "alternativeHeadline",
+    "articleBody", "articleSection", "author", "brand", "caption", "category", "contributor", "creator", "dateCreated",
+    "dateModified", "datePublished", "description", "editor", "email", "genre", "headline", "ingredients", "jobTitle",
+    "keywords", "name", "position", "postalCode", "price", "publisher", "recipeCategory", "recipeCuisine",
+    "recipeIngredient", "reviewBody", "streetAddress", "telephone", "text", "title",
+})  # fmt: skip
+"""What pages put on links and mean the words of: by the letter of the standard it would be the address."""
+_WHOLE_NAMES = ("article:", "product:", "book:", "profile:")
+_EMPTY: tuple[Any, ...] = ("", None, [], {})
 
 
-def json_ld(scripts: list[tuple[str, str]]) -> list[Item]:
-    """Items of all JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is
-    left out."""
-    roots: list[Any] = []
-    for kind, text in scripts:
-        if kind.startswith("application/ld+json"):
-            roots.append(_loaded(text))
-    items = list(_unfolded(roots, 0))
-    known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
-    return [_pruned(item, known, 0) for item in items[:MAX_ITEMS]]
+class Structured:
+    """The items of one page, as they are read."""
+
+    def __init__(self, absolute: Callable[[str], str] = str) -> None:
+        self.items: list[Item] = []
+        self.others: set[str] = set()
+        """Names and dates, as written, that are those of reviews and events, not the page's own."""
+        self.replies: set[str] = set()
+        """The same of comments and answers."""
+        self._absolute = absolute
+        self._left = MAX_CHARS
+        self._known: dict[str, Item] = {}
+        self._placed: set[str] = set()
+        self._open: set[int] = set()
+
+    def json_ld(self, scripts: list[tuple[str, str]]) -> None:
+        """All JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left
+        out."""
+        roots = [_loaded(text) for kind, text in scripts if kind.startswith("application/ld+json")]
+        items = list(_unfolded(roots, 0))
+        self._known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
+        made = [(item, self._item(item, 0)) for item in items[:MAX_ITEMS]]
+        self._known = {}
+        self.items += [
+            item
+            for raw, item in made
+            if is_item(item) and not (item["type"] in _ASKED and str(raw.get("@id")) in self._placed)
+        ]
+
+    def microdata(self, tree: LexborHTMLParser) -> None:
+        """Items by itemscope and itemprop (HTML Standard, section 5)."""
+        self._annotated(tree, "[itemscope]", "itemtype", "[itemprop]", "itemprop", "itemscope")
+
+    def rdfa(self, tree: LexborHTMLParser) -> None:
+        """Items by typeof and property (RDFa Lite 1.1), which is what pages use of RDFa."""
+        self._annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
+
+    def _value(self, value: Any, depth: int, name: str = "") -> Any:
+        """The value as it is kept; one of `_EMPTY` when nothing is."""
+        self._left -= VALUE_CHARS
+        if self._left < 0:
+            return None
+        if isinstance(value, str):
+            value = " ".join(html.unescape(value).split())[:MAX_TEXT_CHARS]
+            self._left -= len(value)
+            return value
+        if not isinstance(value, list | dict):
+            return value
+        if depth > MAX_DEPTH:
+            return None
+        if isinstance(value, dict):
+            return self._item(value, depth, name)
+        most = MAX_OPINIONS if name in _OPINIONS else MAX_ITEMS
+        for more in value[most:] if name in _OPINIONS else ():
+            if isinstance(more, dict):
+                said = {key: self._value(more[key], MAX_DEPTH - 1) for key in ("author", *_DATES) if key in more}
+                self._note(said, _type_names(more))
+        made = [self._value(inner, depth + 1, name) for inner in value[:most]]
+        return [inner for inner in made if inner not in _EMPTY]
+
+    def _item(self, value: Item, depth: int, name: str = "") -> Any:
+        reference = value.get("@id")
+        if depth and len(value) <= 2 and isinstance(reference, str) and reference in self._known:
+            target = self._known[reference]
+            asked = not _ASKED.isdisjoint(_type_names(target))
+            if name in _PAGES and not asked:
+                return None
+            self._placed.add(reference)
+            value = target
+        for wrapper in ("@value", "@list", "@set"):
+            if wrapper in value:
+                inner = value[wrapper]
+                return None if isinstance(inner, dict) else self._value(inner, depth + 1, name)
+        if id(value) in self._open:
+            return None
+        self._open.add(id(value))
+        types = _type_names(value)
+        made: Item = {"type": types[0]} if types else {}
+        if len(types) > 1:
+            made["types"] = types
+        left_out = _DROPPED | _BODIES if any(kind.endswith(_ARTICLES) for kind in types) else _DROPPED
+        for key, inner in list(value.items())[:MAX_PROPERTIES]:
+            if key not in left_out and not key.startswith("@") and inner not in _EMPTY:
+                kept = self._value(inner, depth + 1, key)
+                if kept not in _EMPTY:
+                    made[key] = kept
+        self._open.discard(id(value))
+        self._note(made, types)
+        return made
+
+    def _note(self, item: Item, types: list[str]) -> None:
+        """Remember what the item says of itself and not of the page."""
+        if any(kind.endswith(_REPLIES) for kind in types):
+            into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
+            for name in ("author", *_DATES):
+                into.update(texts(item.get(name)))
+        for name in _OTHER_DATES:
+            if name in item:
+                self.others.update(texts(item[name]))
+
+    def _annotated(
+        self,
+        tree: LexborHTMLParser,
+        item_selector: str,
+        type_attribute: str,
+        property_selector: str,
+        name_attribute: str,
+        scope: str,
+    ) -> None:
+        items: dict[int, Item] = {}
+        referred: dict[str, Item] = {}
+        for node in tree.css(item_selector)[: MAX_ITEMS * 4]:
+            attributes = node.attributes
+            made = items[node.mem_id] = {"@type": (attributes.get(type_attribute) or "").split()}
+            for name in (attributes.get("itemref") or "").split()[:MAX_ITEMS]:
+                referred.setdefault(name, made)
+        nested: set[int] = set()
+        for node in tree.css(property_selector)[: MAX_ITEMS * MAX_PROPERTIES]:
+            owner = _owner(node, items, referred)
+            if owner is None:
+                continue
+            attributes = node.attributes
+            names = (attributes.get(name_attribute) or "").split()
+            inner = items.get(node.mem_id) if scope in attributes else None
+            if inner is not None:
+                nested.add(node.mem_id)
+            for name in names:
+                name = name.rpartition("/")[2].rpartition(":")[2]
+                value = inner if inner is not None else self._node_value(node, attributes, name)
+                if value:
+                    _put(owner, name, value)
+                if name == "item" and isinstance(value, str) and len(node.css(f"[{name_attribute}]")) == 1:
+                    _put(owner, "name", " ".join(node.text().split()))  # a crumb whose name is nothing but the link's
+        found = [item for key, item in items.items() if key not in nested and len(item) > 1 and _type_names(item)]
+        made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
+        self.items += [item for item in made_of if len(item) > 1]
+
+    def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> str:
+        """HTML Standard, section 5.2.4, but that `content` counts everywhere, and words that are links stay words."""
+        tag = node.tag or ""
+        value = attributes.get("content") or attributes.get(_TEXT_ATTRIBUTES.get(tag, ""))
+        href = attributes.get(_URL_ATTRIBUTES.get(tag, ""))
+        if href and not value and not (tag == "a" and name in _MEANT_AS_TEXT and node.text().strip()):
+            return (self._absolute(href) or href).strip()[:MAX_TEXT_CHARS]
+        return " ".join((value or node.text()).split())[:MAX_TEXT_CHARS]
 
 
 def _loaded(text: str) -> Any:
@@ -61,114 +247,94 @@ def _unfolded(value: Any, depth: int) -> Iterator[Item]:
         for inner in value:
             yield from _unfolded(inner, depth + 1)
     elif isinstance(value, dict):
-        if "@type" in value or "type" in value:
+        if _type_names(value) and "@value" not in value:
             yield value
         yield from _unfolded(value.get("@graph"), depth + 1)
-        yield from _unfolded(value.get("mainEntity"), depth + 1)
 
 
-def _pruned(value: Any, known: dict[str, Item], depth: int) -> Any:
+def _type_names(item: Item) -> list[str]:
+    """schema.org's names of the item's types; `type` is another word for `@type`."""
+    value = item["@type"] if "@type" in item else item.get("type")
     if isinstance(value, str):
-        return " ".join(html.unescape(value).split())[:MAX_TEXT_CHARS]
-    if isinstance(value, bool | float | int) or value is None:
-        return value
-    if depth >= MAX_DEPTH:
-        return ""
-    if isinstance(value, list):
-        return [_pruned(inner, known, depth + 1) for inner in value[:MAX_ITEMS]]
-    reference = value.get("@id")
-    if len(value) <= 2 and reference in known and depth:
-        value = known[reference]
-    made: Item = {}
-    for name, inner in list(value.items())[:MAX_PROPERTIES]:
-        if not isinstance(name, str) or name in _DROPPED or inner in ("", None, [], {}):
-            continue
-        if name == "@type":
-            made["type"] = _type_name(inner)
-        elif name == "@value":
-            return _pruned(inner, known, depth + 1)
-        elif not name.startswith("@"):
-            made[name] = _pruned(inner, known, depth + 1)
-    return made
+        return [name] if (name := _type_name(value)) else []
+    if not isinstance(value, list):
+        return []
+    names = [_type_name(inner) for inner in value[:MAX_ITEMS] if isinstance(inner, str)]
+    return list(dict.fromkeys(name for name in names if name))
 
 
-def _type_name(value: Any) -> str:
-    if isinstance(value, list):
-        value = value[0] if value else ""
-    return str(value).rstrip("/").rpartition("/")[2].rpartition(":")[2][:100]
+def _type_name(value: str) -> str:
+    return value.strip().rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2][:100]
 
 
-def microdata(tree: LexborHTMLParser) -> list[Item]:
-    """Items by itemscope and itemprop (HTML Standard, section 5)."""
-    return _annotated(tree, "[itemscope]", "itemtype", "[itemprop]", "itemprop", "itemscope")
-
-
-def rdfa(tree: LexborHTMLParser) -> list[Item]:
-    """Items by typeof and property (RDFa Lite 1.1), which is what pages use of RDFa."""
-    return _annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
-
-
-def _annotated(
-    tree: LexborHTMLParser,
-    item_selector: str,
-    type_attribute: str,
-    property_selector: str,
-    name_attribute: str,
-    scope: str,
-) -> list[Item]:
-    items: dict[int, Item] = {}
-    for node in tree.css(item_selector)[: MAX_ITEMS * 4]:
-        items[node.mem_id] = {"type": _type_name((node.attributes.get(type_attribute) or "").split(" ")[0])}
-    nested: set[int] = set()
-    for node in tree.css(property_selector)[: MAX_ITEMS * MAX_PROPERTIES]:
-        owner = node.parent
-        while owner is not None and owner.mem_id not in items:
-            owner = owner.parent
-        if owner is None:
-            continue
-        inner = items.get(node.mem_id) if scope in node.attributes else None
-        if inner is not None:
-            nested.add(node.mem_id)
-        value: Any = inner if inner is not None else _node_value(node)
-        if value:
-            for name in (node.attributes.get(name_attribute) or "").split():
-                _put(items[owner.mem_id], name.rpartition(":")[2], value)
-    found = [item for key, item in items.items() if key not in nested and len(item) > 1 and item["type"]]
-    return [_pruned(item, {}, 0) for item in found[:MAX_ITEMS]]
+def _owner(node: LexborNode, items: dict[int, Item], referred: dict[str, Item]) -> Item | None:
+    """The item that a property is one of: the next around it, or one that refers to it (itemref)."""
+    if referred and (found := referred.get(node.attributes.get("id") or "")) is not None:
+        return found
+    around = node.parent
+    while around is not None:
+        if (found := items.get(around.mem_id)) is not None:
+            return found
+        if referred and (found := referred.get(around.attributes.get("id") or "")) is not None:
+            return found
+        around = around.parent
+    return None
 
 
 def _put(item: Item, name: str, value: Any) -> None:
-    if name in _DROPPED or name == "type" or len(item) > MAX_PROPERTIES:
+    if not name or name in _DROPPED or name.startswith("@") or len(item) > MAX_PROPERTIES:
         return
     known = item.get(name)
     if known is None:
         item[name] = value
     elif isinstance(known, list):
         known.append(value)
-    elif known != value:
+    elif known is not value and (isinstance(known, dict) or known != value):
         item[name] = [known, value]
 
 
-def _node_value(node: LexborNode) -> str:
-    attributes = node.attributes
-    for name in _VALUE_ATTRIBUTES:
-        if (value := attributes.get(name)) and not (name == "href" and node.tag == "a" and node.text().strip()):
-            return " ".join(value.split())[:MAX_TEXT_CHARS]
-    return " ".join(node.text().split())[:MAX_TEXT_CHARS]
-
-
-def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, str]:
-    """The first value of each `og:...` or `twitter:...` property."""
-    found: dict[str, str] = {}
+def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
+    """The first value of each `og:...` or `twitter:...` property. With OpenGraph's, the values of those of its types
+    (`article:tag`), by their whole names."""
+    found: dict[str, Any] = {}
     for name, content in metas:
         if name.startswith(prefix) and len(found) < MAX_PROPERTIES:
             found.setdefault(name[len(prefix) :], content[:MAX_TEXT_CHARS])
+        elif prefix == "og:" and name.startswith(_WHOLE_NAMES) and len(found) < MAX_PROPERTIES and content:
+            known, content = found.setdefault(name, content[:MAX_TEXT_CHARS]), content[:MAX_TEXT_CHARS]
+            if isinstance(known, list):
+                if content not in known and len(known) < MAX_ITEMS:
+                    known.append(content)
+            elif known != content:
+                found[name] = [known, content]
     return found
 
 
-def items_of(items: list[Item], *types: str) -> list[Item]:
-    """Those whose type ends so: `Article` finds NewsArticle, too."""
-    return [item for item in items if str(item.get("type", "")).endswith(types)]
+def kinds(item: Item) -> list[str]:
+    """All types of an item."""
+    return item.get("types") or [item["type"]] if "type" in item else []
+
+
+def items_of(items: Iterable[Item], *types: str) -> list[Item]:
+    """Those of which a type ends so: `Article` finds NewsArticle, too."""
+    return [item for item in items if any(kind.endswith(types) for kind in kinds(item))]
+
+
+def with_main(items: list[Item]) -> list[Item]:
+    """The items, each followed by what it is mainly about: the article of a page. Of questions with answers only the
+    one that a page is about."""
+    found: list[Item] = []
+    for item in items:
+        found.append(item)
+        main = item.get("mainEntity")
+        if main and "FAQPage" not in kinds(item):
+            found += [inner for inner in (main if isinstance(main, list) else [main]) if is_item(inner)]
+    return found
+
+
+def is_item(value: Any) -> bool:
+    """Whether a property's value is an item that says its type."""
+    return isinstance(value, dict) and "type" in value
 
 
 def texts(value: Any) -> list[str]:

@@ -108,7 +108,7 @@ def test_meta_elements_links_and_cards() -> None:
         "canonical": "https://site.example/canonical",
         "feeds": ["https://site.example/feed"],
         "licence": "https://licence.example/by",
-        "opengraph": {"site_name": "The Site", "image": "/og.png"},
+        "opengraph": {"site_name": "The Site", "image": "/og.png", "article:published_time": "2025-01-02"},
         "twitter": {"card": "summary"},
     }
 
@@ -122,11 +122,175 @@ def test_meta_elements_links_and_cards() -> None:
         ("<h1>T</h1><a href=/authors/ada>Ada Autor</a><p>Text", "Ada Autor"),
         ("<h1>T</h1><a rel=author href=/ada>Ada Autor</a><p>Text", "Ada Autor"),
         ("<h1>T</h1><p>Bythesea is a town.</p>", None),
+        ("<h1>T</h1><p>By Martin in der Au</p><p>Text", "Martin in der Au"),
+        ("<h1>T</h1><p>By Jan in 't Veld in Utrecht</p><p>Text", "Jan in 't Veld"),
+        ("<h1>T</h1><p>By Ada Autor in Bern</p><p>Text", "Ada Autor"),
+        ("<h1>T</h1><p>Text</p><a href=https://creativecommons.org/licenses/by/4.0/>CC BY</a>", None),
+        (
+            "<h1>T</h1><p>Text</p><a rel='license author' href=https://creativecommons.org/licenses/by/4.0/>CC BY</a>",
+            None,
+        ),
         ("<h1>T</h1><div class=author>https://site.example</div><p>Text", None),
     ],
 )
 def test_bylines(body: str, author: str | None) -> None:
     assert facts_of("", body).get("author") == author
+
+
+REVIEWED = """<div itemscope itemtype=https://schema.org/Product><h1 itemprop=name>Lamp</h1>
+<div itemprop=review itemscope itemtype=https://schema.org/Review><span itemprop=author class=author>Joe</span>
+<meta itemprop=datePublished content=2012-02-03><p class=date>2012-02-03</p></div></div>"""
+LD = '<script type="application/ld+json">%s</script>'
+
+
+@pytest.mark.parametrize(
+    ("why", "head", "body"),
+    [
+        ("microdata", "", REVIEWED),
+        ("a review beside what it is about", LD % """[{"@type": "Product", "name": "Lamp"},
+         {"@type": "Review", "author": "Joe", "datePublished": "2012-02-03"}]""", "<p>Text."),
+        ("and as the page shows it", LD % """{"@type": "Product", "name": "Lamp", "review": [{"@type": "Review", "author": "Joe",
+         "datePublished": "2012-02-03"}]}""", "<h1>Lamp</h1><p>Text.<p class=author>Joe<p class=author>Ann<p>2012-02-03"),
+        ("one of more reviews than are kept", LD % ('{"@type": "Product", "name": "Lamp", "review": [' + '{"@type": "Review"}, ' * 9
+         + '{"@type": "Review", "author": {"name": "Joe"}, "datePublished": "2012-02-03"}]}'),
+         "<h1>Lamp</h1><p>Text.<p class=author>Joe<p>2012-02-03"),
+        ("a comment", LD % """{"@type": "Article", "headline": "Lamp", "comment": {"@type": "Comment", "author": "Joe",
+         "datePublished": "2012-02-03"}}""", "<h1>Lamp</h1><p>Text.<p class=author>Joe<p>2012-02-03"),
+    ],
+)  # fmt: skip
+def test_who_reviewed_a_page_did_not_write_it(why: str, head: str, body: str) -> None:
+    facts = facts_of(head, body)
+    assert (facts.get("author"), facts.get("published"), facts["type"] != "Review") == (None, None, True), why
+
+
+def test_a_page_that_is_a_review_has_its_author() -> None:
+    review = '{"@type": "Review", "author": {"@type": "Person", "name": "Joe"}, "datePublished": "2012-02-03"}'
+    facts = facts_of(LD % f'[{{"@type": "WebSite", "name": "S"}}, {review}]')
+    assert (facts["author"], facts["published"], facts["type"]) == ("Joe", "2012-02-03", "Review")
+
+
+def test_who_began_a_thread_wrote_it_though_the_markup_says_comment() -> None:
+    comments = ", ".join(f'{{"@type": "Comment", "author": "{name}"}}' for name in ("Ada", "Joe"))
+    assert facts_of(LD % f"[{comments}]", "<h1>T</h1><p class=author>Ada<p>Text.<p class=author>Joe")["author"] == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("why", "body", "published", "modified"),
+    [
+        ("not a date in a menu", "<nav><time datetime=2020-01-01>x</time></nav><h1>T</h1><p>Published on March 1, 2024<p>Text", "2024-03-01", None),
+        ("nor in the footer", "<h1>T</h1><p>Published on March 1, 2024<p>Text<footer><time datetime=2020-01-01>x</time></footer>", "2024-03-01", None),
+        ("nor in a comment", "<h1>T</h1><p>March 1, 2024<p>Text<div class=comment><time datetime=2020-01-01>x</time></div>", "2024-03-01", None),
+        ("nor of an event", "<h1>T</h1><p>March 1, 2024<p>Text<div class=event-list><time datetime=2020-01-01>x</time></div>", "2024-03-01", None),
+        ("nor one to come", "<h1>T</h1><p>March 1, 2024<p>On <time datetime=2093-01-01>x</time>", "2024-03-01", None),
+        ("nor a line with one", "<h1>T</h1><p>January 1, 2093<p>March 1, 2024<p>Text", "2024-03-01", None),
+        ("an update", "<h1>T</h1><p>Last updated <time datetime=2024-05-02>x</time><p>Text", None, "2024-05-02"),
+        ("by its class", "<h1>T</h1><time class=updated datetime=2024-05-02>x</time><p>Text", None, "2024-05-02"),
+        ("WordPress says both", "<h1>T</h1><time class='published updated' datetime=2024-05-02>x</time><p>Text", "2024-05-02", None),
+        ("a word in an element", "<h1>T</h1><p><b>Updated:</b> <span><time datetime=2024-05-02>x</time></span><p>Text", None, "2024-05-02"),
+        ("first the one, then the other", "<h1>T</h1><p>Updated <time datetime=2024-05-02>x</time> Posted <time datetime=2024-03-01>x</time><p>Text", "2024-03-01", "2024-05-02"),
+        ("a line that says so", "<h1>T</h1><p>Updated on May 2, 2024<p>Text", None, "2024-05-02"),
+        ("both in a line", "<h1>T</h1><p>Published March 1, 2024 | Updated May 2, 2024<p>Text", "2024-03-01", "2024-05-02"),
+        ("the other way around", "<h1>T</h1><p>Updated: May 2, 2024. Published: March 1, 2024<p>Text", "2024-03-01", "2024-05-02"),
+        ("in German", "<h1>T</h1><p>Aktualisiert am 2. Mai 2024<p>Text", None, "2024-05-02"),
+        ("named for a date", "<h1>T</h1>" + "<p>Text</p>" * 30 + "<p class=date>Updated May 2, 2024", None, "2024-05-02"),
+    ],
+)  # fmt: skip
+def test_visible_dates(why: str, body: str, published: str | None, modified: str | None) -> None:
+    facts = facts_of("", body)
+    assert (facts.get("published"), facts.get("modified")) == (published, modified), why
+
+
+@pytest.mark.parametrize(
+    ("why", "head", "published", "modified"),
+    [
+        ("an announced date", '<meta property=article:published_time content=2093-01-01><meta name=date content=2024-03-01>', "2024-03-01", None),
+        ("in structured data", LD % '{"@type": "Article", "datePublished": "2093-01-01", "dateCreated": "2024-03-01"}', "2024-03-01", None),
+        ("when an event is", LD % '{"@type": "Event", "startDate": "2024-06-01"}' + "<meta itemprop=date content=2024-06-01>", None, None),
+        ("of the film, not of the product", LD % '[{"@type": "Product"}, {"@type": "VideoObject", "uploadDate": "2024-03-01"}]', None, None),
+        ("of a film", LD % '[{"@type": "WebPage"}, {"@type": "VideoObject", "uploadDate": "2024-03-01"}]', "2024-03-01", None),
+    ],
+)  # fmt: skip
+def test_dates_of_metadata(why: str, head: str, published: str | None, modified: str | None) -> None:
+    facts = facts_of(head)
+    assert (facts.get("published"), facts.get("modified")) == (published, modified), why
+
+
+def test_a_visible_update_beside_a_date_in_the_metadata() -> None:
+    facts = facts_of("<meta name=date content=2024-03-01>", "<h1>T</h1><p>Updated on May 2, 2024<p>Text")
+    assert (facts["published"], facts["modified"]) == ("2024-03-01", "2024-05-02")
+
+
+@pytest.mark.parametrize(
+    ("why", "head", "body", "expected"),
+    [
+        ("a link in the footer", "", "<p>Text<footer><a href=https://creativecommons.org/licenses/by/4.0/>CC BY</a></footer>",
+         "https://creativecommons.org/licenses/by/4.0/"),
+        ("to the public domain", "", "<p>Text <a href=http://www.creativecommons.org/publicdomain/zero/1.0/>0</a>",
+         "http://www.creativecommons.org/publicdomain/zero/1.0/"),
+        ("of the page rather than of a picture", "", "<h1>T</h1><p>Photo: <a href=https://creativecommons.org/licenses/by/2.0/>A</a>, a text of "
+         "some length.<footer><a href=https://creativecommons.org/licenses/by-sa/4.0/>CC</a></footer>",
+         "https://creativecommons.org/licenses/by-sa/4.0/"),
+        ("what is said to be one", "", "<p><a href=https://creativecommons.org/licenses/by/2.0/>A</a> <a rel=license href=/own>B</a>",
+         "https://site.example/own"),
+        ("structured data", LD % '{"@type": "Article", "license": "/own"}', "<p><a href=https://creativecommons.org/licenses/by/2.0/>A</a>",
+         "https://site.example/own"),
+        ("not that of a picture", LD % '{"@type": "ImageObject", "license": "/own"}', "<p>Text", None),
+        ("not a list of all", "", "<p>Text <a href=https://creativecommons.org/licenses/>all</a>", None),
+        ("rights", "<meta name=dcterms.rights content='CC BY'><meta name=copyright content=Org>", "<p>Text", "CC BY"),
+        ("copyright", "<meta name=copyright content='Org 2024'>", "<p>Text", "Org 2024"),
+    ],
+)  # fmt: skip
+def test_licences(why: str, head: str, body: str, expected: str | None) -> None:
+    assert facts_of(head, body).get("licence") == expected, why
+
+
+def test_feeds_are_alternatives_of_the_page_each_once() -> None:
+    head = """<link rel="Alternate home" type="application/RSS+XML; charset=utf-8" href=/a><link rel=alternate type=application/atom+xml href=/b>
+    <link rel=alternate type=application/atom+xml href=/b#x><link rel=alternate type=application/rss+xml href="mailto:x">
+    <link rel=preload type=application/rss+xml href=/c><link rel=alternate type=text/html href=/d>"""
+    assert facts_of(head)["feeds"] == ["https://site.example/a", "https://site.example/b"]
+
+
+@pytest.mark.parametrize(
+    ("why", "head", "body", "expected"),
+    [
+        ("of the page", LD % """{"@type": "WebPage", "breadcrumb": {"@type": "BreadcrumbList", "itemListElement": [
+         {"@type": "ListItem", "position": 1, "name": "A"}, {"@type": "ListItem", "position": 2, "item": {"name": "B"}}]}}""", "", ["A", "B"]),
+        ("by position", LD % """{"@type": "BreadcrumbList", "itemListElement": [{"position": 10, "name": "C"}, {"position": "2", "name": "B"},
+         {"name": "D", "position": "last"}, {"position": 1, "name": "A"}]}""", "", ["A", "B", "C", "D"]),
+        ("one alone", LD % '{"@type": "BreadcrumbList", "itemListElement": {"@type": "ListItem", "name": "A"}}', "", ["A"]),
+        ("microdata", "", """<ol itemscope itemtype=https://schema.org/BreadcrumbList><li itemprop=itemListElement itemscope
+         itemtype=https://schema.org/ListItem><a itemprop=item href=/a><span itemprop=name>A</span></a><meta itemprop=position content=1></ol>""", ["A"]),
+        ("names of links alone", "", """<ol itemscope itemtype=https://schema.org/BreadcrumbList><li itemprop=itemListElement itemscope
+         itemtype=https://schema.org/ListItem><a itemprop=item href=/a>A</a><meta itemprop=position content=1></ol>""", ["A"]),
+        ("no addresses", LD % '{"@type": "BreadcrumbList", "itemListElement": [{"item": "https://a.example/"}, {"item": "/b", "name": "B"}]}', "", ["B"]),
+    ],
+)  # fmt: skip
+def test_breadcrumbs(why: str, head: str, body: str, expected: list[str]) -> None:
+    assert facts_of(head, body + "<p>Text.")["breadcrumbs"] == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "head", "expected"),
+    [
+        ("its file", LD % '{"@type": "Article", "image": {"@type": "ImageObject", "contentUrl": "/i.png"}}', "/i.png"),
+        ("several addresses", LD % '{"@type": "Article", "image": {"@type": "ImageObject", "url": ["/i.png", "/j.png"]}}', "/i.png"),
+        ("the article's, not the site's", LD % '[{"@type": "Organization", "image": "/o.png"}, {"@type": "Article", "image": "/i.png"}]', "/i.png"),
+        ("one that leads somewhere", LD % '{"@type": "Article", "image": ["data:x", "/i.png"]}', "/i.png"),
+        ("a link", "<link rel=image_src href=/i.png>", "/i.png"),
+    ],
+)  # fmt: skip
+def test_images(why: str, head: str, expected: str) -> None:
+    assert facts_of(head)["image"] == "https://site.example" + expected, why
+
+
+def test_opengraph_keeps_the_properties_of_its_types() -> None:
+    head = """<meta property=og:title content=T><meta property=og:title content=U><meta property=article:tag content=a>
+    <meta property=article:tag content=b><meta property=article:tag content=a><meta property=product:price:amount content=5>
+    <meta property=book:isbn content=1><meta property=profile:username content=ada><meta property=fb:app_id content=1>"""
+    assert facts_of(head)["opengraph"] == {
+        "title": "T", "article:tag": ["a", "b"], "product:price:amount": "5", "book:isbn": "1", "profile:username": "ada",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
