@@ -485,10 +485,10 @@ def _licence(head: Head, page: Walk, kept: list[int], items: list[Item], resolve
         if "license" in rel.split():
             return resolver.absolute(href)
     commons: list[tuple[str, int]] = []
-    for href, _, rel, segment, _ in page.links:
-        if rel and "license" in rel.lower().split():
+    for href, _, rel, segment, _ in [link for link in page.links if link[2] or "creativecommons.org/" in link[0]]:
+        if "license" in rel.lower().split():
             return resolver.absolute(href)
-        if "creativecommons.org/" in href and _COMMONS.search(href):
+        if _COMMONS.search(href):
             commons.append((href, segment))
     said = _first([item for item in items if not any(kind.endswith(_MEDIA) for kind in kinds(item))], "license")
     if said or (said := head.meta("dcterms.license")):

@@ -8,6 +8,8 @@ parses the page once per syntax; see docs/decisions.
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -19,6 +21,7 @@ MAX_DEPTH = 12
 MAX_ITEMS = 50
 MAX_PROPERTIES = 60
 MAX_TEXT_CHARS = 1_000
+MAX_TYPE_CHARS = 100
 MAX_SCRIPT_CHARS = 500_000
 MAX_CHARS = 300_000
 """Of all values of a page together: references may make much of little."""
@@ -28,28 +31,17 @@ VALUE_CHARS = 8
 """What a value counts for beside its text."""
 _DROPPED = frozenset({"@context", "@id", "@type", "type", "types", "potentialAction"})
 _OPINIONS = frozenset({"review", "reviews", "comment", "comments"})
-_BODIES = frozenset({"articleBody", "text"})
+_DROPPED_OF_ARTICLES = _DROPPED | {"articleBody", "text"}
 _ARTICLES = ("Article", "Posting", "Report")
 _PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEntityOfPage", "subjectOf"})
 """Properties whose references are left out: what they lead to is an item of the page anyway."""
 _ASKED = frozenset({"Question", "Answer"})
 _REPLIES = ("Review", "Comment", "Comments", "Answer")
 _DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
-_OTHER_DATES = (
-    "startDate",
-    "endDate",
-    "doorTime",
-    "previousStartDate",
-    "validFrom",
-    "validThrough",
-    "priceValidUntil",
-    "availabilityStarts",
-    "availabilityEnds",
-    "expires",
-    "birthDate",
-    "deathDate",
-    "foundingDate",
-)
+_OTHER_DATES = frozenset({
+    "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
+    "availabilityStarts", "availabilityEnds", "expires", "birthDate", "deathDate", "foundingDate",
+})  # fmt: skip
 _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _COMMENT = re.compile(
     r"^\s*(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*;?\s*$"
@@ -120,13 +112,11 @@ class Structured:
 
     def _value(self, value: Any, depth: int, name: str = "") -> Any:
         """The value as it is kept; one of `_EMPTY` when nothing is."""
+        if isinstance(value, str):
+            return self._text(value)
         self._left -= VALUE_CHARS
         if self._left < 0:
             return None
-        if isinstance(value, str):
-            value = " ".join(html.unescape(value).split())[:MAX_TEXT_CHARS]
-            self._left -= len(value)
-            return value
         if not isinstance(value, list | dict):
             return value
         if depth > MAX_DEPTH:
@@ -139,7 +129,12 @@ class Structured:
                 said = {key: self._value(more[key], MAX_DEPTH - 1) for key in ("author", *_DATES) if key in more}
                 self._note(said, _type_names(more))
         made = [self._value(inner, depth + 1, name) for inner in value[:most]]
-        return [inner for inner in made if inner not in _EMPTY]
+        return [inner for inner in made if inner or inner not in _EMPTY]
+
+    def _text(self, value: str) -> str:
+        text = " ".join((html.unescape(value) if "&" in value else value).split())[:MAX_TEXT_CHARS]
+        self._left -= len(text) + VALUE_CHARS
+        return text if self._left >= 0 else ""
 
     def _item(self, value: Item, depth: int, name: str = "") -> Any:
         reference = value.get("@id")
@@ -161,11 +156,11 @@ class Structured:
         made: Item = {"type": types[0]} if types else {}
         if len(types) > 1:
             made["types"] = types
-        left_out = _DROPPED | _BODIES if any(kind.endswith(_ARTICLES) for kind in types) else _DROPPED
-        for key, inner in list(value.items())[:MAX_PROPERTIES]:
-            if key not in left_out and not key.startswith("@") and inner not in _EMPTY:
-                kept = self._value(inner, depth + 1, key)
-                if kept not in _EMPTY:
+        left_out = _DROPPED_OF_ARTICLES if any(map(_is_article, types)) else _DROPPED
+        for key, inner in islice(value.items(), MAX_PROPERTIES):
+            if key not in left_out and not key.startswith("@"):
+                kept = self._text(inner) if isinstance(inner, str) else self._value(inner, depth + 1, key)
+                if kept or kept not in _EMPTY:
                     made[key] = kept
         self._open.discard(id(value))
         self._note(made, types)
@@ -173,13 +168,12 @@ class Structured:
 
     def _note(self, item: Item, types: list[str]) -> None:
         """Remember what the item says of itself and not of the page."""
-        if any(kind.endswith(_REPLIES) for kind in types):
+        if any(map(_is_reply, types)):
             into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
             for name in ("author", *_DATES):
                 into.update(texts(item.get(name)))
-        for name in _OTHER_DATES:
-            if name in item:
-                self.others.update(texts(item[name]))
+        if not _OTHER_DATES.isdisjoint(item):
+            self.others.update(text for name in _OTHER_DATES for text in texts(item.get(name)))
 
     def _annotated(
         self,
@@ -256,15 +250,24 @@ def _type_names(item: Item) -> list[str]:
     """schema.org's names of the item's types; `type` is another word for `@type`."""
     value = item["@type"] if "@type" in item else item.get("type")
     if isinstance(value, str):
-        return [name] if (name := _type_name(value)) else []
+        return [name] if (name := _type_name(value[:MAX_TYPE_CHARS])) else []
     if not isinstance(value, list):
         return []
-    names = [_type_name(inner) for inner in value[:MAX_ITEMS] if isinstance(inner, str)]
+    names = [_type_name(inner[:MAX_TYPE_CHARS]) for inner in value[:MAX_ITEMS] if isinstance(inner, str)]
     return list(dict.fromkeys(name for name in names if name))
 
 
+@lru_cache(maxsize=1_000)
 def _type_name(value: str) -> str:
-    return value.strip().rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2][:100]
+    return value.strip().rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
+
+
+def _is_article(kind: str) -> bool:
+    return kind.endswith(_ARTICLES)
+
+
+def _is_reply(kind: str) -> bool:
+    return kind.endswith(_REPLIES)
 
 
 def _owner(node: LexborNode, items: dict[int, Item], referred: dict[str, Item]) -> Item | None:
