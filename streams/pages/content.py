@@ -17,16 +17,15 @@ from streams.pages.measures import measured
 from streams.pages.model import Neighbours, content_model, neighbours
 from streams.pages.native import numbers
 from streams.pages.parsing import Parsed
-from streams.pages.tags import HEADINGS
-from streams.pages.walk import Walk
+from streams.pages.tags import BLOCK_TAGS, HEADINGS
+from streams.pages.walk import Measured, Walk
 
 SURE = 0.5
 """Never dropped from here on."""
 DOUBTFUL = 0.2
 """Never kept below."""
 NEAR_SURE = 0.65
-REACH = 2
-"""Texts before and behind that are looked at."""
+"""Of texts beside others that DOUBTFUL ones among them are kept with."""
 FEW_SHARE = 0.25
 """If less of what is not chrome by its element would stay, the model is doubted: all stays that is BARELY likely."""
 BARELY = 0.05
@@ -67,12 +66,12 @@ def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
 
 
 def with_those_among(probabilities: Matrix, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """And what stands among texts that surely are content and may be content, too: a gap in a text is worse than a line
-    too many in it."""
-    sure = np.pad(probabilities >= NEAR_SURE, REACH)
+    """And what may be content where one of the two texts before it and one of the two behind it surely are: a gap in a
+    text is worse than a line too many in it."""
     count = len(probabilities)
-    before = np.logical_or.reduce([sure[at : at + count] for at in range(REACH)])
-    behind = np.logical_or.reduce([sure[at : at + count] for at in range(REACH + 1, 2 * REACH + 1)])
+    sure = np.zeros(count + 4, bool)
+    sure[2:-2] = probabilities >= NEAR_SURE
+    before, behind = sure[:count] | sure[1 : count + 1], sure[3 : count + 3] | sure[4:]
     chosen = (probabilities >= DOUBTFUL) & before & behind
     chosen[kept] = True
     return np.flatnonzero(chosen)
@@ -135,42 +134,42 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
         if share < words.sum() and share < words[_by_element(page)].sum():
             kept = np.flatnonzero(likely >= BARELY)
         if len(kept):
-            own = _within_its_own(page, kept.tolist(), words)
+            own = _within_its_own(page, counted, kept)
             if reasons is not None:
                 reasons |= {index: f"model: content with probability {value:.2f}" for index, value in enumerate(likely)}
-                reasons |= dict.fromkeys(set(kept.tolist()) - set(own), "element: outside of the page's main one")
-            return own
+                outside = set(kept.tolist()) - set(own.tolist())
+                reasons |= dict.fromkeys(outside, "element: outside of the page's main one")
+            listed: list[int] = own.tolist()
+            return listed
     if reasons is not None:
         reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
     return _by_element(page)
 
 
-def _within_its_own(page: Walk, kept: list[int], words: Matrix) -> list[int]:
+def _within_its_own(page: Walk, of: Measured, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     """What of it stands in the page's only article, and in its only main element, where these hold enough of it."""
-    elements = page.elements()
     for tag in ("article", "main"):
-        first, end = _only(page, tag)
-        inside = [index for index in kept if first <= elements[index] < end]
-        if len(inside) < len(kept) and words[inside].sum() >= OWN_SHARE * words[kept].sum():
+        first, end = _only(page, of, tag)
+        if first == end:
+            continue
+        elements = of.elements[kept]
+        inside = kept[(first <= elements) & (elements < end)]
+        if of.words[inside].sum() >= OWN_SHARE * of.words[kept].sum():
             kept = inside
     return kept
 
 
-def _only(page: Walk, tag: str) -> tuple[int, int]:
-    """The first element and the one behind the last of the only outermost `tag` (or main role); without it, nothing."""
-    roles = page.named("role").items() if tag == "main" else ()
-    found = {element for element, role in roles if role == tag}
-    found.update(element for element, name in enumerate(page.tags) if name == tag)
-    first, end = 0, 0
-    for element in sorted(found):
-        if element < end:
-            continue
-        if end:
-            return 0, 0
-        first, end = element, element + 1
-        while end < len(page.parents) and page.parents[end] >= first:
-            end += 1
-    return first, end
+def _only(page: Walk, of: Measured, tag: str) -> tuple[int, int]:
+    """The only outermost `tag` (or main role) and the element behind all that is in it; without it, nothing."""
+    found = np.flatnonzero(of.tags == BLOCK_TAGS.index(tag)).tolist()
+    if tag == "main":
+        found = sorted({*found, *(element for element, role in page.named("role").items() if role == tag)})
+    if not found:
+        return 0, 0
+    first = found[0]
+    beside = np.flatnonzero(of.parents[first + 1 :] < first)  # elements are numbered in document order
+    end = first + 1 + int(beside[0]) if len(beside) else len(of.parents)
+    return (first, end) if found[-1] < end else (0, 0)
 
 
 def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
