@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from streams.pages.document import Block, Container, Span
+from streams.pages.language import language_tag
 from streams.pages.tags import HEADINGS
 from streams.pages.walk import Segment, Walk
 
@@ -41,12 +42,31 @@ MAX_SPAN = 50
 """Columns that one cell may span: more are a mistake, and would be a way to blow a page up."""
 
 _CODE_LANGUAGE = re.compile(
-    r"(?:^|[\s_-])(?:lang(?:uage)?|highlight(?:-source)?|brush:?|sourceCode)[-\s:]+([A-Za-z0-9+#.]+)"
+    r"(?:^|[\s_-])(?:"
+    r"(?:(?:lang(?:uage)?|brush:?|sourceCode)[-\s:]+|src\s+src-)([A-Za-z0-9+#.]{1,30}(?:-[A-Za-z0-9+#.]{1,30}){0,2})"
+    r"|highlight-(?:(?:source|text|lang)-)?([A-Za-z0-9+#.]{1,30}))(?![A-Za-z0-9+#.])"
 )
-_NO_LANGUAGE = frozenset(
-    {"none", "plain", "text", "plaintext", "default", "notranslate", "pre", "code", "block", "box"}
-)
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+_NO_LANGUAGE_TEXT = """
+    none txt auto plain text plaintext default notranslate pre code block box source container wrap wrapper lines line
+    area content copy header title toolbar theme
+"""
+_NO_LANGUAGE = frozenset(_NO_LANGUAGE_TEXT.split())
+_CODE_LANGUAGES_TEXT = """
+    actionscript ada apache applescript arduino asm assembly awk bash bat batch c c# c++ clojure cmake cobol
+    coffeescript console cpp crystal cs csharp css csv cuda cython dart delphi diff django docker dockerfile dos
+    elixir elm emacs-lisp erlang f# fortran fsharp glsl go golang gradle graphql groovy haml handlebars haskell hcl
+    html http ini java javascript jinja jinja2 js json json5 jsonc jsx julia kotlin latex less lisp lua makefile
+    markdown mathematica matlab ml mysql nginx nim nix objc objective-c objectivec ocaml pascal perl php pl postgresql
+    powershell prolog protobuf puppet py pycon python python3 racket rb rst ruby rust sass scala scheme scss sh shell
+    smalltalk solidity sql svelte swift tcl terraform tex toml ts tsx twig typescript vb vbnet verilog vhdl vim vue
+    wasm xml xquery yaml yml zig zsh
+"""
+_CODE_LANGUAGES = frozenset(_CODE_LANGUAGES_TEXT.split())
+"""Names that count alone, as highlight.js and Pygments know them: those that mean little else."""
+_HIGHLIGHTED = frozenset({"highlight", "hljs", "codehilite", "prettyprint", "code", "sourcecode", "syntax", "source"})
+"""Classes beside which such a name is meant, on an element around the text."""
+_SPOKEN = frozenset({"cs", "ml", "pl"})
+"""In `lang`, these are Czech, Malayalam and Polish."""
 _LETTERING = frozenset({"strong", "em", "code"})
 """Highlighters use these; in preformatted text they mean nothing."""
 _KIND_ORDER = {"link": 0, "strong": 1, "em": 2, "code": 3, "math": 4, "image": 5, "footnote": 6}
@@ -187,9 +207,9 @@ class Languages:
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
         self._speaks = {
-            element: language.strip().lower()
-            for element, language in walk.named("lang").items()
-            if element and _LANGUAGE.fullmatch(language.strip())
+            element: language.lower()
+            for element, said in walk.named("lang").items()
+            if element and (language := language_tag(said))
         }
 
     def of(self, element: int, tag: str) -> str:
@@ -212,12 +232,26 @@ class Languages:
         return ""
 
     def _of_code(self, element: int) -> str:
-        for _ in range(3):
+        """What the classes of the nearest three elements say, or the text's own `lang`."""
+        for level in range(3):
             if element < 0:
                 break
-            found = _CODE_LANGUAGE.search(self._walk.attributes[element].get("class") or "")
-            if found and found[1].lower() not in _NO_LANGUAGE:
-                return found[1].lower()
+            attributes = self._walk.attributes[element]
+            classes = attributes.get("class") or ""
+            for found in _CODE_LANGUAGE.finditer(classes):
+                language = (found[1] or found[2]).lower()
+                if language not in _NO_LANGUAGE:
+                    return language
+            names = classes.lower().split()
+            if level == 0:
+                own = (attributes.get("lang") or "").strip().lower()
+                if own in _CODE_LANGUAGES and own not in _SPOKEN:
+                    return own
+            elif _HIGHLIGHTED.isdisjoint(names):
+                names = []
+            for name in names:
+                if name in _CODE_LANGUAGES:
+                    return name
             element = self._walk.parents[element]
         return ""
 

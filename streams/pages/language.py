@@ -37,6 +37,11 @@ MAX_VAIN = 6
 SAMPLE_CHARS = 500
 """Of a long text, at its start, in its middle and at its end: more changes nothing, and costs time."""
 
+_TAG = re.compile(r"(?=.{2,35}\Z)[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+"""RFC 5646: 35 characters are enough for every tag (section 4.4.1)."""
+_MAX_SAID_CHARS = 100
+"""With the space around it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identified:
@@ -125,18 +130,30 @@ _PLAIN_CONFIDENCE = 0.99
 _NOISE = re.compile(r"https?://\S+|www\.\S+|[\d_\s]+")
 
 
+def language_tag(said: str) -> str:
+    """What a page says its language is, as BCP 47 writes it (`en_us` -> `en-US`); empty where that is no language."""
+    if len(said) > _MAX_SAID_CHARS or not _TAG.fullmatch(tag := said.strip().replace("_", "-")):
+        return ""
+    first, *others = tag.split("-")
+    named = {2: str.upper, 4: str.title}
+    alone = next((index for index, part in enumerate(others) if len(part) == 1), len(others))
+    written = [named.get(len(part), str.lower)(part) for part in others[:alone]]
+    return "-".join([first.lower(), *written, *map(str.lower, others[alone:])])
+
+
 def identify(text: str, declared: str = "") -> Identified:
     """The language of a text. `declared` is what the page says of itself; it is believed where the text allows it."""
     letters = _NOISE.sub(" ", _sample(text)).strip()
+    declared = _primary(language_tag(declared))
     counts = script_counts(letters)
     script = dominant_script(counts)
     if not script:
         return Identified()
     if script in _ONE_LANGUAGE:
         return Identified(_ONE_LANGUAGE[script], 1.0, script)
-    if len(letters) >= _SHORT_CHARS and script == "Latn" and _is_plainly(letters, label := _primary(declared)):
-        return Identified(_BCP47.get(label, label), _PLAIN_CONFIDENCE, script)
-    likely = _likelihoods(letters, script, _primary(declared))
+    if len(letters) >= _SHORT_CHARS and script == "Latn" and _is_plainly(letters, declared):
+        return Identified(_BCP47.get(declared, declared), _PLAIN_CONFIDENCE, script)
+    likely = _likelihoods(letters, script, declared)
     if not likely:
         return Identified("", 0.0, script)
     best = max(likely, key=lambda label: (likely[label], label))
