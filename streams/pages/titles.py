@@ -5,7 +5,15 @@ import re
 from streams.pages.structured import Item, texts
 from streams.pages.walk import Walk
 
-_SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*\|\s*|\s+::\s+")
+_UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"
+"""Letters of scripts that put no spaces around a separator."""
+_SEPARATOR = re.compile(rf"\s+[|\-–—:·•»«›‹/~_]+\s+|\s*[|｜]\s*|\s+::\s+|(?<=[{_UNSPACED}])_+|_+(?=[{_UNSPACED}])")
+_CLOSE = re.compile(rf"[_｜|:：·–—－]|(?<=[{_UNSPACED}])-|-(?=[{_UNSPACED}])")
+"""Separates a name that is known from a title without a space between."""
+_ENDS = r"[\s|｜\-–—－:：·•»«›‹/~_]+"
+_BEGINNING, _ENDING = re.compile(f"^{_ENDS}"), re.compile(f"{_ENDS}$")
+_CLOSED = ("｜", "_")
+"""What only sites' names stand behind, even long ones."""
 _WORD = re.compile(r"\w+")
 MAX_HEADING_CHARS = 250
 
@@ -29,27 +37,42 @@ def choose_title(title: str, card_title: str, site_name: str, page: Walk, kept: 
 def without_site(title: str, site_name: str) -> str:
     """`Moon landing | The Daily` -> `Moon landing`, when the site's name says so or it is plainly the short end."""
     parts = _SEPARATOR.split(title)
-    if len(parts) < 2:
-        return title.strip()
     site = _words(site_name)
-    if site:
+    if site and len(parts) > 1:
         for index in (-1, 0):
             own = _words(parts[index])
             if own and (own <= site or site <= own) and len(own) <= len(site) + 2:
                 return _cut(title, parts, index)
+    if site and (rest := _beside(title.strip(), site_name.strip())):
+        return rest
+    if len(parts) < 2:
+        return title.strip()
     last = parts[-1]
-    if len(last.split()) <= 4 and len(last) * 1.5 < len(title) - len(last):
+    others = len(title) - len(last)
+    is_short = len(last) <= others * 1.5 if title[:others].endswith(_CLOSED) else len(last) * 1.5 < others
+    if len(last.split()) <= 4 and is_short:
         return _cut(title, parts, -1)
     return title.strip()
+
+
+def _beside(title: str, site_name: str) -> str:
+    """`The Daily: Moon landing` -> `Moon landing`: what a known name leaves, with no space before the separator."""
+    if title.startswith(site_name) and _CLOSE.match(title, len(site_name)):
+        return _BEGINNING.sub("", title[len(site_name) :])
+    if title.endswith(site_name):
+        before = title.removesuffix(site_name).rstrip()
+        if before and _CLOSE.match(title, len(before) - 1):
+            return _ENDING.sub("", before)
+    return ""
 
 
 def _cut(title: str, parts: list[str], index: int) -> str:
     """The title without its first or last part, with the separators that stay as they are."""
     if index == -1:
         rest = title[: title.rindex(parts[-1])]
-        return re.sub(r"[\s|\-–—:·•»«›‹/~]+$", "", rest)
+        return _ENDING.sub("", rest)
     rest = title[len(parts[0]) :]
-    return re.sub(r"^[\s|\-–—:·•»«›‹/~]+", "", rest)
+    return _BEGINNING.sub("", rest)
 
 
 def _headings(page: Walk, kept: list[int]) -> list[str]:
