@@ -6,8 +6,8 @@ PAGES as for `benchmarks.near_duplicates`. The shipped file comes from the docum
 and Git (their licences allow it, and hashes and counts are all that is kept), and from spaCy's lists of stop words
 (MIT licence), which count as being in half of all documents: so small words of other languages weigh little as well.
 
-The file is part of what a fingerprint means. To replace it, raise the version in `streams/dedup/frequencies.py` and
-fingerprint all pages again (replay pages.normalized).
+The file is part of what a fingerprint means. To replace it, raise VERSION in `streams/dedup/frequencies.py` first (it
+is written into the file, and beside each fingerprint), then fingerprint all pages again (docs/reference/dedup.md).
 """
 
 import argparse
@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks.near_duplicates import read_pages
 from streams.dedup.features import word_hashes
+from streams.dedup.frequencies import VERSION
 from streams.pages.tokens import words
 
 MIN_DOCUMENTS = 3
@@ -64,6 +65,7 @@ def main() -> None:
     kept = sorted(word for word, count in counts.items() if count >= MIN_DOCUMENTS)
     np.savez_compressed(
         options.out,
+        version=np.uint32(VERSION),
         words=np.array(kept, np.uint64),
         documents=np.array([counts[word] for word in kept], np.uint16),
         total=np.uint32(total),

@@ -50,9 +50,11 @@ class PageDeduplicated(PageEvent):
     canonical_page_id: UUID
     """The page itself when it is unique or elected."""
     distance: int = 0
-    """Hamming distance of the fingerprints, 0..64."""
+    """Hamming distance of the fingerprints, 0..64; 0 when they are of different versions."""
     simhash: str = ""
     """16 hexadecimal digits."""
+    simhash_version: int = Field(1, ge=1)
+    """Those of different versions can't be compared."""
 
 
 class PageChunked(PageEvent):

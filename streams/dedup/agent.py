@@ -12,6 +12,7 @@ from uuid import UUID
 
 from schemas import Event, PageDeduplicated, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.crawl.urls import host_of
+from streams.dedup import frequencies
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.grouping import Decision, Grouping, is_undecided, told_generation
@@ -124,6 +125,7 @@ class DedupAgent(Agent):
             page_id=event.page_id,
             content_hash=event.content_hash,
             simhash=prints.simhash,
+            simhash_version=prints.simhash_version,
             url=event.url,
             generation=generation,
             canonical_url=event.canonical_url,
@@ -208,6 +210,7 @@ def _own_events(event: PageNormalized, page: Fingerprint, told: Mapping[str, Any
         canonical_page_id=canonical,
         distance=told["distance"],
         simhash=told["simhash"],
+        simhash_version=page.simhash_version,
     )
     feedback = PageSettled(
         **shared,
@@ -226,6 +229,7 @@ def _promoted(page: Fingerprint, crawl_id: str) -> Event:
         verdict="unique",
         canonical_page_id=page.page_id,
         simhash=f"{page.simhash:016x}",
+        simhash_version=page.simhash_version,
     )
 
 
@@ -239,5 +243,6 @@ def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str
 
 
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
-    """The stage's agent."""
+    """The stage's agent. Raises UsageError when no fingerprint could be made."""
+    frequencies.load()
     return DedupAgent(stores)

@@ -107,6 +107,7 @@ def _page(name: str, text: str, prints: Prints, at: int) -> Fingerprint:
         page_id=_id(name),
         content_hash=content_hash(text),
         simhash=prints.simhash,
+        simhash_version=prints.simhash_version,
         url=f"https://example.com/{name}",
         generation=at,
         first_seen=at,

@@ -6,7 +6,7 @@ import numpy as np
 
 from streams.dedup import minhash
 from streams.dedup.features import Hashes, shingles, word_hashes
-from streams.dedup.frequencies import inverse_document_frequencies
+from streams.dedup.frequencies import VERSION, inverse_document_frequencies
 from streams.dedup.simhash import simhash
 from streams.pages.tokens import words
 
@@ -16,6 +16,8 @@ class Prints:
     """What of a text is kept to find its near duplicates."""
 
     simhash: int
+    simhash_version: int
+    """Of the weights that it was made with."""
     sketch: bytes
     bands: tuple[int, ...]
     words: int
@@ -25,7 +27,7 @@ def fingerprint(text: str) -> Prints:
     """The fingerprint of a text. The same on every machine; nothing in it depends on other pages."""
     hashes = word_hashes(words(text))
     least = minhash.minima(shingles(hashes))
-    return Prints(_weighted_simhash(hashes), minhash.sketch(least), minhash.bands(least), len(hashes))
+    return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), minhash.bands(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:

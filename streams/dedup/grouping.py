@@ -16,6 +16,7 @@ from uuid import UUID
 from streams.dedup.election import elect, rank
 from streams.stores.protocols import Fingerprint, Fingerprints
 from streams.stores.sketches import sketch_similarity
+from streams.stores.tables import MAX_DISTANCE
 
 MIN_WORDS = 50
 """Shorter texts are duplicates only when they are equal: a few words of difference may be all that they say."""
@@ -107,7 +108,7 @@ class Grouping:
         near_allowed = page.words >= MIN_WORDS
         found = {other.page_id: other for other in await self._store.exact(page.content_hash) if page.words}
         if near_allowed:
-            near = await self._store.near(page.simhash)
+            near = await self._store.near(page.simhash, MAX_DISTANCE, page.simhash_version)
             alike = await self._store.similar(page, SIMILARITY - CERTAIN)
             found |= {other.page_id: other for other in (*near, *alike)}
         found |= {leader.page_id: leader for leader in plan.leaders()}

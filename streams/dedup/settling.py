@@ -132,11 +132,12 @@ def facts(page: Fingerprint) -> dict[str, Any]:
 def outcome_of(decision: Decision) -> dict[str, Any]:
     """What a record says of a decision."""
     page, canonical = decision.page, decision.canonical
+    same_kind = page.simhash_version == canonical.simhash_version
     verdict: Literal["exact", "near"] = "exact" if page.content_hash == canonical.content_hash else "near"
     return {
         "verdict": "unique" if decision.leads else verdict,
         "canonical_page_id": str(canonical.page_id),
         "canonical_url": canonical.url,
-        "distance": hamming(page.simhash, canonical.simhash),
+        "distance": hamming(page.simhash, canonical.simhash) if same_kind else 0,
         "simhash": f"{page.simhash:016x}",
     }

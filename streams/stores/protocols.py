@@ -209,6 +209,8 @@ class Fingerprint:
     decided_at: int = 0
     """The write time of that; like `written_at`, what the store says of the fingerprint and not part of it."""
     written_at: int = 0
+    simhash_version: int = 1
+    """How the SimHash was made: those of different versions are never compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +237,8 @@ class Fingerprints(Protocol):
     async def exact(self, content_hash: str) -> list[Fingerprint]:
         """Pages with this content: all of them, up to 1,000."""
 
-    async def near(self, simhash: int, distance: int = 3) -> list[Fingerprint]:
-        """All pages whose SimHash differs in at most `distance` bits (at most 3)."""
+    async def near(self, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
+        """All pages whose SimHash is of this version and differs in at most `distance` bits (at most 3)."""
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         """Pages that share a band with this one and whose sketches agree in at least this share; at most 100 a band."""

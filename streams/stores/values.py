@@ -84,7 +84,10 @@ _FINGERPRINT_KEY = ("page_id", "canonical", "decided_at", "written_at")
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
     """The row of a fingerprint, without its key, its write time, and what was decided of it."""
     names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _FINGERPRINT_KEY]
-    return pack({name: getattr(fingerprint, name) for name in names})
+    row = {name: getattr(fingerprint, name) for name in names}
+    if fingerprint.simhash_version == 1:  # as all were before there was a version: the same bytes
+        del row["simhash_version"]
+    return pack(row)
 
 
 def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:

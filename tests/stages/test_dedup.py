@@ -191,3 +191,16 @@ def test_fingerprints_without_a_decision_are_leaders_until_then() -> None:
 
     page = Fingerprint(page_id(A), "", 0, A, 1)
     assert is_leader(page)
+
+
+async def test_simhashes_of_different_versions_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other weights, other bits: what two pages have in common is then told by their shingles alone."""
+    site = Site()
+    await site.say(A, TEXT)
+    monkeypatch.setattr("streams.dedup.fingerprinting.VERSION", 2)
+    monkeypatch.setattr("streams.dedup.fingerprinting.simhash", lambda *_: 2**64 - 1)
+    assert (await site.say(B, NEAR, 1))[0] == f"{B} near"
+    stored = await site.stores.fingerprints.get(page_id(B))
+    assert stored is not None
+    assert (stored.simhash, stored.simhash_version) == (2**64 - 1, 2)
+    assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["distance"] == 0

@@ -83,13 +83,14 @@ class CassandraFingerprints:
         found = await self._get_all(page_id for (page_id,) in rows)
         return [fingerprint for fingerprint in found if fingerprint.content_hash == content_hash]
 
-    async def near(self, simhash: int, distance: int = MAX_DISTANCE) -> list[Fingerprint]:
+    async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
         rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash)})
         close = [page_id for page_id, other in rows if hamming(_unsigned(other), simhash) <= distance]
-        found = await self._get_all(close)
-        return [fingerprint for fingerprint in found if hamming(fingerprint.simhash, simhash) <= distance]
+        found = await self._get_all(close)  # a hint doesn't say which version it is of; the page's own row does
+        alike = [fingerprint for fingerprint in found if fingerprint.simhash_version == version]
+        return [fingerprint for fingerprint in alike if hamming(fingerprint.simhash, simhash) <= distance]
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         keys = _bands(fingerprint)

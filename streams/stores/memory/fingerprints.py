@@ -40,11 +40,12 @@ class MemoryFingerprints:
     async def exact(self, content_hash: str) -> list[Fingerprint]:
         return self._found([("content", content_hash)])
 
-    async def near(self, simhash: int, distance: int = MAX_DISTANCE) -> list[Fingerprint]:
+    async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
         found = self._found(self._table_keys(simhash))
-        return [fingerprint for fingerprint in found if hamming(fingerprint.simhash, simhash) <= distance]
+        alike = [fingerprint for fingerprint in found if fingerprint.simhash_version == version]
+        return [fingerprint for fingerprint in alike if hamming(fingerprint.simhash, simhash) <= distance]
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         found: dict[UUID, Fingerprint] = {}

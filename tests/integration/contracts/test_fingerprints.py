@@ -87,6 +87,19 @@ async def test_pages_farther_than_three_bits_are_not_near(store: Fingerprints) -
         await store.near(page.simhash, 4)
 
 
+async def test_simhashes_of_different_versions_are_never_near(store: Fingerprints) -> None:
+    old = a_page()
+    new = a_page(simhash=old.simhash, simhash_version=2)
+    for page in (old, new):
+        await store.put(page, 1)
+    assert [page.page_id for page in await store.near(old.simhash)] == [old.page_id]
+    assert [page.page_id for page in await store.near(old.simhash, 0, 2)] == [new.page_id]
+    assert await store.near(old.simhash, version=3) == []
+    assert await store.get(new.page_id) == replace(new, written_at=1)
+    await store.put(replace(new, page_id=old.page_id), 2)
+    assert await store.near(old.simhash) == []
+
+
 @pytest.mark.parametrize("simhash", [0, 1, (1 << 63), (1 << 64) - 1])
 async def test_all_64_bits_come_back_unsigned(store: Fingerprints, simhash: int) -> None:
     page = a_page(simhash=simhash, bands=(0, 1 << 63, (1 << 64) - 1))
