@@ -1,4 +1,11 @@
-"""Formulas as their source, whatever drew them: MathML, KaTeX, MathJax 2 and 3."""
+"""Formulas as their source, whatever drew them: MathML, KaTeX, MathJax 2 and 3.
+
+Where a page says nothing but how a formula looks (MathML's presentation elements), a source is written of that: TeX
+for what stands above, below and beside, and every sign as itself.
+"""
+
+import re
+from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -6,6 +13,25 @@ _DRAWN = (
     ".katex-html, .MathJax_Preview, span.MathJax, span.MathJax_CHTML, span.MathJax_SVG, div.MathJax_Display, mjx-math"
 )
 _STYLE = "{\\displaystyle"
+MAX_DEPTH = 60
+MAX_NODES = 5_000
+"""Of a formula that is read as one; a larger one is its letters."""
+
+_SIGNS = str.maketrans({"\u2212": "-", "{": "\\{", "}": "\\}"} | dict.fromkeys("\u2061\u2062\u2063\u2064\u200b", ""))
+"""A minus as it is typed; and without the signs that aren't seen: application, product, separation, sum."""
+_OVER = {
+    "\u00af": "overline", "\u203e": "overline", "_": "overline", "\u0305": "overline", "^": "hat", "\u02c6": "hat",
+    "\u0302": "hat", "~": "tilde", "\u02dc": "tilde", "\u0303": "tilde", "\u02d9": "dot", "\u0307": "dot",
+    "\u00a8": "ddot", "\u0308": "ddot", "\u2192": "vec", "\u20d7": "vec", "\u02c7": "check", "\u02d8": "breve",
+    "\u23de": "overbrace",
+}  # fmt: skip
+_UNDER = {"_": "underline", "\u0332": "underline", "\u203e": "underline", "\u00af": "underline", "\u23df": "underbrace"}
+_ONE = re.compile(r"(?:\w+|.|\([^()]*\)|\\[a-z]+(?:\{[^{}]*\})*)", re.DOTALL)
+"""What needs no braces to have something beside it."""
+_NO_BAR = re.compile(r"\s*0[.0]*\s*(?:[a-z]{2}|%)?\s*")
+_WORD_BEFORE = re.compile(r"[^\W\d_]{2}\Z")
+_WORD_BEHIND = re.compile(r"[^\W\d_]{2}")
+_NOT_DRAWN = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mprescripts", "maligngroup", "malignmark"})
 
 
 def unify(tree: LexborHTMLParser) -> None:
@@ -20,11 +46,18 @@ def unify(tree: LexborHTMLParser) -> None:
 
 
 def source_of(node: LexborNode) -> str:
-    """The TeX that a `math` element was written in, or its letters."""
+    """The TeX that a `math` element was written in, or one that is written of how it looks."""
     for note in node.css("annotation"):
         if "tex" in (note.attributes.get("encoding") or "").lower():
             return _plain(note.text())
-    return _plain(node.attributes.get("alttext") or node.text())
+    if alternative := node.attributes.get("alttext"):
+        return _plain(alternative)
+    if next(node.iter(), None) is None:
+        return _plain(node.text())
+    try:
+        return _plain(_Reading().of(node))
+    except _TooLargeError:
+        return _plain(node.text())
 
 
 def _plain(source: str) -> str:
@@ -33,3 +66,161 @@ def _plain(source: str) -> str:
     if source.startswith(_STYLE) and source.endswith("}"):
         source = source[len(_STYLE) : -1].strip()
     return source
+
+
+class _TooLargeError(Exception):
+    """A formula with more in it than formulas have."""
+
+
+class _Reading:
+    """Writes one formula."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._depth = 0
+
+    def of(self, node: LexborNode) -> str:
+        self._nodes += 1
+        self._depth += 1
+        if self._nodes > MAX_NODES or self._depth > MAX_DEPTH:
+            raise _TooLargeError
+        tag = node.tag or ""
+        write = _WRITERS.get(tag)
+        if tag in _NOT_DRAWN:
+            found = ""
+        elif write is not None:
+            found = write(self, node)
+        else:
+            found = self._row(node)
+        self._depth -= 1
+        return found
+
+    def _row(self, node: LexborNode) -> str:
+        return _joined([self.of(part) for part in node.iter(include_text=True)])
+
+    def _parts(self, node: LexborNode, count: int) -> list[str]:
+        """What stands in the first elements; empty for those that are missing."""
+        found = [self.of(part) for part in node.iter()]
+        return [*found, *[""] * count][: max(count, len(found))]
+
+    def _token(self, node: LexborNode) -> str:
+        self._nodes += sum(1 for _ in zip(node.traverse(), range(MAX_NODES), strict=False))
+        return " ".join(node.text().split()).translate(_SIGNS)
+
+    def _space(self, node: LexborNode) -> str:
+        return " "
+
+    def _fraction(self, node: LexborNode) -> str:
+        above, below = self._parts(node, 2)[:2]
+        name = "binom" if _NO_BAR.fullmatch(node.attributes.get("linethickness") or "") else "frac"
+        return f"\\{name}{{{above}}}{{{below}}}"
+
+    def _square_root(self, node: LexborNode) -> str:
+        return f"\\sqrt{{{self._row(node)}}}"
+
+    def _root(self, node: LexborNode) -> str:
+        base, index = self._parts(node, 2)[:2]
+        return f"\\sqrt[{index}]{{{base}}}"
+
+    def _sub(self, node: LexborNode) -> str:
+        base, below = self._parts(node, 2)[:2]
+        return _beside(base, below, "")
+
+    def _sup(self, node: LexborNode) -> str:
+        base, above = self._parts(node, 2)[:2]
+        return _beside(base, "", above)
+
+    def _sub_sup(self, node: LexborNode) -> str:
+        base, below, above = self._parts(node, 3)[:3]
+        return _beside(base, below, above)
+
+    def _under(self, node: LexborNode) -> str:
+        base, below = self._parts(node, 2)[:2]
+        return f"\\{_UNDER[below]}{{{base}}}" if below in _UNDER else _beside(base, below, "")
+
+    def _over(self, node: LexborNode) -> str:
+        base, above = self._parts(node, 2)[:2]
+        return f"\\{_OVER[above]}{{{base}}}" if above in _OVER else _beside(base, "", above)
+
+    def _scripts(self, node: LexborNode) -> str:
+        """A base, pairs of what stands below and above behind it, and such pairs before it."""
+        tags = [part.tag for part in node.iter()]
+        parts = self._parts(node, 1)
+        end = tags.index("mprescripts") if "mprescripts" in tags else len(parts)
+        before, behind = ["", *parts[end + 1 :]], parts[:end]
+        return _joined([_paired(before), _paired(behind)])
+
+    def _table(self, node: LexborNode) -> str:
+        rows = " \\\\ ".join(self._parts(node, 0))
+        return f"\\begin{{matrix}}{rows}\\end{{matrix}}"
+
+    def _table_row(self, node: LexborNode) -> str:
+        cells = self._parts(node, 0)
+        return " & ".join(cells[1:] if node.tag == "mlabeledtr" else cells)
+
+    def _fenced(self, node: LexborNode) -> str:
+        marks = node.attributes
+        between = "".join((marks.get("separators", ",") or "").split())
+        parts = self._parts(node, 0)
+        inner = "".join(
+            part + (between[min(index, len(between) - 1)] if between and index < len(parts) - 1 else "")
+            for index, part in enumerate(parts)
+        )
+        left, right = (marks.get(name, usual) or "" for name, usual in (("open", "("), ("close", ")")))
+        return f"{left.translate(_SIGNS)}{inner}{right.translate(_SIGNS)}"
+
+    def _first(self, node: LexborNode) -> str:
+        """Of several forms of the same."""
+        return self._parts(node, 1)[0]
+
+
+_WRITERS: dict[str, Callable[[_Reading, LexborNode], str]] = {
+    **dict.fromkeys(("-text", "mi", "mn", "mo", "mtext", "ms"), _Reading._token),
+    "mspace": _Reading._space,
+    "mfrac": _Reading._fraction,
+    "msqrt": _Reading._square_root,
+    "mroot": _Reading._root,
+    "msub": _Reading._sub,
+    "msup": _Reading._sup,
+    "msubsup": _Reading._sub_sup,
+    "munder": _Reading._under,
+    "mover": _Reading._over,
+    "munderover": _Reading._sub_sup,
+    "mmultiscripts": _Reading._scripts,
+    "mtable": _Reading._table,
+    "mtr": _Reading._table_row,
+    "mlabeledtr": _Reading._table_row,
+    "mfenced": _Reading._fenced,
+    "maction": _Reading._first,
+    "semantics": _Reading._first,
+}
+
+
+def _beside(base: str, below: str, above: str) -> str:
+    """A base with what stands at its right, below and above."""
+    base = base if not base or _ONE.fullmatch(base) else f"{{{base}}}"
+    return base + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
+
+
+def _paired(parts: list[str]) -> str:
+    found = parts[0]
+    for index in range(1, len(parts), 2):
+        below, above = [*parts[index : index + 2], ""][:2]
+        found = _beside(found, below, above) if index == 1 else found + _beside("", below, above)
+    return f"{{}}{found}" if found and not parts[0] else found
+
+
+def _joined(parts: list[str]) -> str:
+    """One behind the other; words and numbers apart, so that they stay those."""
+    found: list[str] = []
+    end = ""
+    for part in parts:
+        if not part:
+            continue
+        both = end[-1:].isdigit() and part[0].isdigit()
+        words = _WORD_BEFORE.search(end) or _WORD_BEHIND.match(part)
+        if both or (words and end[-1:].isalnum() and part[0].isalnum()):
+            found.append(" ")
+        found.append(part)
+        end = part[-2:]
+    return "".join(found)
