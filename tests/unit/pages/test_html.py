@@ -2,14 +2,18 @@
 """A document written out and normalized again is the same document."""
 
 import string
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streams.pages.codec import decode_document, encode_document
 from streams.pages.document import CONTAINER_TAGS, Document
 from streams.pages.html import to_html
 from streams.pages.normalize import normalize
+from streams.pages.outcome import page_outcome
 
 URL = "https://site.example/a/page"
 _TEXT = st.text(alphabet=string.ascii_letters + " .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)
@@ -153,3 +157,52 @@ def test_facts_and_links_come_back() -> None:
         ("https://site.example/x", True, False)
     ]
     assert normalize(to_html(document), url=URL).document == document
+
+
+WRITTEN = {
+    "title": "The title", "description": "", "language": "en", "language_confidence": 1.0, "facts": {"author": "Ada"},
+    "links": [["https://site.example/x", "x", False, True]],
+}  # fmt: skip
+
+
+def claiming(**fields: Any) -> Document:
+    """What becomes of a page that says to be a document of ours, with these fields."""
+    script = orjson.dumps(WRITTEN | fields).decode().replace("<", "\\u003c")
+    page = f"""<meta name=generator content="Riffle document 1"><title>Its own title</title><main><p>Text.</main>
+    <script type="application/vnd.riffle.document+json">{script}</script>"""
+    return normalize(page, url=URL).document
+
+
+def test_a_page_may_say_that_it_is_a_document_of_ours() -> None:
+    document = claiming()
+    assert (document.title, document.facts, len(document.links)) == ("The title", {"author": "Ada"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("why", "fields"),
+    [
+        ("an address that is none", {"facts": {"canonical": {"a": 1}}}),
+        ("an address of another kind", {"facts": {"canonical": "javascript:alert(1)"}}),
+        ("an author that is no text", {"facts": {"author": {"name": "Ada"}}}),
+        ("a date in a list", {"facts": {"published": ["2024-03-01"]}}),
+        ("a date that is none", {"facts": {"published": "soon"}}),
+        ("a feed that is no text", {"facts": {"feeds": [1]}}),
+        ("an item without a type", {"facts": {"structured": [{"name": "x"}]}}),
+        ("a card of cards", {"facts": {"opengraph": {"title": {"a": "b"}}}}),
+        ("a fact that nobody writes", {"facts": {"rank": 1}}),
+        ("items without end", {"facts": {"structured": [{"type": "T", "x": orjson.loads("[" * 200 + "]" * 200)}]}}),
+        ("a text without end", {"title": "x" * 100_000}),
+        ("surer than sure", {"language_confidence": 7.5}),
+        ("sure, but no number", {"language_confidence": True}),
+        ("links without end", {"links": [["https://site.example/x", "x", False, True]] * 5_001}),
+        ("a link that is a word", {"links": ["abcd"]}),
+        ("a link that leads nowhere", {"links": [["javascript:alert(1)", "x", False, True]]}),
+        ("a link that may be followed", {"links": [["https://site.example/x", "x", 0, 1]]}),
+        ("no links at all", {"links": None}),
+    ],
+)  # fmt: skip
+def test_what_we_never_write_is_not_believed(why: str, fields: dict[str, Any]) -> None:
+    document = claiming(**fields)
+    assert document.title == "Its own title", why
+    assert decode_document(encode_document(document)) == document, why
+    assert page_outcome(to_html(document).encode(), url=URL, headers={}).title == "Its own title", why
