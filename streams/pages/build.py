@@ -40,6 +40,8 @@ MISSING = {
 _INNER = {*MISSING, *OPENERS, *HEADINGS, "pre", "li", "dt", "dd", "th", "td", "caption", "figcaption"}
 MAX_SPAN = 50
 """Columns that one cell may span: more are a mistake, and would be a way to blow a page up."""
+MAX_ROWS, MAX_COLUMNS, MAX_HUNG = 1_000, 200, 10_000
+"""Rows that a cell may span, columns in which cells may, and empty cells that a page gets where they do."""
 
 _CODE_LANGUAGE = re.compile(
     r"(?:^|[\s_-])(?:"
@@ -88,7 +90,8 @@ class Builder:
         self._made: dict[tuple[int, str, int], int] = {}
         self._layout = frozenset() if clean else layout_tables(walk)
         self._cells = _cells(walk)
-        self._implied = 0
+        self._implied = self._hung = 0
+        self._hanging: dict[int, list[int]] = {}
         self._languages = Languages(walk)
         for segment in kept:
             self._add(segment)
@@ -143,12 +146,29 @@ class Builder:
         return entered
 
     def _row(self, row: int, element: int) -> None:
-        """All cells of a row at once, also those without text: a cell's place says which column it belongs to."""
+        """All cells of a row at once, also those without text, and empty ones where a cell of a row above hangs down: a
+        cell's place says which column it belongs to."""
+        hanging = self._hanging.setdefault(self._containers[row].parent, [])
+        column = 0
         for cell in self._cells.get(element, ()):
-            tag = self._walk.tags[cell]
+            while column < len(hanging) and hanging[column] and self._hung < MAX_HUNG:
+                hanging[column] -= 1
+                self._hung += 1
+                self._implied += 1
+                self._new(row, "td", -self._implied)
+                column += 1
+            tag, says = self._walk.tags[cell], self._walk.attributes[cell]
             self._new(row, tag, cell)
-            for extra in range(columns_of(self._walk.attributes[cell].get("colspan") or "") - 1):
+            columns = columns_of(says.get("colspan") or "")
+            for extra in range(columns - 1):
                 self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra)
+            below, end = rows_of(says.get("rowspan") or "") - 1, min(column + columns, MAX_COLUMNS)
+            if column < end and (below or column < len(hanging)):
+                hanging += [0] * (end - len(hanging))
+                hanging[column:end] = [below] * (end - column)
+            column += columns
+        for rest in range(column, len(hanging)):
+            hanging[rest] = max(hanging[rest] - 1, 0)
 
     @staticmethod
     def _reaches(current: str, tag: str) -> bool:
@@ -258,7 +278,12 @@ class Languages:
 
 def columns_of(colspan: str) -> int:
     """How many columns a cell takes, by what it says."""
-    return min(int(colspan[:9]), MAX_SPAN) if colspan.isascii() and colspan.isdigit() else 1
+    return min(max(int(colspan[:9]), 1), MAX_SPAN) if colspan.isascii() and colspan.isdigit() else 1
+
+
+def rows_of(rowspan: str) -> int:
+    """How many rows a cell takes, by what it says; 0 means all that are left of its part of the table."""
+    return min(int(rowspan[:9]) or MAX_ROWS, MAX_ROWS) if rowspan.isascii() and rowspan.isdigit() else 1
 
 
 def _cells(walk: Walk) -> dict[int, list[int]]:

@@ -2,28 +2,37 @@
  * docs/reference/document.md. The law is streams/pages/build.py, whose tables of the grammar are handed over. */
 #include "page.h"
 
-enum { NONE = -1, CONTAINERS = 17, COLUMNS = 2, MAX_SPAN = 50 };
+enum { NONE = -1, CONTAINERS = 17, COLUMNS = 2, MAX_SPAN = 50, MAX_COLUMNS = 200, MAX_HUNG = 10000 };
 
 /* What build.py says. Containers are numbers, a set of them is bits; `children` and `missing` are NONE or 0 for those that
  * hold text. `blocks` and `containers`: per tag of the walk the number of the block or container that it is, or NONE. */
 typedef struct {
     const int32_t *blocks, *containers;
     int32_t children[CONTAINERS], missing[CONTAINERS];
-    int32_t openers, flow, figure, figcaption, row, cells, paragraph;
+    int32_t openers, flow, figure, figcaption, row, cell, cells, paragraph;
 } Grammar;
 
-/* A page that is built. `layout`: elements of tables that only lay a page out; `spans`: columns of each cell, where it
- * says so; both may be NULL. */
+/* A page that is built. `layout`: elements of tables that only lay a page out; `spans`, `rows`: columns and rows that each
+ * cell takes; all may be NULL. */
 typedef struct {
     const int32_t *elements, *texts; /* rows of the walk; the elements of the texts to be placed */
     const byte *layout;
-    const int32_t *spans;
+    const int32_t *spans, *rows;
     int64_t element_count, text_count;
 } Page;
 
 enum { UNKNOWN = -2 };
 typedef struct { int32_t place, block, made, next_cell, first_cell; } Element; /* `made`: the container that its row made */
-typedef struct { const Grammar *grammar; const Page *page; Element *known; Walk *walk; } Building;
+typedef struct {
+    const Grammar *grammar;
+    const Page *page;
+    Element *known;
+    Walk *walk;
+    Ints slots;    /* per container that has rows: the number of its entry in `hanging`, and 0 */
+    Ints *hanging; /* of each column, in how many more rows a cell from above stands */
+    size_t hanging_count, hanging_room;
+    int32_t hung;
+} Building;
 
 static int32_t parent_element(const Building *on, int32_t element) { return on->page->elements[element * ELEMENT_COLUMNS + 1]; }
 
@@ -50,13 +59,45 @@ static int reaches(const Building *on, int32_t current, int32_t tag) {
     return 0;
 }
 
-/* All cells of a row at once, also those without text: a cell's place says which column it belongs to. */
+/* What hangs into the rows of a container; NULL where no cell of the page takes several rows. */
+static Ints *hanging_in(Building *on, int32_t section) {
+    size_t at = (size_t)section;
+    if (!on->page->rows || on->walk->failed) return NULL;
+    while (on->slots.count <= at && !on->walk->failed) *row(on->walk, &on->slots, 1) = 0;
+    if (!on->walk->failed && !on->slots.at[at]) {
+        if (!grow((void **)&on->hanging, &on->hanging_room, on->hanging_count + 1, sizeof(Ints))) on->walk->failed = 1;
+        else on->hanging[on->hanging_count++] = (Ints){NULL, 0, 0};
+        on->slots.at[at] = (int32_t)on->hanging_count;
+    }
+    return on->walk->failed ? NULL : &on->hanging[on->slots.at[at] - 1];
+}
+
+/* A cell that takes more rows hangs into those below. */
+static void hang(Building *on, Ints *hanging, int32_t column, int32_t columns, int32_t below) {
+    int32_t end = column + columns < MAX_COLUMNS ? column + columns : MAX_COLUMNS;
+    if (column >= end || (!below && (size_t)column >= hanging->count)) return;
+    while (hanging->count < (size_t)end && !on->walk->failed) *row(on->walk, hanging, 1) = 0;
+    for (; column < end && !on->walk->failed; column++) hanging->at[column] = below;
+}
+
+/* All cells of a row at once, also those without text, and empty ones where a cell of a row above hangs down: a cell's
+ * place says which column it belongs to. */
 static void add_cells(Building *on, int32_t place, int32_t element) {
-    for (int32_t cell = on->known[element].first_cell; cell != NONE; cell = on->known[cell].next_cell) {
+    Ints *hanging = on->walk->failed ? NULL : hanging_in(on, on->walk->elements.at[place * COLUMNS + 1]);
+    int32_t column = 0;
+    for (int32_t cell = on->known[element].first_cell; cell != NONE && !on->walk->failed; cell = on->known[cell].next_cell) {
         int32_t tag = container_of(on, cell), columns = on->page->spans ? on->page->spans[cell] : 1;
+        while (hanging && (size_t)column < hanging->count && hanging->at[column] && on->hung < MAX_HUNG) {
+            hanging->at[column++]--;
+            on->hung++;
+            add(on, on->grammar->cell, place);
+        }
         on->known[cell].made = add(on, tag, place);
         for (int32_t extra = 1; extra < columns && extra < MAX_SPAN; extra++) add(on, tag, place);
+        if (hanging) hang(on, hanging, column, columns, on->page->rows[cell] - 1);
+        column += columns;
     }
+    for (size_t rest = (size_t)column; hanging && rest < hanging->count; rest++) hanging->at[rest] -= hanging->at[rest] > 0;
 }
 
 /* Where a tag leads from a place: a new container, with those that are missing between, or nowhere new. */
@@ -102,7 +143,7 @@ static const Element *place_of(Building *on, int32_t element, int32_t *chain) {
  * Gives back what riffle_free takes; NULL without memory. */
 EXPORT Walk *riffle_blocks(const Grammar *grammar, const Page *page) {
     size_t count = (size_t)page->element_count;
-    Building on = {grammar, page, malloc((count + 1) * sizeof(Element)), calloc(1, sizeof(Walk))};
+    Building on = {.grammar = grammar, .page = page, .known = malloc((count + 1) * sizeof(Element)), .walk = calloc(1, sizeof(Walk))};
     int32_t *chain = malloc((count + 1) * sizeof(int32_t));
     if (!on.known || !on.walk || !chain) {
         free(on.known);
@@ -125,6 +166,9 @@ EXPORT Walk *riffle_blocks(const Grammar *grammar, const Page *page) {
         made[0] = block;
         made[1] = place;
     }
+    for (size_t index = 0; index < on.hanging_count; index++) free(on.hanging[index].at);
+    free(on.hanging);
+    free(on.slots.at);
     free(on.known);
     free(chain);
     return on.walk;

@@ -21,6 +21,7 @@ from streams.pages.build import (
     in_order,
     is_idle,
     layout_tables,
+    rows_of,
 )  # fmt: skip
 from streams.pages.document import (
     BLOCK_TAGS,
@@ -57,17 +58,20 @@ def build(page: Walk, kept: list[int], resolver: Resolver, *, clean: bool = Fals
     return Builder(page, resolver.absolute, (page.segments[index] for index in kept), clean=clean).result()
 
 
+GRAMMAR = ("openers", "flow", "figure", "figcaption", "row", "cell", "cells", "paragraph")
+
+
 class _Grammar(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("blocks", "containers")),
         *((name, ctypes.c_int32 * len(CONTAINER_TAGS)) for name in ("children", "missing")),
-        *((name, ctypes.c_int32) for name in ("openers", "flow", "figure", "figcaption", "row", "cells", "paragraph")),
+        *((name, ctypes.c_int32) for name in GRAMMAR),
     )
 
 
 class _Page(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("elements", "texts", "layout", "spans")),
+        *((name, ctypes.c_void_p) for name in ("elements", "texts", "layout", "spans", "rows")),
         *((name, ctypes.c_int64) for name in ("element_count", "text_count")),
     )
 
@@ -90,6 +94,7 @@ def _grammar() -> _Grammar:
         grammar.missing[index] = number.get(MISSING.get(tag, ""), _NONE)
     grammar.openers, grammar.flow, grammar.cells = bits(OPENERS), bits(FLOW), bits(frozenset({"td", "th"}))
     grammar.figure, grammar.figcaption, grammar.row = number["figure"], number["figcaption"], number["tr"]
+    grammar.cell = number["td"]
     grammar.paragraph = BLOCK_TAGS.index("p")
     return grammar
 
@@ -101,9 +106,13 @@ def _built(native: ctypes.CDLL, page: Found, segments: Rows, resolver: Resolver,
     columns = np.ones(len(elements), np.int32)
     for element, written in page.named("colspan").items():
         columns[element] = columns_of(written)
+    rows, hanging = np.ones(len(elements), np.int32), page.named("rowspan")
+    for element, written in hanging.items():
+        rows[element] = rows_of(written)
     told = _Page(
-        elements.ctypes.data, texts.ctypes.data, layout.ctypes.data, columns.ctypes.data, len(elements), len(texts)
-    )
+        *(array.ctypes.data for array in (elements, texts, layout, columns)), rows.ctypes.data if hanging else None,
+        len(elements), len(texts),
+    )  # fmt: skip
     found = results(native, native.riffle_blocks(ctypes.byref(_grammar()), ctypes.byref(told)), _COLUMNS)
     holders = found.elements.tolist()
     containers = map(new_container, [(CONTAINER_TAGS[tag], parent) for tag, parent in holders])

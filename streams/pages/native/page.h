@@ -7,7 +7,7 @@
 /* Kinds of elements and of spans; the numbers are those of streams/pages/tags.py and native/__init__.py. */
 enum { INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL };
 enum { S_LINK, S_STRONG, S_EM, S_CODE, S_MATH, S_IMAGE, S_FOOTNOTE };
-enum { A_CLASS, A_ID, A_ROLE, A_LANG, A_COLSPAN, A_KEPT, A_STYLE = A_KEPT, A_HIDDEN, A_ARIA_HIDDEN, A_HREF, A_REL,
+enum { A_CLASS, A_ID, A_ROLE, A_LANG, A_COLSPAN, A_ROWSPAN, A_KEPT, A_STYLE = A_KEPT, A_HIDDEN, A_ARIA_HIDDEN, A_HREF, A_REL,
        A_SRC, A_ALT, A_ALTTEXT, A_COUNT };
 
 /* ---------------------------------------------------------------------------------------------------- memory */

@@ -62,7 +62,7 @@ void read_attributes(Node *node, const char *const *names, int count, Value *val
 
 /* An element's name, and those of its attributes that mean something to the walk. */
 Tag read_tag(Node *node) {
-    static const char *const names[A_COUNT] = {"class", "id", "role", "lang", "colspan", "style", "hidden",
+    static const char *const names[A_COUNT] = {"class", "id", "role", "lang", "colspan", "rowspan", "style", "hidden",
                                                "aria-hidden", "href", "rel", "src", "alt", "alttext"};
     Tag tag;
     tag.name = local_name(node, &tag.name_size);

@@ -20,7 +20,7 @@ from streams.pages.native.library import Columns, Results, library, results
 from streams.pages.tags import BLOCK_TAGS, KINDS_BY_NAME, SPAN_KINDS
 from streams.pages.walk import Measured, RawSpan, Segment, Walk
 
-_ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
+_ATTRIBUTES = ("class", "id", "role", "lang", "colspan", "rowspan")
 SPAN_NAMES = ("link", "strong", "em", "code", "math", "image", "footnote")
 _COLUMNS: Columns = (4, 4, 16, 8, 8)
 """Of the rows in `walk.c`: elements, attributes, segments, spans, links."""

@@ -23,7 +23,9 @@ PIECES = [
     "</ul>", "<ol>", "</ol>", "<menu>", "</menu>", "<dir>", "</dir>", "<li>", "</li>", "<dl>", "</dl>", "<dt>", "<dd>",
     "</dd>", "<table>", "<table role=none>", "</table>", "<caption>", "</caption>", "<thead>", "<tbody>", "<tfoot>",
     "<tr>", "</tr>", "<th>", "<th colspan=2>", "<td>", "<td colspan=70>", "<td colspan=x>", "</td>",
-    f"<td colspan={'9' * 5000}>", "<blockquote lang=DE>", "</blockquote>", "<figure>", "</figure>", "<figcaption>",
+    "<td rowspan=2>", "<th rowspan=3 colspan=2>", "<td rowspan=0>",
+    f"<td colspan={'9' * 5000} rowspan={'9' * 5000}>",
+    "<blockquote lang=DE>", "</blockquote>", "<figure>", "</figure>", "<figcaption>",
     "</figcaption>", "<section lang=fr-CA>", "</section>", "<p lang='no such'>", "text", " more text ", "\n", "é",
     "日本", "&#1;", "&#x85;", "&#xfffe;", "<b>", "</b>", "<em>", "</em>", "<code>", "</code>", "<a href='/x'>",
     "<a href='y#z'>", "<a href='https://b.example/?q=1#f'>", "<a href='mailto:a'>", "<a href='/a/../b'>", "</a>",
@@ -65,6 +67,38 @@ def test_the_parts_are_those_of_a_document() -> None:
     spans = (Span(0, 1, "link", "https://site.example/x"),)
     assert blocks == (Block("h1", "Title"), Block("p", "b c", 5, spans), Block("pre", "d", language="c"))
     assert [type(part) for part in (*containers[:1], *blocks[:1], *blocks[1].spans)] == [Container, Block, Span]
+
+
+ROWSPANS = [
+    ("a cell of two rows", "<tr><th rowspan=2>a<td>b<tr><td>c<tr><td>d", ["a b", "- c", "d"]),
+    ("at the end of its row", "<tr><td>a<td rowspan=2>b<tr><td>c<tr><td>d<td>e", ["a b", "c", "d e"]),
+    ("of two columns, too", "<tr><td>a<td rowspan=2 colspan=2>b<td>c<tr><td>d<td>e", ["a b - c", "d - - e"]),
+    ("two beside each other", "<tr><td rowspan=3>a<td rowspan=2>b<td>c<tr><td>d<tr><td>e<td>f",
+     ["a b c", "- - d", "- e f"]),
+    ("all rows that are left", "<tr><td rowspan=0>a<td>b<tr><td>c<tr><td>d", ["a b", "- c", "- d"]),
+    ("not into the next part of the table", "<tbody><tr><td rowspan=9>a<td>b<tbody><tr><td>c", ["a b", "c"]),
+    ("not into a table within", "<tr><th rowspan=2>a<td><table><tr><th>b<td>c</table><tr><td>d", ["a -", "b c", "- d"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "rows", "expected"), ROWSPANS)
+def test_cells_stay_in_their_columns(why: str, rows: str, expected: list[str]) -> None:
+    page = page_of(f"<table>{rows}</table>")
+    containers, blocks = build(page, list(range(len(page.segments))), Resolver(URL))
+    text = {block.parent: block.text for block in blocks}
+    found = [
+        " ".join(text.get(at, "-") for at, cell in enumerate(containers) if cell.parent == row)
+        for row, container in enumerate(containers)
+        if container.tag == "tr"
+    ]
+    assert found == expected, why
+
+
+def test_a_table_of_hanging_cells_stays_small() -> None:
+    wide = "<td rowspan=65534>x" * 300
+    page = page_of(f"<table><tr>{wide}{'<tr><td>y' * 5_000}</table>")
+    containers, _ = build(page, list(range(len(page.segments))), Resolver(URL))
+    assert len(containers) < 30_000
 
 
 def test_nothing_is_kept() -> None:

@@ -18,7 +18,7 @@ from streams.pages.native.library import is_compiled
 from streams.pages.walk import Walk
 
 Walker = Callable[[LexborNode], Walk]
-KEPT_ATTRIBUTES = ("class", "id", "role", "lang", "colspan")
+KEPT_ATTRIBUTES = ("class", "id", "role", "lang", "colspan", "rowspan")
 
 
 def in_c(body: LexborNode, title: str = "") -> Walk:
