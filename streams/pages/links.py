@@ -44,7 +44,8 @@ class Resolver:
         """The same, of a link whose form is known: most are put together from two parts, or stand there already."""
         if form:
             plain = href.partition("#")[0]
-            return plain if form == ABSOLUTE else self._origin + plain
+            target = plain if form == ABSOLUTE else self._origin + plain
+            return target if len(target) <= MAX_HREF_CHARS else ""
         known = self._others.get(href)
         if known is None:
             known = self._others[href] = self._cleaned(href)
@@ -66,5 +67,5 @@ class Resolver:
             return ""
         if found.protocol not in ("http:", "https:"):
             return ""
-        joined: str = found.href
-        return joined.partition("#")[0]
+        joined: str = found.href.partition("#")[0]
+        return joined if len(joined) <= MAX_HREF_CHARS else ""
