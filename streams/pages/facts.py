@@ -13,7 +13,7 @@ from streams.pages.authors import find_author
 from streams.pages.dates import iso_date
 from streams.pages.links import Resolver
 from streams.pages.native.markers import labelled, markers
-from streams.pages.structured import Item, Structured, items_of, kinds, texts, with_main
+from streams.pages.structured import OTHER_DATES, Item, Structured, items_of, kinds, texts, with_main
 from streams.pages.titles import choose_title
 from streams.pages.walk import Walk
 
@@ -155,7 +155,7 @@ def gather(tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], reso
         data.rdfa(tree)
     items = with_main(data.items)
     written = items_of(items, *_WRITTEN) or _only_review(items)
-    others = data.others
+    others = data.others | {date[:10] for text in data.others if (date := iso_date(text))}
     if written and not items_of(written, *_FORUM):  # else the first of those who reply is the one who began
         others |= data.replies
     speaking = written or [item for item in items if not any(kind.endswith("Review") for kind in kinds(item))]
@@ -337,7 +337,7 @@ def _visible_dates(
             if len(text) < 6 or _NOT_BYLINE.search(text):
                 continue
             published, modified = _dates_in(text)
-            if published in others or text in others:  # the first of the reviews: more of them follow
+            if published[:10] in others or text in others:  # the first of the reviews: more of them follow
                 return "", ""
             if published or modified:
                 break
@@ -350,7 +350,7 @@ def _times(tree: LexborHTMLParser, others: set[str]) -> tuple[str, str]:
     for node in tree.css("time[datetime]")[:MAX_TIMES]:
         written = node.attributes.get("datetime") or ""
         date = _earliest_source([written])
-        if not date or written in others or _elsewhere(node):
+        if not date or written in others or date[:10] in others or _elsewhere(node):
             continue
         if _says_modified(node):
             modified = modified or date
@@ -361,6 +361,9 @@ def _times(tree: LexborHTMLParser, others: set[str]) -> tuple[str, str]:
 
 
 def _elsewhere(node: LexborNode) -> bool:
+    """Whether the time is that of an event, or stands in a list, a comment or the like."""
+    if (node.attributes.get("itemprop") or "") in OTHER_DATES:
+        return True
     above = node.parent
     for _ in range(MAX_LEVELS):
         if above is None or above.tag in ("body", "main", "html"):
@@ -397,7 +400,8 @@ def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str
         text = segment.text
         if 6 <= len(text) <= MAX_LINE_CHARS and text not in others and not _NOT_BYLINE.search(text):
             first, second = _dates_in(text)
-            published, modified = published or first, modified or second
+            if first[:10] not in others:
+                published, modified = published or first, modified or second
             if published:
                 break
     return published, modified

@@ -23,6 +23,8 @@ MAX_PROPERTIES = 60
 MAX_TEXT_CHARS = 1_000
 MAX_TYPE_CHARS = 100
 MAX_SCRIPT_CHARS = 500_000
+MAX_READ_CHARS = 3_000_000
+"""Of the text below annotated elements, which may stand in each other."""
 MAX_CHARS = 300_000
 """Of all values of a page together: references may make much of little."""
 MAX_OPINIONS = 5
@@ -38,7 +40,7 @@ _PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEnti
 _ASKED = frozenset({"Question", "Answer"})
 _REPLIES = ("Review", "Comment", "Comments", "Answer")
 _DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
-_OTHER_DATES = frozenset({
+OTHER_DATES = frozenset({
     "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
     "availabilityStarts", "availabilityEnds", "expires", "birthDate", "deathDate", "foundingDate",
 })  # fmt: skip
@@ -172,8 +174,8 @@ class Structured:
             into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
             for name in ("author", *_DATES):
                 into.update(texts(item.get(name)))
-        if not _OTHER_DATES.isdisjoint(item):
-            self.others.update(text for name in _OTHER_DATES for text in texts(item.get(name)))
+        if not OTHER_DATES.isdisjoint(item):
+            self.others.update(text for name in OTHER_DATES for text in texts(item.get(name)))
 
     def _annotated(
         self,
@@ -192,9 +194,11 @@ class Structured:
             for name in (attributes.get("itemref") or "").split()[:MAX_ITEMS]:
                 referred.setdefault(name, made)
         nested: set[int] = set()
+        owners: dict[int, Item | None] = {}
+        read = 0
         for node in tree.css(property_selector)[: MAX_ITEMS * MAX_PROPERTIES]:
-            owner = _owner(node, items, referred)
-            if owner is None:
+            owner = _owner(node, items, referred, owners)
+            if owner is None or read > MAX_READ_CHARS:
                 continue
             attributes = node.attributes
             names = (attributes.get(name_attribute) or "").split()
@@ -203,23 +207,28 @@ class Structured:
                 nested.add(node.mem_id)
             for name in names:
                 name = name.rpartition("/")[2].rpartition(":")[2]
-                value = inner if inner is not None else self._node_value(node, attributes, name)
+                value = inner
+                if inner is None:
+                    value, chars = self._node_value(node, attributes, name)
+                    read += chars
                 if value:
                     _put(owner, name, value)
-                if name == "item" and isinstance(value, str) and len(node.css(f"[{name_attribute}]")) == 1:
+                if name == "item" and inner is None and _holds_text_alone(node):
                     _put(owner, "name", " ".join(node.text().split()))  # a crumb whose name is nothing but the link's
         found = [item for key, item in items.items() if key not in nested and len(item) > 1 and _type_names(item)]
         made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
         self.items += [item for item in made_of if len(item) > 1]
 
-    def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> str:
-        """HTML Standard, section 5.2.4, but that `content` counts everywhere, and words that are links stay words."""
+    def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> tuple[str, int]:
+        """HTML Standard, section 5.2.4, but that `content` counts everywhere, and words that are links stay words; and
+        how much text was read for it."""
         tag = node.tag or ""
         value = attributes.get("content") or attributes.get(_TEXT_ATTRIBUTES.get(tag, ""))
         href = attributes.get(_URL_ATTRIBUTES.get(tag, ""))
-        if href and not value and not (tag == "a" and name in _MEANT_AS_TEXT and node.text().strip()):
-            return (self._absolute(href) or href).strip()[:MAX_TEXT_CHARS]
-        return " ".join((value or node.text()).split())[:MAX_TEXT_CHARS]
+        text = "" if value or (href and not (tag == "a" and name in _MEANT_AS_TEXT)) else node.text()
+        if href and not value and not text.strip():
+            return (self._absolute(href) or href).strip()[:MAX_TEXT_CHARS], len(text)
+        return " ".join((value or text).split())[:MAX_TEXT_CHARS], len(text)
 
 
 def _loaded(text: str) -> Any:
@@ -270,18 +279,35 @@ def _is_reply(kind: str) -> bool:
     return kind.endswith(_REPLIES)
 
 
-def _owner(node: LexborNode, items: dict[int, Item], referred: dict[str, Item]) -> Item | None:
-    """The item that a property is one of: the next around it, or one that refers to it (itemref)."""
+def _owner(
+    node: LexborNode, items: dict[int, Item], referred: dict[str, Item], known: dict[int, Item | None]
+) -> Item | None:
+    """The item that a property is one of: the next around it, or one that refers to it (itemref). `known`: those of
+    properties in the elements that were asked before."""
     if referred and (found := referred.get(node.attributes.get("id") or "")) is not None:
         return found
+    path: list[int] = []
+    owner: Item | None = None
     around = node.parent
     while around is not None:
-        if (found := items.get(around.mem_id)) is not None:
-            return found
-        if referred and (found := referred.get(around.attributes.get("id") or "")) is not None:
-            return found
+        place = around.mem_id
+        if place in known:
+            owner = known[place]
+            break
+        path.append(place)
+        owner = items.get(place)
+        if owner is None and referred:
+            owner = referred.get(around.attributes.get("id") or "")
+        if owner is not None:
+            break
         around = around.parent
-    return None
+    known.update(dict.fromkeys(path, owner))
+    return owner
+
+
+def _holds_text_alone(node: LexborNode) -> bool:
+    child = node.child
+    return child is not None and child.tag == "-text" and child.next is None
 
 
 def _put(item: Item, name: str, value: Any) -> None:

@@ -265,3 +265,9 @@ def test_values_of_microdata(why: str, body: str, expected: Any) -> None:
 def test_items_that_refer_to_each_other() -> None:
     body = f"{ITEM}A itemref=b><p itemprop=name>A</div><div id=b>{ITEM[:-1]} itemprop=x itemtype=B itemref=c></div></div><div id=c>"
     assert structured(body=body + f"{ITEM[:5]} itemprop=y itemscope itemtype=C itemref=b></div></div>") is not None
+
+
+def test_properties_in_properties_are_read_up_to_a_limit() -> None:
+    inner = "".join(f"<div itemprop=p{number}>" for number in range(50))
+    (item,) = structured(body=f"{ITEM}Thing>{inner}" + "x" * 200_000)
+    assert 10 < len(item) < 20
