@@ -1,5 +1,5 @@
-"""What is peculiar to single sites, declared: one module a site, each with a `QUIRK`. General rules belong
-elsewhere."""
+"""What is peculiar to single sites, declared: one module a site, each with its `QUIRKS`, of which there
+are more where parts of the site differ. General rules belong elsewhere."""
 
 from functools import cache
 from importlib import import_module
@@ -13,8 +13,8 @@ def _by_host() -> dict[str, Quirk]:
     found: dict[str, Quirk] = {}
     for module in iter_modules(__path__):
         if module.name != "form":
-            quirk: Quirk = import_module(f"{__name__}.{module.name}").QUIRK
-            found.update(dict.fromkeys(quirk.hosts, quirk))
+            quirks: tuple[Quirk, ...] = import_module(f"{__name__}.{module.name}").QUIRKS
+            found.update((host, quirk) for quirk in quirks for host in quirk.hosts)
     return found
 
 
