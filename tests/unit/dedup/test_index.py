@@ -36,6 +36,12 @@ def triples(matches: Matches) -> set[tuple[int, int, int]]:
     return set(rows)
 
 
+def one_by_one(index: SimHashIndex, queries: Simhashes, distance: int) -> set[tuple[int, int, int]]:
+    answers = [index.near(query, distance) for query in queries.tolist()]
+    assert all(answer == sorted(set(answer)) for answer in answers), "ordered, and each row once"
+    return {(number, row, bits) for number, answer in enumerate(answers) for row, bits in answer}
+
+
 def real_texts() -> Iterator[str]:
     """Versions of a text in which one word after another is replaced: fingerprints as crowded as real ones."""
     words = [f"word{number % 97}" for number in range(300)]
@@ -52,7 +58,9 @@ def test_nothing_is_missed_among_random_fingerprints(table_count: int, distance:
     queries = flipped(simhashes[:300], 4)
     index = SimHashIndex(table_count)
     index.add(simhashes)
-    assert triples(index.near_many(queries, distance)) == brute_force(simhashes, queries, distance)
+    expected = brute_force(simhashes, queries, distance)
+    assert triples(index.near_many(queries, distance)) == expected
+    assert one_by_one(index, queries, distance) == expected
 
 
 @pytest.mark.parametrize("table_count", [4, 10, 20])
@@ -63,6 +71,7 @@ def test_nothing_is_missed_among_fingerprints_of_texts(table_count: int) -> None
     expected = brute_force(simhashes, simhashes, 3)
     assert len(expected) > 2 * len(simhashes), "a test of an index needs something to find"
     assert triples(index.near_many(simhashes, 3)) == expected
+    assert one_by_one(index, simhashes, 3) == expected
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=12), max_size=12))
