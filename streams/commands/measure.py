@@ -79,6 +79,10 @@ def bench_simhash(
 
     Example:  riffle bench simhash --fingerprints 1000000
     """
+    from streams.stores.tables import TABLE_COUNTS
+
+    if tables not in TABLE_COUNTS:
+        raise UsageError(f"{tables} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")
     found: dict[str, Any] = benchmark("simhash").run(fingerprints=fingerprints, table_count=tables)
     _print_figures("SimHash index", found, as_json)
 

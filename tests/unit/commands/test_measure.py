@@ -1,0 +1,125 @@
+"""`riffle eval` and `riffle bench simhash` as commands: the table for people, and the figures for programs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from streams.cli import app
+
+WORDS = [f"word{number}" for number in range(120)]
+TEXT, NEAR, OTHER = " ".join(WORDS), " ".join([*WORDS[:-2], "other", "end"]), " ".join(f"else{n}" for n in range(120))
+PAGE = "<title>Logs</title><h1>Logs</h1><p>A log that is written ahead of the file is fast.</p>"
+TRUTH = {"main_content": "A log that is written ahead of the file is fast.", "title": "Logs", "author": None}
+
+
+def run(*arguments: object) -> str:
+    """What the command prints. It succeeds."""
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
+    assert shown.exit_code == 0, shown.output
+    return shown.stdout
+
+
+def figures(*arguments: object) -> Any:
+    return json.loads(run(*arguments, "--json"))
+
+
+def rows(printed: str) -> dict[str, str]:
+    """Each line's name and what stands behind it, with one space between words; of lines of one name the first."""
+    parts = [line.strip().partition("  ") for line in printed.splitlines()]
+    return {name: " ".join(rest.split()) for name, _, rest in reversed(parts)}
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    for folder, name, content in (("html", "1.html", PAGE), ("truth", "1.json", json.dumps(TRUTH))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(content)
+    (tmp_path / "html" / "2.html").write_text("<p>Hello big</p>")
+    (tmp_path / "truth" / "2.json").write_text(json.dumps({"main_content": "Hello big world", "page_type": "forum"}))
+    return tmp_path
+
+
+def test_extraction_is_measured_and_printed(labelled: Path) -> None:
+    printed = run("eval", "extract", labelled, "--no-others")
+    shown = rows(printed)
+    assert printed.splitlines()[0].split() == ["riffle"]
+    assert (shown["forum"], shown["title accuracy"], shown["author accuracy"]) == ("0.800", "1.000", "-")
+    assert shown["worst page"] == "2"
+    assert printed.splitlines()[-1] == "2 pages"
+
+
+def test_extraction_as_json_has_all_figures_of_each_extractor(labelled: Path) -> None:
+    found = figures("eval", "extract", labelled, "--no-others")
+    assert list(found) == ["riffle"]
+    assert set(found["riffle"]) == {
+        *("pages", "word_f1", "word_f1_by_type", "ngram_f1", "ngram_f1_by_type", "title_accuracy", "author_accuracy"),
+        *("date_accuracy", "pages_per_cpu_second", "worst_page"),
+    }
+    assert found["riffle"]["word_f1_by_type"]["forum"] == 0.8
+    assert figures("eval", "extract", labelled, "--no-others", "--limit", 1)["riffle"]["pages"] == 1
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> tuple[Path, Path]:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for name, text in (("one", TEXT), ("near", NEAR), ("other", OTHER)):
+        (pages / f"{name}.txt").write_text(text)
+    judged = [{"a": "one", "b": "near", "jaccard": 0.95}, {"a": "one", "b": "other", "jaccard": 0.0}]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in judged))
+    return tmp_path / "pairs.jsonl", pages
+
+
+def test_duplicates_are_measured_and_printed(pairs: tuple[Path, Path]) -> None:
+    printed = run("eval", "dedup", *pairs)
+    shown = rows(printed)
+    assert printed.startswith("Near duplicates")
+    assert (shown["pairs"], shown["duplicates"]) == ("2", "1")
+    assert shown["verdict"] == "precision 1.0, recall 1.0, f1 1.0"
+
+
+def test_duplicates_as_json_are_the_figures(pairs: tuple[Path, Path]) -> None:
+    found = figures("eval", "dedup", *pairs)
+    assert set(found) == {"pairs", "duplicates", "verdict", "simhash_alone", "merged_by_similarity"}
+    assert found["verdict"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert set(found["simhash_alone"]) == {"precision", "recall", "f1"}
+    assert found["merged_by_similarity"] == {"0.00-0.50": 0.0, "0.95-1.00": 1.0}
+
+
+@pytest.mark.parametrize(("tables", "bytes_at_least"), [(4, 4 * 12), (10, 10 * 12)])
+def test_simhash_look_ups_are_measured_and_checked(tables: int, bytes_at_least: int) -> None:
+    found = figures("bench", "simhash", "--fingerprints", 1_000, "--tables", tables)
+    assert (found["fingerprints"], found["tables"], found["distance"]) == (1_000, tables, 3)
+    assert found["same_as_brute_force"] is True
+    assert found["bytes_per_fingerprint"] >= bytes_at_least
+    assert found["lookups_per_second"] > found["lookups_per_second_one_by_one"] > 0
+    assert {"machine", "candidates_per_lookup", "build_seconds", "fingerprint_ms_per_1000_words"} <= set(found)
+
+
+def test_simhash_look_ups_are_printed() -> None:
+    shown = rows(run("bench", "simhash", "--fingerprints", 1_000))
+    assert shown["same as brute force"] == "True"
+    assert float(shown["lookups per second one by one"]) > 0
+
+
+MISTAKES = [
+    # what is asked, what is said
+    (("eval", "extract", "."), "truth"),
+    (("eval", "dedup", "pairs.jsonl", "pages.jsonl"), "names 'b', which is not among the pages"),
+    (("bench", "simhash", "--fingerprints", "1000", "--tables", "5"), "4, 10, 20"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES, ids=["no truth", "no page", "no such tables"])
+def test_mistakes_are_told_in_a_line(
+    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.jsonl").write_text('{"a": "a", "b": "b", "jaccard": 1}\n')
+    Path("pages.jsonl").write_text('{"id": "a", "text": "some words"}\n')
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, list(arguments))
+    assert (shown.exit_code, shown.stdout) == (2, "")
+    assert said in " ".join(shown.stderr.split())
