@@ -18,7 +18,8 @@ URL = "https://site.example/a/page"
 MAX_CHARS = 30_000
 PIECES = [
     "\x00", "\x0b", "\x1c", "\u0085", "\u2028", "\ufeff", "\ufffe", "\u200b", "\u202e", "\ud800", "\xa0", "&#13;",
-    "&#xD800;", "<", ">", "&", '"', "'", "</p>", "<p lang=zz>", "</table>", "<td>", "<td rowspan=3>", "<td colspan=3>", "<tr>",
+    "&#xD800;", "<", ">", "&", '"', "'", "</p>", "<p lang=zz>", "</table>", "<td>", "<td rowspan=3>", "<td colspan=3>",
+    "<tr>",
     "<caption>", "<table role=presentation>", "<li>", "<dd>", "<menu>", "<figcaption>", "<a href=//x/y>", "</a>", "<b>",
     "<pre>\n\n", "<code class=language-x>", "<h1>", "<math>", "<small role=doc-footnote>", "<img src=x>", "<svg>",
     "<template>", "<button>", "<footer>", "<nav>", "<form>", "<select>", "<plaintext>", '<a href="#fn1">1</a>',
