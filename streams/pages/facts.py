@@ -191,13 +191,13 @@ def _is_opinion(item: Item) -> bool:
 
 def _only_review(items: list[Item]) -> list[Item]:
     """The review that the page is: the one item of a page that is about nothing else."""
-    subjects = [item for item in items if not any(kind.endswith(_FRAME) for kind in kinds(item))]
+    subjects = [item for item in items if not all(map(_is_frame, kinds(item)))]
     return subjects if len(subjects) == 1 and items_of(subjects, "Review") else []
 
 
 def _type(items: list[Item], written: list[Item]) -> str:
     """That of what is written here; else of what the page is about; else of the page."""
-    about = [item for item in items if not _is_opinion(item) and not any(map(_is_frame, kinds(item)))]
+    about = [item for item in items if not _is_opinion(item) and not all(map(_is_frame, kinds(item)))]
     if len(media := items_of(about, *_MEDIA)) > 1:
         about = [item for item in about if item not in media]
     pages = items_of(items, "Page")
@@ -317,6 +317,8 @@ _IN_LINE = frozenset({"-text", "span", "b", "strong", "em", "i", "small", "label
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
 NEAR_BEFORE = 8
 NEAR_AFTER = 20
+MAX_BESIDE = 3
+"""Times or lines in which the date of an update stands beside that of the publication."""
 MAX_LEVELS = 12
 """Elements above a time element that are asked what stands in them."""
 
@@ -347,15 +349,16 @@ def _visible_dates(
 def _times(tree: LexborHTMLParser, others: set[str]) -> tuple[str, str]:
     """By the first time elements that are not of something else. What stands in menus is out of the tree by now."""
     published = modified = ""
-    for node in tree.css("time[datetime]")[:MAX_TIMES]:
+    for number, node in enumerate(tree.css("time[datetime]")[:MAX_TIMES]):
         written = node.attributes.get("datetime") or ""
         date = _earliest_source([written])
         if not date or written in others or date[:10] in others or _elsewhere(node):
             continue
         if _says_modified(node):
             modified = modified or date
-        else:
+        elif not published:
             published = date
+        if published and (modified or number + 1 >= MAX_BESIDE):
             break
     return published, modified
 
@@ -392,6 +395,7 @@ def _says_modified(node: LexborNode) -> bool:
 def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str]:
     """The dates in the first short lines near the heading that have some."""
     published = modified = ""
+    since = 0
     if not kept:
         return published, modified
     elements = page.elements()
@@ -402,8 +406,9 @@ def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str
             first, second = _dates_in(text)
             if first[:10] not in others:
                 published, modified = published or first, modified or second
-            if published:
-                break
+        since += bool(published)
+        if since and (modified or since > MAX_BESIDE):
+            break
     return published, modified
 
 

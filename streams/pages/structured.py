@@ -207,7 +207,7 @@ class Structured:
                 nested.add(node.mem_id)
             for name in names:
                 name = name.rpartition("/")[2].rpartition(":")[2]
-                value = inner
+                value: Any = inner
                 if inner is None:
                     value, chars = self._node_value(node, attributes, name)
                     read += chars

@@ -216,6 +216,7 @@ def test_what_a_page_is_part_of_is_not_repeated_in_it() -> None:
         ("two reviews of nothing", [{"@type": "WebPage"}, {"@type": "Review"}, {"@type": "Review"}], "WebPage"),
         ("the article in the page", [{"@type": "WebPage", "mainEntity": {"@type": "Article", "headline": "x"}}], "Article"),
         ("the article that answers questions, too", [{"@type": "FAQPage", "mainEntity": []}, {"@type": "Article"}], "Article"),
+        ("a page that is what it sells", [{"@type": ["WebPage", "Product"]}, {"@type": "Organization"}], "Product"),
         ("what stands on any page comes last", [{"@type": "Organization"}, {"@type": "Movie", "name": "x"}], "Movie"),
     ],
 )  # fmt: skip
