@@ -310,6 +310,8 @@ _LABEL = re.compile(
     r"pubblicat[oa]|gepubliceerd|geplaatst|opublikowano|опубликовано)\b|发布|發布|公開|投稿)",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
+"""In every date, and soon looked for."""
 _MODIFIED_CLASS = re.compile(r"updated|modified", re.IGNORECASE)
 _OTHER_PLACE = re.compile(r"comment|related|upcoming|event|review|recent", re.IGNORECASE)
 _OTHER_TAGS = frozenset({"nav", "footer"})
@@ -402,7 +404,8 @@ def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str
     start = next((index for index in kept if page.tags[elements[index]] == "h1"), kept[0])
     for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
         text = segment.text
-        if 6 <= len(text) <= MAX_LINE_CHARS and text not in others and not _NOT_BYLINE.search(text):
+        is_short = 6 <= len(text) <= MAX_LINE_CHARS
+        if is_short and _DIGIT.search(text) and text not in others and not _NOT_BYLINE.search(text):
             first, second = _dates_in(text)
             if first[:10] not in others:
                 published, modified = published or first, modified or second
@@ -448,11 +451,10 @@ def _image_urls(value: Any) -> Iterator[str]:
 
 
 def _feeds(head: Head, resolver: Resolver) -> list[str]:
-    found = (
-        resolver.absolute(href)
-        for rel, href, kind in head.links
-        if kind and kind.partition(";")[0].strip().lower() in _FEED_TYPES and "alternate" in rel.split()
-    )
+    typed = [link for link in head.links if link[2] and "alternate" in link[0].split()]
+    found = [
+        resolver.absolute(href) for _, href, kind in typed if kind.partition(";")[0].strip().lower() in _FEED_TYPES
+    ]
     return list(dict.fromkeys(url for url in found if url))
 
 
