@@ -27,14 +27,19 @@ import msgpack
 
 CPU_SECONDS = 2.0
 MEMORY_BYTES = 200 * 1024 * 1024
-KEPT_BYTES = MEMORY_BYTES // 2
-"""What a process may keep of it after a page."""
+KEPT_BYTES = MEMORY_BYTES * 3 // 4
+"""What a process may keep of it after a page. Of half of it, one page in a thousand left more: a start costs as much as
+hundreds of pages."""
+LARGE_BYTES = 1024 * 1024
+"""A buffer of so many goes back to the system when it is freed: the allocator would raise that limit with every buffer,
+and keep a large page's."""
 SHORT_OF_MEMORY = frozenset({"memory", "parser"})
 """Rules that refuse a page for the memory that its process did not get: the parser has no other reason to give up."""
 COLLECTED_OBJECTS = 20_000
 TOO_MUCH = ["refused", "memory", f"more than {MEMORY_BYTES >> 20} MiB"]
 LENGTH = struct.Struct(">I")
 _PR_SET_PDEATHSIG = 1
+_M_MMAP_THRESHOLD = -3
 
 
 def answer_to(job: str, url: str, headers: dict[str, str], body: bytes, template: list[int] | None = None) -> list[Any]:
@@ -105,6 +110,8 @@ def write_frame(sink: BinaryIO, value: Any) -> None:
 def _confine() -> int:
     """The limits of this process, and how much data it has. Called after the imports, so that what they take is not
     counted."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == 1:  # the parent died before that call

@@ -89,7 +89,7 @@ async def test_a_process_that_keeps_much_memory_is_replaced(
 
 
 async def test_a_run_of_pages_needs_one_process(started: list[asyncio.subprocess.Process]) -> None:
-    sizes = [1_000, 20_000, 50_000, 5_000, 200_000, 1_000, 500_000]
+    sizes = [1_000, 20_000, 50_000, 5_000, 200_000, 1_000, 500_000, 1_500_000]
     pages = [make(size) for size in sizes for make in (table, *ORDINARY.values())]
     async with ParsePool(1) as pool:
         rules = [await rule_of(pool, page) for page in pages * 2]
