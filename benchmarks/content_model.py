@@ -14,6 +14,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,10 @@ BLINDED = {"terms": 0.5, "classes": 0.3, "kinds": 0.5, "elements": 0.3}
 """How often a page is shown without what is known of it in these ways: without the words of short texts, which are
 English; without what authors call elements; without what metadata says that the page is; without elements and roles.
 The model learns to do with what is left, as it has to on pages in other languages and of other habits."""
+BARE_EVERY = 20
+"""One page in so many is learned from in its bare form, too."""
+SURELY = 0.8
+PLAIN_TAGS = frozenset({"h1", "h2", "h3", "h4", "p", "li", "pre", "blockquote", "td", "div"})
 
 
 @dataclass
@@ -92,6 +97,16 @@ def example(page: Page) -> Example | None:
         np.array([len(text) for text in texts], F),
         Counter(truth),
     )
+
+
+def bare(one: Example, page: Page) -> Example | None:
+    """The page's content alone, without what other pages have around it: plain pages are all content."""
+    parsed = parse_page(page.html)
+    kept = [(parsed.walk.tags[segment.element], segment.text) for segment in parsed.walk.segments]
+    kept = [part for part, label in zip(kept, one.labels, strict=True) if label > SURELY]
+    written = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in kept if tag in PLAIN_TAGS)
+    text = " ".join(text for tag, text in kept if tag in PLAIN_TAGS)
+    return example(replace(page, html=f"<body>{written}".encode("utf-8", "replace"), main_content=text))
 
 
 def columns_of(way: str) -> list[int]:
@@ -291,6 +306,7 @@ def main() -> None:
     started = time.perf_counter()
     examples = [found for page in load_pages(arguments.directory) if (found := example(page)) is not None]
     trainable = [one for one in examples if len(one.labels) <= MAX_SEGMENTS]
+    trainable += [made for one in trainable[::BARE_EVERY] if (made := bare(one, one.page)) is not None]
     print(f"{len(examples)} pages, {examples[0].features.shape[1]} features, {time.perf_counter() - started:.0f} s")
     if arguments.out:
         save(train(trainable), arguments.out)

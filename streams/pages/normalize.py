@@ -15,7 +15,7 @@ from streams.pages.content import Labels, label
 from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link, new_link
 from streams.pages.footnotes import attach
-from streams.pages.language import Identified, identify, identify_blocks
+from streams.pages.language import Identified, identify, identify_blocks, language_tag
 from streams.pages.links import Resolver
 from streams.pages.native.blocks import build
 from streams.pages.parsing import Parsed, parse_page
@@ -95,18 +95,19 @@ def _said(
 ) -> dict[str, Any]:
     """What the page says of itself, as fields of the document."""
     found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver)
-    language = identify(text[:LANGUAGE_CHARS], parsed.head.language)
+    declared = language_tag(parsed.head.language)
+    language = identify(text[:LANGUAGE_CHARS], declared)
     title = found.title
     for ending in parsed.quirk.title_endings if parsed.quirk else ():
         title = title.removesuffix(ending)
     return {
         "title": title,
         "description": found.description,
-        "language": language.language or parsed.head.language,
+        "language": language.language or declared,
         "language_confidence": round(language.confidence, 4),
         "blocks": _with_languages(blocks, language),
         "links": _links(parsed.walk, own, resolver),
-        "facts": found.facts,
+        "facts": found.facts | ({"script": language.script} if language.script else {}),
     }
 
 

@@ -100,6 +100,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     "structured": _listed(_is_item),
     "opengraph": _is_card,
     "twitter": _is_card,
+    "script": _is_text,
 }
 _FIELDS: dict[str, Callable[[Any], bool]] = {
     "title": _is_text,
