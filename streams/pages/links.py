@@ -29,7 +29,7 @@ class Resolver:
         self.url = url
         self._base = self._joined(url, base) or url if base else url
         scheme, _, rest = self._base.partition("://")
-        self._origin = f"{scheme}://{rest.partition('/')[0]}"
+        self._origin = f"{scheme}://{rest.partition('/')[0]}".lower()
         self._known: dict[str, str] = {}
         self._others: dict[str, str] = {}
 
