@@ -5,6 +5,7 @@ version, which is stored beside each of them, and those of different versions ar
 counts alone.
 """
 
+import zlib
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -39,7 +40,7 @@ def load() -> tuple[Hashes, NDArray[np.int64], int]:
     try:
         with FILE.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             parts = {name: stored[name] for name in ("version", "words", "documents", "total")}
-    except (OSError, KeyError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile, zlib.error) as error:
         raise UsageError(f"the words' frequencies can't be read ({error}). Install Riffle again") from error
     if int(parts["version"]) != VERSION or not len(parts["words"]):
         raise UsageError(f"{FILE} is version {int(parts['version'])}; this release fingerprints with {VERSION}")

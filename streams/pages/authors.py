@@ -63,9 +63,11 @@ def find_author(
     kept: list[int],
     items: list[Item],
     others: Iterable[str] = (),
+    *,
+    doubt_metas: bool = True,
 ) -> str:
     """The names, with commas between; empty when nobody is named. `others`: those who wrote reviews or comments, who
-    are taken from nowhere but `items`."""
+    are taken from nowhere but `items`, and from `metas` where these are not in doubt: an editor may write a review."""
     for item in items:
         if names := _clean(texts(item.get("author"))):
             return names
@@ -75,7 +77,7 @@ def find_author(
         if name == "twitter:data1" and "by" not in label.lower():
             continue
         found = [content for meta, content in metas if meta == name]
-        if found and (names := _clean(found, strangers)):
+        if found and (names := _clean(found, strangers if doubt_metas else frozenset())):
             return names
     credited = (link for link in page.links if link[2] and "author" in link[2].lower().split())
     linked = (text for href, text, _, _, _ in credited if not _is_licence(href))

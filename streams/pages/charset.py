@@ -68,7 +68,10 @@ _LABELS = {
 }
 """The standard's labels, by what Python calls the encoding that they mean on the web."""
 _WEB_NAMES = {label: name for name, labels in _LABELS.items() for label in labels.split()}
-_NOT_TEXT = frozenset({"base64", "hex", "rot13", "rot_13", "zlib", "bz2", "quopri", "uu", "punycode", "idna", "utf-7"})
+_NOT_TEXT = frozenset({
+    "base64", "hex", "rot13", "rot_13", "zlib", "bz2", "quopri", "uu", "punycode", "idna", "utf-7",
+    "undefined", "unicode_escape", "raw_unicode_escape", "unicode-escape", "raw-unicode-escape", "mbcs", "oem",
+})  # fmt: skip
 
 _DEFAULT = "cp1252"
 _OF_OTHER_ALPHABETS = {
@@ -203,4 +206,4 @@ def _python_name(label: str) -> str:
         found = codecs.lookup(name)
     except LookupError:
         return ""
-    return found.name if getattr(found, "_is_text_encoding", True) else ""
+    return found.name if getattr(found, "_is_text_encoding", True) and found.name not in _NOT_TEXT else ""

@@ -1,9 +1,10 @@
 """What a page says of itself: title, author, dates and the like, the most trustworthy source first."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -17,7 +18,7 @@ from streams.pages.structured import OTHER_DATES, Item, Structured, items_of, ki
 from streams.pages.titles import choose_title
 from streams.pages.walk import Walk
 
-_JSON_TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"([A-Za-z]+)"')
+_JSON_TYPE = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?"([A-Za-z]+)"')
 _MICRODATA_TYPE = re.compile(r"""itemtype\s*=\s*["']?https?://schema\.org/([A-Za-z]+)""")
 _ITEM_TYPE = "itemtype"
 _FEED_TYPES = frozenset(
@@ -40,6 +41,8 @@ _MEDIA = ("ImageObject", "VideoObject", "AudioObject", "MediaObject")
 CLEAN_GENERATOR = "Riffle document 1"
 DATA_TYPE = "application/vnd.riffle.document+json"
 """Of the script in which a document that was written out keeps what its text does not hold."""
+FIRST_DAY = "2024-01-01"
+"""A server whose clock is before it is wrong: nothing was fetched so long ago."""
 MAX_TIMES = 20
 MAX_META_CHARS = 5_000
 MAX_LINE_CHARS = 110
@@ -63,6 +66,8 @@ class Head:
     """As the page shows them."""
     kinds: tuple[str, ...] = ()
     """Types that structured data and OpenGraph name, as written."""
+    until: str = ""
+    """The last day on which the page can have been published (ISO 8601); empty where that is not known."""
     times: list[str] = field(default_factory=list)
     """The datetime attributes of all time elements."""
     has_microdata: bool = False
@@ -163,7 +168,15 @@ def gather(tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], reso
     site_name = head.meta("og:site_name", "application-name") or _site_name(items)
     published, modified = _dates(tree, resolver.url, head, page, kept, speaking, page_type, others)
     facts: dict[str, Any] = {
-        "author": find_author(tree, head.metas, page, kept, written or items_of(items, "WebPage", "Page"), others),
+        "author": find_author(
+            tree,
+            head.metas,
+            page,
+            kept,
+            written or items_of(items, "WebPage", "Page"),
+            others,
+            doubt_metas=head.has_microdata,
+        ),
         "published": published,
         "modified": modified,
         "site_name": site_name,
@@ -268,27 +281,33 @@ def _dates(
     """When the page was published and modified. `others`: dates, as written, that are of something else."""
     itself = [item for item in items if page_type in kinds(item)]
     published = (
-        _earliest_source(_all(items, "datePublished"))
-        or _earliest_source(_metas(head, _PUBLISHED, others))
-        or _earliest_source(_all(itself, "dateCreated", "uploadDate"))
+        _first_date(_all(items, "datePublished"), head.until)
+        or _first_date(_metas(head, _PUBLISHED, others), head.until)
+        or _first_date(_all(itself, "dateCreated", "uploadDate"), head.until)
     )
-    modified = _earliest_source(_all(items, "dateModified")) or _earliest_source(_metas(head, _MODIFIED, others))
+    modified = _first_date(_all(items, "dateModified"), head.until)
+    modified = modified or _first_date(_metas(head, _MODIFIED, others), head.until)
     if not published:
         published, seen = _visible_dates(tree, head, url, page, kept, others)
         modified = modified or seen
     elif not modified:
-        modified = _lines_near(page, kept, others)[1]
+        modified = _lines_near(page, kept, others, head.until)[1]
     return published, modified
 
 
-def _earliest_source(values: Iterable[str]) -> str:
-    """The first that is a date, and not one to come: that is when something else will be."""
-    return next((date for value in values if (date := iso_date(value)) and _is_past(date)), "")
+def _first_date(values: Iterable[str], until: str) -> str:
+    """The first that is a date, and not one behind `until`, if that is known: then something else will be."""
+    return next((date for value in values if (date := iso_date(value)) and not (until and date[:10] > until)), "")
 
 
-def _is_past(date: str) -> bool:
-    """Or tomorrow, where it is tomorrow already."""
-    return date[:10] <= (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+def last_day(headers: Mapping[str, str]) -> str:
+    """The day behind that of the fetch, as the server said: somewhere it is that day already. Not by our clock: what
+    becomes of a page must not depend on when it is read again."""
+    try:
+        day = (parsedate_to_datetime(headers.get("date", "")) + timedelta(days=1)).date().isoformat()
+    except (ValueError, OverflowError):
+        return ""
+    return day if day >= FIRST_DAY else ""
 
 
 def _all(items: list[Item], *names: str) -> Iterator[str]:
@@ -297,7 +316,12 @@ def _all(items: list[Item], *names: str) -> Iterator[str]:
 
 def _metas(head: Head, names: tuple[str, ...], others: set[str]) -> list[str]:
     """The contents of these, in the order of `names`, but what is said of others."""
-    found = [(names.index(name), content) for name, content in head.metas if name in names and content not in others]
+    doubted = others if head.has_microdata else ()  # where a meta element may be a property of a review
+    found = [
+        (names.index(name), content)
+        for name, content in head.metas
+        if name in names and not (content in doubted and ":" not in name)
+    ]
     return [content for _, content in sorted(found, key=lambda entry: entry[0])]
 
 
@@ -330,17 +354,17 @@ def _visible_dates(
 ) -> tuple[str, str]:
     """The first dates that a reader sees near the top of the text; in a time element, a short line, the URL, by
     class."""
-    published, modified = _times(tree, others) if head.times else ("", "")
+    published, modified = _times(tree, others, head.until) if head.times else ("", "")
     if not published:
-        published, seen = _lines_near(page, kept, others)
+        published, seen = _lines_near(page, kept, others, head.until)
         modified = modified or seen
     if not published and (dated := _URL_DATE.search(url)):
-        published = _earliest_source(["-".join(dated.groups())])
+        published = _first_date(["-".join(dated.groups())], head.until)
     if not published and not modified:
         for text in labelled(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
             if len(text) < 6 or _NOT_BYLINE.search(text):
                 continue
-            published, modified = _dates_in(text)
+            published, modified = _dates_in(text, head.until)
             if published[:10] in others or text in others:  # the first of the reviews: more of them follow
                 return "", ""
             if published or modified:
@@ -348,12 +372,12 @@ def _visible_dates(
     return published, modified
 
 
-def _times(tree: LexborHTMLParser, others: set[str]) -> tuple[str, str]:
+def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, str]:
     """By the first time elements that are not of something else. What stands in menus is out of the tree by now."""
     published = modified = ""
     for number, node in enumerate(tree.css("time[datetime]")[:MAX_TIMES]):
         written = node.attributes.get("datetime") or ""
-        date = _earliest_source([written])
+        date = _first_date([written], until)
         if not date or written in others or date[:10] in others or _elsewhere(node):
             continue
         if _says_modified(node):
@@ -394,7 +418,7 @@ def _says_modified(node: LexborNode) -> bool:
     return False
 
 
-def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str]:
+def _lines_near(page: Walk, kept: list[int], others: set[str], until: str) -> tuple[str, str]:
     """The dates in the first short lines near the heading that have some."""
     published = modified = ""
     since = 0
@@ -406,7 +430,7 @@ def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str
         text = segment.text
         is_short = 6 <= len(text) <= MAX_LINE_CHARS
         if is_short and _DIGIT.search(text) and text not in others and not _NOT_BYLINE.search(text):
-            first, second = _dates_in(text)
+            first, second = _dates_in(text, until)
             if first[:10] not in others:
                 published, modified = published or first, modified or second
         since += bool(published)
@@ -415,16 +439,16 @@ def _lines_near(page: Walk, kept: list[int], others: set[str]) -> tuple[str, str
     return published, modified
 
 
-def _dates_in(line: str) -> tuple[str, str]:
+def _dates_in(line: str, until: str) -> tuple[str, str]:
     """Published and modified in `Published March 1, 2024, updated May 2, 2024`; a date without a word is the first."""
     if not iso_date(line):
         return "", ""
     found = {"published": "", "modified": ""}
     kind, start = "published", 0
     for label in _LABEL.finditer(line):
-        found[kind] = found[kind] or _earliest_source([line[start : label.start()]])
+        found[kind] = found[kind] or _first_date([line[start : label.start()]], until)
         kind, start = str(label.lastgroup), label.end()
-    found[kind] = found[kind] or _earliest_source([line[start:]])
+    found[kind] = found[kind] or _first_date([line[start:]], until)
     return found["published"], found["modified"]
 
 

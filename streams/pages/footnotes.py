@@ -6,17 +6,20 @@ name says so. Everything else stays as it stands.
 
 import re
 
+from streams.pages.tags import HEADINGS
 from streams.pages.walk import RawSpan, Segment, Walk
 
 _MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
 _NOTE_NAME = re.compile(
     r"(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
 )
-_BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|[\s]*[↩↑⤴^︎\ufe0e]+\s*$")
+_BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|\s*+[↩↑⤴^︎\ufe0e]++\s*+$")
 _TITLE = re.compile(r"(?:(?:foot|end)?notes|anmerkungen|fu(?:ß|ss)noten|notas|note)\s*:?", re.IGNORECASE)
 """Of a list of notes: nothing is below it once these are gone."""
 MAX_NOTE_CHARS = 2_000
 MAX_NOTES = 500
+BACK_CHARS = 100
+"""What the ways back may take beside a note."""
 
 
 def attach(page: Walk, kept: list[int], url: str = "") -> list[int]:
@@ -39,14 +42,16 @@ def attach(page: Walk, kept: list[int], url: str = "") -> list[int]:
         own.setdefault(element, []).append(index)
     gone: set[int] = set()
     notes: dict[int, list[tuple[RawSpan, str]]] = {}
+    known: dict[int, tuple[list[int], str]] = {}
     for index, raw, name in marks[:MAX_NOTES]:
         start, end, _, _, _ = raw
         element = named.get(name, -1)
         if element < 0 or not _MARK.fullmatch(page.segments[index].text[start:end]):
             continue
-        held = [at for inner in _below(page, element) for at in own.get(inner, ())]
-        note = _BACK.sub("", " ".join(" ".join(page.segments[at].text for at in held).split())).strip()
-        if held and note and min(held) > index and len(note) <= MAX_NOTE_CHARS:
+        if element not in known:
+            known[element] = _note_in(page, element, own)
+        held, note = known[element]
+        if held and note and min(held) > index:
             gone.update(held)
             notes.setdefault(index, []).append((raw, note))
     for index, found in notes.items():
@@ -54,8 +59,24 @@ def attach(page: Walk, kept: list[int], url: str = "") -> list[int]:
     left = [index for index in kept if index not in gone and page.segments[index].text]
     title = max((index for index in left if index < min(gone)), default=-1) if gone else -1
     if title >= 0 and title not in notes and _TITLE.fullmatch(page.segments[title].text):
-        left.remove(title)
+        behind = next((index for index in left if index > title), -1)
+        if behind < 0 or page.tags[page.segments[behind].element] in HEADINGS:
+            left.remove(title)
     return left
+
+
+def _note_in(page: Walk, element: int, own: dict[int, list[int]]) -> tuple[list[int], str]:
+    """The segments below an element, and their text without marks and ways back; none where that is too long."""
+    held: list[int] = []
+    chars = 0
+    for inner in _below(page, element):
+        for at in own.get(inner, ()):
+            held.append(at)
+            chars += len(page.segments[at].text) + 1
+            if chars > MAX_NOTE_CHARS + BACK_CHARS:
+                return [], ""
+    note = _BACK.sub("", " ".join(" ".join(page.segments[at].text for at in held).split())).strip()
+    return held, note if len(note) <= MAX_NOTE_CHARS else ""
 
 
 def _note_name(href: str, url: str) -> str:

@@ -27,7 +27,9 @@ SAFE_TAGS = 10_000
 
 _TAGS = re.compile(rb"<(?:(/?)([a-zA-Z]+)|!--)")
 _RAW = frozenset({b"script", b"style", b"textarea", b"title", b"xmp", b"iframe", b"noembed", b"noframes"})
-"""Elements that hold text alone, whatever it looks like, up to their end tag."""
+"""Elements that hold text alone, whatever it looks like, up to their end tag; but not behind a FOREIGN one."""
+_FOREIGN = frozenset({b"svg", b"math"})
+_COMMENT_END = re.compile(rb"(?<=<!--)-?>|--!?>")
 _UNCLOSED = frozenset(
     b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon "
     b"polyline rect source stop tbody td th thead tr track use wbr".split()
@@ -61,6 +63,7 @@ def parse_page(
     refuse_nesting(encoded, safe=SAFE_TAGS)
     tree = _tree(encoded)
     head = facts.read_head(tree)
+    head.until = facts.last_day(headers or {})
     if head.has_drawn_math:
         unify(tree)
     head.kinds = facts.read_kinds(head, text)
@@ -128,18 +131,19 @@ def deepest(html: bytes, limit: int, safe: int = 0) -> int:
     depth = most = 0
     if html.count(b"<") <= safe:
         return 0
-    at = 0
+    at, foreign = 0, False
     while found := _TAGS.search(html, at):
         closing, name = found.groups()
         at = found.end()
+        foreign = foreign or (name or b"").lower() in _FOREIGN
         if name is None:
-            end = html.find(b"-->", at)
-            at = end if end >= 0 else len(html)
+            end = _COMMENT_END.search(html, at)
+            at = end.start() if end else len(html)
         elif closing:
             depth = max(depth - 1, 0)
-        elif name.lower() in _RAW:
+        elif name.lower() in _RAW and not foreign:
             closed = re.compile(rb"</" + name + rb"(?![a-zA-Z])", re.IGNORECASE).search(html, at)
-            at = closed.end() if closed else len(html)
+            at = closed.end() if closed else at
         elif name.lower() not in _UNCLOSED:
             depth += 1
             most = max(most, depth)

@@ -21,6 +21,8 @@ MAX_DEPTH = 12
 MAX_ITEMS = 50
 MAX_PROPERTIES = 60
 MAX_TEXT_CHARS = 1_000
+MAX_RAW_CHARS = 8 * MAX_TEXT_CHARS
+"""Of a text with its escapes and spaces."""
 MAX_TYPE_CHARS = 100
 MAX_SCRIPT_CHARS = 500_000
 MAX_READ_CHARS = 3_000_000
@@ -46,7 +48,7 @@ OTHER_DATES = frozenset({
 })  # fmt: skip
 _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _COMMENT = re.compile(
-    r"^\s*(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*;?\s*$"
+    r"^\s*+(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*+;?\s*+$"
 )
 _CONTROL = re.compile("[\x00-\x1f]")
 _URL_ATTRIBUTES = {
@@ -134,6 +136,9 @@ class Structured:
         return [inner for inner in made if inner or inner not in _EMPTY]
 
     def _text(self, value: str) -> str:
+        if self._left < 0:
+            return ""
+        value = value[:MAX_RAW_CHARS]
         text = " ".join((html.unescape(value) if "&" in value else value).split())[:MAX_TEXT_CHARS]
         self._left -= len(text) + VALUE_CHARS
         return text if self._left >= 0 else ""

@@ -30,17 +30,27 @@ static int holds_text(const byte *name, size_t size) {
     return 0;
 }
 
-/* The end of a comment, or of the page. */
+/* The end of a comment (HTML Standard, 13.2.5.43 to 52: what is behind its mark may be it), or of the page. */
 static const byte *after_comment(const byte *at, const byte *end) {
+    if (at < end && *at == '>') return at;
+    if (end - at >= 2 && *at == '-' && at[1] == '>') return at;
     while (at < end && (at = memchr(at, '-', (size_t)(end - at)))) {
         if (end - at >= 3 && at[1] == '-' && at[2] == '>') return at;
+        if (end - at >= 4 && at[1] == '-' && at[2] == '!' && at[3] == '>') return at;
         at++;
     }
     return end;
 }
 
-/* Behind the name in the end tag of such an element, or the end of the page. */
+/* Whether what is behind it is not read as HTML: there, elements that hold text hold elements. */
+static int is_foreign(const byte *name, size_t size) {
+    return (size == 3 && lower(name[0]) == 's' && lower(name[1]) == 'v' && lower(name[2]) == 'g') ||
+           (size == 4 && lower(name[0]) == 'm' && lower(name[1]) == 'a' && lower(name[2]) == 't' && lower(name[3]) == 'h');
+}
+
+/* Behind the name in the end tag of such an element, or where it has begun, if it has none. */
 static const byte *after_text(const byte *at, const byte *end, const byte *name, size_t size) {
+    const byte *begin = at;
     while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
         const byte *own = ++at;
         if ((size_t)(end - at) < size + 1 || *own++ != '/') continue;
@@ -48,7 +58,7 @@ static const byte *after_text(const byte *at, const byte *end, const byte *name,
         while (same < size && lower(own[same]) == lower(name[same])) same++;
         if (same == size && (own + size == end || !is_letter(own[size]))) return own + size;
     }
-    return end;
+    return begin;
 }
 
 /* How many bytes are a `<`. */
@@ -71,6 +81,7 @@ EXPORT int64_t riffle_deepest(const byte *html, size_t size, int64_t limit, int6
     if (count_signs(html, size) <= safe) return 0;
     const byte *at = html, *end = html + size;
     int64_t depth = 0, deepest = 0;
+    int foreign = 0;
     while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
         at++;
         if (end - at >= 3 && !memcmp(at, "!--", 3)) {
@@ -82,9 +93,10 @@ EXPORT int64_t riffle_deepest(const byte *html, size_t size, int64_t limit, int6
         const byte *name = at;
         while (at < end && is_letter(*at)) at++;
         if (at == name) continue;
+        foreign |= is_foreign(name, (size_t)(at - name));
         if (closing) {
             depth -= depth > 0;
-        } else if (holds_text(name, (size_t)(at - name))) {
+        } else if (!foreign && holds_text(name, (size_t)(at - name))) {
             at = after_text(at, end, name, (size_t)(at - name));
         } else if (stays_open(name, (size_t)(at - name))) {
             if (++depth > deepest) deepest = depth;

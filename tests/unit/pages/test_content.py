@@ -118,6 +118,24 @@ def test_notes_that_look_like_chrome_stand_at_their_marks_too() -> None:
     assert not {"Footnotes", "Without shipping. ↩", "If we can."} & {block.text for block in document.blocks}
 
 
+def test_the_title_of_notes_stays_while_a_note_is_below_it() -> None:
+    page = f"""{LONG}<p>A claim<a href="#fn1">[1]</a>.<h2>Notes</h2><p id=fn1>The first.
+    <p>Another note, which nobody marks in the text, in a sentence of its own.</p>"""
+    found = texts(page)
+    assert "The first." not in found
+    assert found[-2:] == ["Notes", "Another note, which nobody marks in the text, in a sentence of its own."]
+
+
+def test_a_note_without_an_end_is_none() -> None:
+    """Of nothing but signs, or of hundreds that stand in each other: what is read of it has a limit."""
+    signs = f'{LONG}<p>x<a href="#fn1">[1]</a></p>{LONG}<p id=fn1>{"^" * 50_000}x</p>'
+    marks = "".join(f'<p>x<a href="#fn{number}">[1]</a></p>' for number in range(500))
+    nested = "".join(f"<div id=fn{number}>" for number in range(500)) + "<p>y</p>" * 5_000
+    for page in (signs, LONG + marks + nested):
+        spans = [span for block in normalize(page, url=URL).document.blocks for span in block.spans]
+        assert not [span for span in spans if span.kind == "footnote"]
+
+
 def test_formulas_are_read_from_what_draws_them() -> None:
     page = r"""<p>KaTeX <span class=katex><span class=katex-mathml><math><semantics><mi>x</mi>
     <annotation encoding="application/x-tex">x_1</annotation></semantics></math></span><span class=katex-html>x1</span></span>,

@@ -7,6 +7,7 @@ import pytest
 
 from streams.pages.dates import iso_date
 from streams.pages.directives import directives
+from streams.pages.facts import last_day
 from streams.pages.normalize import normalize
 from streams.pages.titles import without_site
 
@@ -14,7 +15,8 @@ URL = "https://site.example/news/page"
 
 
 def facts_of(head: str, body: str = "<p>Text.") -> dict[str, Any]:
-    return normalize(f"<html><head>{head}</head><body>{body}", url=URL).document.facts
+    headers = {"date": "Sat, 21 Nov 2026 12:00:00 GMT"}
+    return normalize(f"<html><head>{head}</head><body>{body}", url=URL, headers=headers).document.facts
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,28 @@ LD = '<script type="application/ld+json">%s</script>'
 def test_who_reviewed_a_page_did_not_write_it(why: str, head: str, body: str) -> None:
     facts = facts_of(head, body)
     assert (facts.get("author"), facts.get("published"), facts["type"] != "Review") == (None, None, True), why
+
+
+def test_an_editors_review_of_a_product_is_the_editors() -> None:
+    """Unlike those that stand in microdata, meta elements of the head speak of the page."""
+    said = """<meta name=author content="Jane Doe"><meta property=article:published_time content=2024-03-05>"""
+    review = """{"@type": "Product", "name": "Cam", "review": {"@type": "Review", "author": {"name": "Jane Doe"},
+     "datePublished": "2024-03-05"}}"""
+    facts = facts_of(said + LD % review, "<article><h1>The cam</h1><p class=byline>By Jane Doe<p>Text.</article>")
+    assert (facts["author"], facts["published"]) == ("Jane Doe", "2024-03-05")
+
+
+@pytest.mark.parametrize(
+    ("why", "headers", "day"),
+    [
+        ("the day after: somewhere it is that day", {"date": "Sat, 21 Nov 2026 12:00:00 GMT"}, "2026-11-22"),
+        ("nothing is said", {}, ""),
+        ("nothing that is a date", {"date": "today"}, ""),
+        ("a clock that was never set", {"date": "Thu, 01 Jan 1970 00:00:05 GMT"}, ""),
+    ],
+)
+def test_the_last_day_on_which_a_page_was_published(why: str, headers: dict[str, str], day: str) -> None:
+    assert last_day(headers) == day, why
 
 
 def test_a_page_that_is_a_review_has_its_author() -> None:

@@ -61,6 +61,12 @@ TAGS = [
     b"<!--",
     b"-->",
     b"--",
+    b"<!-->",
+    b"<!--->",
+    b"--!>",
+    b"<svg/>",
+    b"<MATH",
+    b"</svg>",
     b"<script>",
     b"</SCRIPT>",
     b"</scripts>",
@@ -116,6 +122,12 @@ def test_both_know_the_elements_that_never_stay_open() -> None:
 )
 def test_tags_that_are_text_nest_nothing(why: str, before: bytes, behind: bytes) -> None:
     refuse_nesting(b"<p>a" + before + b"<div>" * (MAX_DEPTH + 1) + behind + b"<p>b")
+
+
+@pytest.mark.parametrize("before", [b"<svg><title>", b"<math><style>", b"<!-->", b"<!--->", b"<!-- --!>", b"<script>"])
+def test_nor_is_nesting_hidden_by_what_is_no_text_to_the_parser(before: bytes) -> None:
+    with pytest.raises(Refused, match=str(MAX_DEPTH)):
+        refuse_nesting(before + b"<div>" * (MAX_DEPTH + 1))
 
 
 def test_deep_nesting_is_refused() -> None:
