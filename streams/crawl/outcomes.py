@@ -24,7 +24,7 @@ KEPT_HEADERS = frozenset(
         "x-robots-tag",
     }
 )
-"""What a later stage reads: validators, the day, the language, robots directives, opt-outs from text and data mining."""
+"""What a later stage reads: validators, day and language, robots directives, opt-outs from text and data mining."""
 MAX_HEADER_CHARS = 2_048
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 
