@@ -90,15 +90,19 @@ def results(native: ctypes.CDLL, handle: int | None, columns: Columns) -> Result
         if counts[7]:
             raise MemoryError("no memory for a page")
         elements, attributes, segments, spans, links = (
-            np.frombuffer(_bytes(pointers[table], counts[table] * 4), np.int32).reshape(-1, width)
+            np.frombuffer(ctypes.string_at(pointers[table] or 0, counts[table] * 4), np.int32).reshape(-1, width)
+            if counts[table]
+            else _nothing(width)
             for table, width in enumerate(columns)
         )
-        masks = np.frombuffer(_bytes(pointers[5], counts[5] * 8), np.uint64)
+        masks = np.frombuffer(ctypes.string_at(pointers[5] or 0, counts[5] * 8) if counts[5] else b"", np.uint64)
         text = ctypes.string_at(pointers[6] or 0, counts[6]).decode("utf-8", "replace")
     finally:
         native.riffle_free(handle)
     return Results(elements, attributes, segments, spans, links, masks, text, int(counts[8]))
 
 
-def _bytes(at: int | None, size: int) -> bytes:
-    return ctypes.string_at(at or 0, size) if size else b""
+@cache
+def _nothing(width: int) -> Rows:
+    """A table without rows. Nobody writes into tables."""
+    return np.frombuffer(b"", np.int32).reshape(0, width)

@@ -75,7 +75,14 @@ static inline size_t space_at(const byte *at, const byte *end) {
 
 static inline int32_t chars_in(const byte *at, size_t size) {
     int32_t count = 0;
-    for (size_t index = 0; index < size; index++) count += (at[index] & 0xC0) != 0x80;
+    while (size) { /* in stretches whose counts fit a byte: the compiler then looks at 16 at once */
+        size_t stretch = size < 240 ? size : 240;
+        uint8_t found = 0;
+        for (size_t index = 0; index < stretch; index++) found = (uint8_t)(found + ((at[index] & 0xC0) != 0x80));
+        count += found;
+        at += stretch;
+        size -= stretch;
+    }
     return count;
 }
 

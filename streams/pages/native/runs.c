@@ -134,13 +134,19 @@ static int may_be_capital(const byte *at, const byte *end) {
     return !(*at == 0xE2 && at + 1 < end && at[1] <= 0x83);
 }
 
+/* Whether a character beyond ASCII surely is no letter: punctuation, and Latin-1's signs but its three letters. */
+static int is_sign(const byte *at, const byte *end) {
+    byte second = at + 1 < end ? at[1] : 0;
+    return (*at == 0xE2 && second == 0x80) || (*at == 0xC2 && second != 0xAA && second != 0xB5 && second != 0xBA);
+}
+
 static int32_t signs_of(const byte *at, size_t size, int32_t chars) {
     int32_t flags = 0;
     const byte *end = at + size;
     unsigned low = 0;
     for (size_t index = 0; index < size; index++) low |= (at[index] < 0x20 && at[index] != '\t' && at[index] != '\n') || at[index] == 0x7f;
     if ((size_t)chars != size) {
-        if (*at >= 0x80) flags |= F_CASED;
+        if (*at >= 0x80 && !is_sign(at, end)) flags |= F_CASED;
         for (const byte *next = at; next < end; next++) {
             if (chars < SHORT && *next >= 0xC0 && may_be_capital(next, end)) flags |= F_CASED;
             low |= *next == 0xC2 && next + 1 < end && next[1] < 0xA0;

@@ -151,7 +151,7 @@ PIECES = [
     "<small role=doc-footnote>n</small>", "<script>a<b</script>", "<svg><a>x</a>", "</svg>", "<math><mi>x</math>",
     "$5 | 7",
     "Ωmega", "ǅ one", "“Quoted” words", "—", "Ｆull", "Ꙁ", "ﬁ",
-    "Ähnliche Artikel", "WEITERE über uns", "関連記事", "MÁS",
+    "Ähnliche Artikel", "ªx", "µm", "©2026", "• item", "ⁿ", "WEITERE über uns", "関連記事", "MÁS",
     "漢字，と仮名、" * 9, "終。 次。",
     "한국어 문장.", "ไทยเขียนติดกัน", "ລາວ", "ខ្មែរ", "မြန်မာ", "عربي، نص", "हिन्दी। अंत।",
     "𠀀𠀁",
