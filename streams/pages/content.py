@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.pages.facts import Head
 from streams.pages.features import Matrix, features
+from streams.pages.head import Head
 from streams.pages.measures import measured
 from streams.pages.model import Neighbours, content_model, neighbours
 from streams.pages.native import numbers

@@ -9,7 +9,7 @@ from html import escape
 import orjson
 
 from streams.pages.document import Block, Document, Span
-from streams.pages.facts import CLEAN_GENERATOR, DATA_TYPE
+from streams.pages.head import CLEAN_GENERATOR, DATA_TYPE
 
 _PARTS = frozenset({"li", "dt", "dd", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"})
 _WRAPPED = {"em": "em", "strong": "strong", "code": "code"}

@@ -8,8 +8,8 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from streams.crawl.urls import host_of
 from streams.errors import Refused
-from streams.pages import facts
 from streams.pages.charset import decode_utf8
+from streams.pages.head import Head, last_day, read_head, read_kinds
 from streams.pages.links import form_of
 from streams.pages.mathematics import unify
 from streams.pages.native.library import library
@@ -42,7 +42,7 @@ class Parsed:
 
     tree: LexborHTMLParser
     walk: Walk
-    head: facts.Head
+    head: Head
     html: str
     quirk: Quirk | None = None
     """Whose `content` was found: then the walk holds the page's own text alone."""
@@ -62,11 +62,11 @@ def parse_page(
         text, encoded = html, html.encode("utf-8", "replace")
     refuse_nesting(encoded, safe=SAFE_TAGS)
     tree = _tree(encoded)
-    head = facts.read_head(tree)
-    head.until = facts.last_day(headers or {})
+    head = read_head(tree)
+    head.until = last_day(headers or {})
     if head.has_drawn_math:
         unify(tree)
-    head.kinds = facts.read_kinds(head, text)
+    head.kinds = read_kinds(head, text)
     parsed = Parsed(tree, Walk(), head, text)
     parsed.written = written_out(head.scripts) if head.clean else None
     head.clean = parsed.written is not None

@@ -40,7 +40,8 @@ _ARTICLES = ("Article", "Posting", "Report")
 _PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEntityOfPage", "subjectOf"})
 """Properties whose references are left out: what they lead to is an item of the page anyway."""
 _ASKED = frozenset({"Question", "Answer"})
-_REPLIES = ("Review", "Comment", "Comments", "Answer")
+REPLIES = ("Review", "Comment", "Comments", "Answer")
+"""What others say of the page or its subject: who wrote that, and when, is not who wrote the page."""
 _DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
 OTHER_DATES = frozenset({
     "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
@@ -281,7 +282,7 @@ def _is_article(kind: str) -> bool:
 
 
 def _is_reply(kind: str) -> bool:
-    return kind.endswith(_REPLIES)
+    return kind.endswith(REPLIES)
 
 
 def _owner(

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from streams.pages.document import Link
-from streams.pages.facts import DATA_TYPE
+from streams.pages.head import DATA_TYPE
 
 MAX_CHARS = 50_000
 """Of one text: an address of 4,096 characters whose every character is escaped is the longest."""

@@ -7,7 +7,7 @@ import pytest
 
 from streams.pages.dates import iso_date
 from streams.pages.directives import directives
-from streams.pages.facts import last_day
+from streams.pages.head import last_day
 from streams.pages.normalize import normalize
 from streams.pages.titles import without_site
 
