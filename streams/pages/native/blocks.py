@@ -22,7 +22,7 @@ from streams.pages.build import (
     is_idle,
     layout_tables,
     rows_of,
-)  # fmt: skip
+)
 from streams.pages.document import (
     BLOCK_TAGS,
     CONTAINER_TAGS,
@@ -32,7 +32,7 @@ from streams.pages.document import (
     new_block,
     new_container,
     new_span,
-)  # fmt: skip
+)
 from streams.pages.links import Resolver
 from streams.pages.native.library import Columns, Rows, library, results
 from streams.pages.native.walk import SPAN_NAMES, Found
@@ -58,14 +58,14 @@ def build(page: Walk, kept: list[int], resolver: Resolver, *, clean: bool = Fals
     return Builder(page, resolver.absolute, (page.segments[index] for index in kept), clean=clean).result()
 
 
-GRAMMAR = ("openers", "flow", "figure", "figcaption", "row", "cell", "cells", "paragraph")
+_NUMBERS = ("openers", "flow", "figure", "figcaption", "row", "cell", "cells", "paragraph")
 
 
 class _Grammar(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("blocks", "containers")),
         *((name, ctypes.c_int32 * len(CONTAINER_TAGS)) for name in ("children", "missing")),
-        *((name, ctypes.c_int32) for name in GRAMMAR),
+        *((name, ctypes.c_int32) for name in _NUMBERS),
     )
 
 
