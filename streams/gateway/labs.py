@@ -42,6 +42,8 @@ class ShownBlock:
     """Of lists and quotations."""
     texts: tuple[str, ...]
     """One; of a row, one for each block in its cells."""
+    spoken: str = ""
+    """Its language, how sure that is, and its script, where they aren't the page's: `ru, Cyrl, 98 %`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class LabsView:
     url: str
     title: str = ""
     language: str = ""
+    spoken: str = ""
+    """The page's language, script, and how sure the language is: `en, Latn, 99 %`."""
     note: str = ""
     source: Source | None = None
     source_bytes: int = 0
@@ -85,6 +89,7 @@ async def labs_view(site: Site, known: Known) -> LabsView:
         url=known.url or str(known.page_id),
         title=presentation.clean_line(document.title, presentation.MAX_TITLE_CHARS) if document else "",
         language=document.language if document else "",
+        spoken=_spoken(document.language, document.language_confidence, document.script) if document else "",
         note=_note(known),
         source=source,
         source_bytes=len(body or b""),
@@ -192,5 +197,15 @@ def _block(block: Block, around: list[str], text: str, *, in_row: bool) -> Shown
     held = around[0] if block.tag == "p" and around else block.tag
     depth = sum(tag in _NESTING for tag in around)
     return ShownBlock(
-        "tr" if in_row else _LABELS.get(held, held), " › ".join([*reversed(around), block.tag]), min(depth, 4), (text,)
+        "tr" if in_row else _LABELS.get(held, held),
+        " › ".join([*reversed(around), block.tag]),
+        min(depth, 4),
+        (text,),
+        _spoken(block.language, block.confidence, block.script),
+    )
+
+
+def _spoken(language: str, confidence: float, script: str) -> str:
+    return ", ".join(
+        part for part in (language, script, f"{confidence:.0%}".replace("%", " %") if confidence else "") if part
     )

@@ -1,8 +1,10 @@
 """The bytes of a document: MessagePack, with the version of the layout in front.
 
-Layout 1 is an array: [1, url, title, description, language, language_confidence, containers, blocks, links, facts],
-with containers as [tag, parent], blocks as [tag, text, parent, spans, language], spans as [start, end, kind, target,
-label] and links as [url, text, nofollow, in_content]. Equal documents have equal bytes, so that a replay writes the
+Layout 2 is an array: [2, url, title, description, language, language_confidence, script, containers, blocks, links,
+facts], with containers as [tag, parent], blocks as [tag, text, parent, spans, language] and, where the block has one of
+them, [..., confidence, script], spans as [start, end, kind, target, label] and links as [url, text, nofollow,
+in_content]. Layout 1, which is still read, had no script in front of the containers (it was among the facts), and all
+blocks short. Equal documents have equal bytes, so that a replay writes the
 same blob: the keys of `facts` are sorted on the way in.
 """
 
@@ -13,7 +15,9 @@ import msgpack
 from streams.errors import PoisonError
 from streams.pages.document import Block, Container, Document, Link, Span
 
-VERSION = 1
+VERSION = 2
+_SCRIPT = 5
+"""Its place behind the version."""
 
 
 class InvalidDocument(PoisonError):
@@ -29,6 +33,7 @@ def encode_document(document: Document) -> bytes:
         document.description,
         document.language,
         document.language_confidence,
+        document.script,
         [[container.tag, container.parent] for container in document.containers],
         [_block_layout(block) for block in document.blocks],
         [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
@@ -42,31 +47,37 @@ def decode_document(content: bytes) -> Document:
     """The document again. Raises InvalidDocument."""
     try:
         version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
-        if version != VERSION:
-            raise InvalidDocument(f"document layout {version}; this release reads layout {VERSION}")
-        url, title, description, language, confidence, containers, blocks, links, facts = layout
+        if version == 1:
+            layout.insert(_SCRIPT, layout[-1].pop("script", ""))
+        elif version != VERSION:
+            raise InvalidDocument(f"document layout {version}; this release reads layouts 1 to {VERSION}")
+        url, title, description, language, confidence, script, containers, blocks, links, facts = layout
         return Document(
             url=url,
             title=title,
             description=description,
             language=language,
             language_confidence=confidence,
+            script=script,
             containers=tuple(Container(*container) for container in containers),
             blocks=tuple(_block(*block) for block in blocks),
             links=tuple(Link(*link) for link in links),
             facts=facts,
         )
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, msgpack.UnpackException) as error:
         raise InvalidDocument(f"{len(content)} bytes are not a document: {error}") from error
 
 
 def _block_layout(block: Block) -> list[Any]:
     spans = [[span.start, span.end, span.kind, span.target, span.label] for span in block.spans]
-    return [block.tag, block.text, block.parent, spans, block.language]
+    layout = [block.tag, block.text, block.parent, spans, block.language]
+    return [*layout, block.confidence, block.script] if block.confidence or block.script else layout
 
 
-def _block(tag: str, text: str, parent: int, spans: list[list[Any]], language: str) -> Block:
-    return Block(tag, text, parent, tuple(Span(*span) for span in spans), language)
+def _block(
+    tag: str, text: str, parent: int, spans: list[list[Any]], language: str, confidence: float = 0.0, script: str = ""
+) -> Block:
+    return Block(tag, text, parent, tuple(Span(*span) for span in spans), language, confidence, script)
 
 
 def _sorted(value: Any) -> Any:

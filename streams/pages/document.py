@@ -62,6 +62,18 @@ class Block(NamedTuple):
     spans: tuple[Span, ...] = ()
     language: str = ""
     """Of the code, in a `pre`; otherwise BCP 47 where it differs from the page's."""
+    confidence: float = 0.0
+    """How sure `language` is by the text (0..1); 0 where markup alone says it, and where it is empty."""
+    script: str = ""
+    """ISO 15924, where most of the text isn't in the page's."""
+
+
+class Identified(NamedTuple):
+    """A language as BCP 47 (empty: not known), how sure that is (0..1), and the script as ISO 15924."""
+
+    language: str = ""
+    confidence: float = 0.0
+    script: str = ""
 
 
 class Link(NamedTuple):
@@ -89,6 +101,8 @@ class Document:
     description: str = ""
     language: str = ""
     language_confidence: float = 0.0
+    script: str = ""
+    """That of most of its text, ISO 15924."""
     containers: tuple[Container, ...] = ()
     blocks: tuple[Block, ...] = ()
     links: tuple[Link, ...] = ()
@@ -99,6 +113,15 @@ class Document:
     def text(self) -> str:
         """All text, a block a line."""
         return "\n".join([block.text for block in self.blocks])
+
+    def identified(self, block: Block) -> Identified:
+        """The language of one of its blocks: the page's, unless the block says another, or is in another script."""
+        script = block.script or self.script
+        if block.tag == "pre":
+            return Identified(script=script)
+        if block.language or block.script:
+            return Identified(block.language, block.confidence, script)
+        return Identified(self.language, self.language_confidence, script)
 
     def ancestors(self, block: Block) -> list[int]:
         """Indices of the containers around a block, the innermost first."""

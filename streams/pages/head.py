@@ -13,7 +13,7 @@ from streams.pages.native.markers import markers
 _JSON_TYPE = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?"([A-Za-z]+)"')
 _MICRODATA_TYPE = re.compile(r"""itemtype\s*=\s*["']?https?://schema\.org/([A-Za-z]+)""")
 _ITEM_TYPE = "itemtype"
-CLEAN_GENERATOR = "Riffle document 1"
+CLEAN_GENERATOR = "Riffle document 2"
 DATA_TYPE = "application/vnd.riffle.document+json"
 """Of the script in which a document that was written out keeps what its text does not hold."""
 FIRST_DAY = "2024-01-01"

@@ -1,7 +1,7 @@
 """A document as HTML that gives the same document again: `normalize(to_html(d), url=d.url).document == d`.
 
 The page says of itself that it is clean (a generator name), so that nothing is taken for chrome. What has no place in
-the text (facts, links of the chrome, how sure the language is) rides in a JSON script.
+the text (facts, links of the chrome, scripts, how sure languages are) rides in a JSON script.
 """
 
 from html import escape
@@ -125,6 +125,12 @@ def _data(document: Document) -> str:
         "description": document.description,
         "language": document.language,
         "language_confidence": document.language_confidence,
+        "script": document.script,
+        "spoken": [
+            [index, block.confidence, block.script]
+            for index, block in enumerate(document.blocks)
+            if block.confidence or block.script
+        ],
         "links": [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
         "facts": document.facts,
     }

@@ -10,30 +10,17 @@ words. A declared language (`<html lang>`) helps there.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Any
 
 from streams.pages.alphabets import ALPHABETS, FUNCTION_WORDS
-from streams.pages.scripts import dominant_script, script_counts, script_of
+from streams.pages.document import Identified
+from streams.pages.scripts import dominant_script, script_counts
 from streams.pages.tokens import words
 
 _SHORT_CHARS = 200
 """Up to here letters and function words are weighed beside the model's answer; beyond, the model is right."""
-_MIN_FOREIGN_CHARS = 80
-"""Of a block in the page's script: in less, a title or a row of names looks foreign."""
-_MIN_FOREIGN_CONFIDENCE = 0.9
-_MIN_OTHER_SCRIPT_CHARS = 8
-_MIN_ONE_OF_CLOSE_CONFIDENCE = 0.6
-"""Where it surely is another, and what is doubted is only which of a script's, or of close relatives."""
-_MIN_OTHER_WORDS = 2
-_MIN_OTHER_LETTERS = 3
-_ENOUGH_OWN_WORDS = 2
-_JUDGED_CHARS = 200
-MAX_VAIN = 6
-"""Questions to the model, of one page, that were answered with the page's own language."""
 SAMPLE_CHARS = 500
 """Of a long text, at its start, in its middle and at its end: more changes nothing, and costs time."""
 
@@ -43,16 +30,7 @@ _MAX_SAID_CHARS = 100
 """With the space around it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
-    """A language as BCP 47 (empty: not known), how sure that is (0..1), and the script as ISO 15924."""
-
-    language: str = ""
-    confidence: float = 0.0
-    script: str = ""
-
-
-_ONE_LANGUAGE = {
+ONE_LANGUAGE = {
     "Armn": "hy",
     "Cher": "chr",
     "Geor": "ka",
@@ -90,7 +68,7 @@ _LANGUAGES = {
     }.items()
 }
 _LATIN_TOO = frozenset(["sr"])
-_NOT_LATIN = frozenset(_ONE_LANGUAGE.values()).union(*_LANGUAGES.values()) - _LATIN_TOO
+_NOT_LATIN = frozenset(ONE_LANGUAGE.values()).union(*_LANGUAGES.values()) - _LATIN_TOO
 _RARE_TEXT = """
     als an arz ast av azb bar bcl bh bpy br bs bxr cbk ce ceb co cv diq dsb dty eml eo frr fy gd gn gom gv hif hsb ht ia
     ie ilo io jbo jv krc ku kv kw la lb lez li lmo lrc mai mg mhr min mrj mwl myv mzn nah nap nds new oc os pam pfl pms
@@ -107,23 +85,11 @@ _DECLARED_FACTOR = 8.0
 _BCP47 = {"als": "gsw", "bh": "bho", "eml": "egl"}
 _MACRO = {"nb": "no", "nob": "no", "cmn": "zh", "gsw": "als", "bho": "bh", "iw": "he", "in": "id", "fil": "tl"}
 
-_CLOSE = (
-    frozenset({"bs", "hr", "sh", "sr"}),
-    frozenset({"id", "ms"}),
-    frozenset({"no", "nn"}),
-    frozenset({"zh", "yue", "wuu"}),
-)
-"""A text of one of them in a page of another is a mistake of ours more often than of the page."""
-_OF_WORD = {
+LANGUAGES_OF_WORD = {
     word: tuple(label for label, own in FUNCTION_WORDS.items() if word in own)
     for word in frozenset().union(*FUNCTION_WORDS.values())
 }
 """The languages that a small word is of."""
-_NOT_LATIN_WORD = re.compile(
-    "(?:[\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2c5f\u2c80-\u2dff\u2e80-\ua71f\ua800-\uab2f\uab70-\ufaff\ufb13-\ufdff\ufe70-\ufefe"
-    "\uff66-\uffdc\U00010000-\U0001d3ff\U00020000-\U000323af](?:[^\\W\\d_]|[\u0300-\u036f])*)"
-)
-"""A word that doesn't begin with a Latin letter."""
 _PLAIN_WORDS = 4
 _PLAIN_CONFIDENCE = 0.99
 """Of a text with that many different small words of the language that it is declared to be in, and few of others."""
@@ -144,13 +110,13 @@ def language_tag(said: str) -> str:
 def identify(text: str, declared: str = "") -> Identified:
     """The language of a text. `declared` is what the page says of itself; it is believed where the text allows it."""
     letters = _NOISE.sub(" ", _sample(text)).strip()
-    declared = _primary(language_tag(declared))
+    declared = primary(language_tag(declared))
     counts = script_counts(letters)
     script = dominant_script(counts)
     if not script:
         return Identified()
-    if script in _ONE_LANGUAGE:
-        return Identified(_ONE_LANGUAGE[script], 1.0, script)
+    if script in ONE_LANGUAGE:
+        return Identified(ONE_LANGUAGE[script], 1.0, script)
     if len(letters) >= _SHORT_CHARS and script == "Latn" and _is_plainly(letters, declared):
         return Identified(_BCP47.get(declared, declared), _PLAIN_CONFIDENCE, script)
     likely = _likelihoods(letters, script, declared)
@@ -165,11 +131,11 @@ def identify(text: str, declared: str = "") -> Identified:
 
 def _is_plainly(letters: str, label: str) -> bool:
     """Whether a text is in the language that it is declared to be in, by its small words: no need to ask the model."""
-    found = _OF_WORD.keys() & letters.lower().split()
+    found = LANGUAGES_OF_WORD.keys() & letters.lower().split()
     own = len(found & FUNCTION_WORDS.get(label, frozenset()))
     if own < _PLAIN_WORDS:
         return False
-    hits = Counter(chain.from_iterable(_OF_WORD[word] for word in found))
+    hits = Counter(chain.from_iterable(LANGUAGES_OF_WORD[word] for word in found))
     return all(2 * count <= own for other, count in hits.items() if other != label)
 
 
@@ -178,81 +144,6 @@ def _sample(text: str) -> str:
         return text
     middle = (len(text) - SAMPLE_CHARS) // 2
     return f"{text[:SAMPLE_CHARS]} {text[middle : middle + SAMPLE_CHARS]} {text[-SAMPLE_CHARS:]}"
-
-
-def identify_blocks(texts: Sequence[str], page: Identified) -> list[str]:
-    """For each block its language where it surely isn't the page's, else "". For `Block.language`.
-
-    Nearly all blocks are in the page's language, and the model takes as long for one as a cheap test for a hundred. So
-    it is asked only where something speaks against the page's language, and no more once it said MAX_VAIN times that
-    nothing did.
-    """
-    languages = [""] * len(texts)
-    vain = 0 if page.language else MAX_VAIN
-    for index, text in enumerate(texts):
-        worth_a_look = len(text) >= _MIN_FOREIGN_CHARS or (len(text) >= _MIN_OTHER_SCRIPT_CHARS and not text.isascii())
-        if worth_a_look and vain < MAX_VAIN and _may_be_foreign(text, page):
-            languages[index] = _foreign(text, page)
-            vain += not languages[index]
-    return languages
-
-
-def _may_be_foreign(text: str, page: Identified) -> bool:
-    """Whether another script prevails, or a long text has the words or letters of another language."""
-    if page.script == "Latn":
-        head = text[:_JUDGED_CHARS]
-        if not text.isascii() and _in_other_letters(head):
-            return True
-        if len(text) < _MIN_FOREIGN_CHARS or _two_own_words(page.language)(head):
-            return False
-        return _has_other_words(head, _primary(page.language))
-    ends = {script for letter in (text[0], text[len(text) // 2], text[-2:-1]) if (script := script_of(letter))}
-    if ends - {page.script} and (script := dominant_script(script_counts(text[:_JUDGED_CHARS]))) != page.script:
-        return script != "Latn" or len(text) >= _MIN_FOREIGN_CHARS
-    return page.script not in _ONE_LANGUAGE and len(text) >= _MIN_FOREIGN_CHARS
-
-
-def _in_other_letters(text: str) -> bool:
-    """Whether at least a third of the text is letters that aren't Latin, which take two bytes at least."""
-    if 3 * len(text.encode("utf-8", "surrogatepass")) < 4 * len(text):
-        return False
-    return 3 * sum(map(len, _NOT_LATIN_WORD.findall(text))) >= len(text)
-
-
-@cache
-def _two_own_words(language: str) -> Callable[[str], object]:
-    """A search for two different small words of a language: most texts have them in the first line: quick."""
-    own = "|".join(map(re.escape, sorted(FUNCTION_WORDS.get(_primary(language), ()))))
-    return re.compile(rf"(?s) ({own})(?= ).*? (?!\1 )(?:{own}) ").search if own else lambda text: None
-
-
-def _has_other_words(text: str, label: str) -> bool:
-    """Whether another language has more small words in a text than this one; or, with no word of this one, letters."""
-    folded = text.lower()
-    found = folded.split()
-    own = len(FUNCTION_WORDS.get(label, frozenset()).intersection(found))
-    if own >= _ENOUGH_OWN_WORDS:
-        return False
-    hits = Counter(chain.from_iterable(_OF_WORD[word] for word in _OF_WORD.keys() & found))
-    if any(count > own and count >= _MIN_OTHER_WORDS for count in hits.values()):
-        return True
-    if own or text.isascii() or 2 * sum(word[0].islower() for word in text.split()) < len(found):
-        return False  # half of the words in capitals: names, which are of any country
-    known = ALPHABETS.get(label, frozenset())
-    return sum(char.isalpha() and char not in known for char in folded if char > "\x7f") >= _MIN_OTHER_LETTERS
-
-
-def _foreign(text: str, page: Identified) -> str:
-    block = identify(text, page.language)
-    if block.confidence < _confidence_needed(block, page):
-        return ""
-    labels = {_primary(block.language), _primary(page.language)}
-    return "" if len(labels) == 1 or any(labels <= close for close in _CLOSE) else block.language
-
-
-def _confidence_needed(block: Identified, page: Identified) -> float:
-    among_close = any(_primary(block.language) in close for close in _CLOSE)
-    return _MIN_ONE_OF_CLOSE_CONFIDENCE if among_close or block.script != page.script else _MIN_FOREIGN_CONFIDENCE
 
 
 def _likelihoods(letters: str, script: str, declared: str) -> dict[str, float]:
@@ -300,7 +191,7 @@ def _model() -> Any:
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))
 
 
-def _primary(tag: str) -> str:
+def primary(tag: str) -> str:
     """The model's label for a BCP 47 tag: `pt-BR` -> `pt`, `nb` -> `no`."""
     language = tag.partition("-")[0].lower()
     return _MACRO.get(language, language)

@@ -11,17 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streams.pages import facts
+from streams.pages.block_languages import with_languages, without_page_language
 from streams.pages.content import Labels, label
 from streams.pages.directives import directives
 from streams.pages.document import Block, Document, Link, new_link
 from streams.pages.footnotes import attach
-from streams.pages.language import Identified, identify, identify_blocks, language_tag
+from streams.pages.language import identify, language_tag
 from streams.pages.links import Resolver
 from streams.pages.native.blocks import build
 from streams.pages.parsing import Parsed, parse_page
 from streams.pages.reasons import reasons
 from streams.pages.templates import Repetition, without_template
 from streams.pages.walk import Walk
+from streams.pages.written import as_written
 
 MAX_LINKS = 5_000
 LANGUAGE_CHARS = 600
@@ -60,9 +62,11 @@ def normalize(
     containers, blocks = build(parsed.walk, kept, resolver, clean=parsed.head.clean)
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
-    document = replace(document, **(parsed.written or _said(parsed, blocks, text, kept, own, resolver)))
+    said = as_written(parsed.written, blocks) if parsed.written else _said(parsed, blocks, text, kept, own, resolver)
+    document = replace(document, **said)
+    document = replace(document, blocks=without_page_language(document.blocks, document.language))
     return Normalized(
-        document=_without_page_language(document),
+        document=document,
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(text),
@@ -105,32 +109,11 @@ def _said(
         "description": found.description,
         "language": language.language or declared,
         "language_confidence": round(language.confidence, 4),
-        "blocks": _with_languages(blocks, language),
+        "script": language.script,
+        "blocks": with_languages(blocks, language),
         "links": _links(parsed.walk, own, resolver),
-        "facts": found.facts | ({"script": language.script} if language.script else {}),
+        "facts": found.facts,
     }
-
-
-def _with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:
-    """The blocks, those in another language than the page's with its name. What the page declares is left as it is."""
-    open_to_doubt = [index for index, block in enumerate(blocks) if not block.language and block.tag != "pre"]
-    languages = identify_blocks([blocks[index].text for index in open_to_doubt], page)
-    named = {index: language for index, language in zip(open_to_doubt, languages, strict=True) if language}
-    if not named:
-        return blocks
-    return tuple(block._replace(language=named.get(index, block.language)) for index, block in enumerate(blocks))
-
-
-def _without_page_language(document: Document) -> Document:
-    """A block says its language only where it is another than the page's."""
-    if not any(block.language for block in document.blocks):
-        return document
-    own = document.language.partition("-")[0].lower()
-    blocks = (
-        block._replace(language="") if block.tag != "pre" and block.language.partition("-")[0] == own else block
-        for block in document.blocks
-    )
-    return replace(document, blocks=tuple(blocks))
 
 
 def content_hash(text: str) -> str:

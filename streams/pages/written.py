@@ -6,13 +6,14 @@ from typing import Any
 
 import orjson
 
-from streams.pages.document import Link
+from streams.pages.document import Block, Link
 from streams.pages.head import DATA_TYPE
 
 MAX_CHARS = 50_000
 """Of one text: an address of 4,096 characters whose every character is escaped is the longest."""
 MAX_LINKS = 5_000
 MAX_DEPTH = 20
+_SCRIPT = re.compile("(?:[A-Z][a-z]{3})?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.+-]{5,30})?")
 
 
@@ -31,6 +32,18 @@ def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
     if not isinstance(data, dict) or not all(name in data and fits(data[name]) for name, fits in _FIELDS.items()):
         return None
     return {**{name: data[name] for name in _FIELDS}, "links": tuple(Link(*link) for link in data["links"])}
+
+
+def as_written(written: dict[str, Any], blocks: tuple[Block, ...]) -> dict[str, Any]:
+    """The fields of a document: `written_out`'s, what is known of the languages of its blocks with them."""
+    known = {index: (sure, script) for index, sure, script in written["spoken"]}
+    spoken = tuple(
+        block._replace(confidence=known[index][0] if block.language else 0.0, script=known[index][1])
+        if index in known
+        else block
+        for index, block in enumerate(blocks)
+    )
+    return {**{name: value for name, value in written.items() if name != "spoken"}, "blocks": spoken}
 
 
 def _is_text(value: Any) -> bool:
@@ -77,6 +90,17 @@ def _is_link(value: Any) -> bool:
     return _is_address(url) and isinstance(text, str) and isinstance(nofollow, bool) and isinstance(in_content, bool)
 
 
+def _is_script(value: Any) -> bool:
+    return isinstance(value, str) and _SCRIPT.fullmatch(value) is not None
+
+
+def _is_spoken(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    index, sure, script = value
+    return type(index) is int and _is_share(sure) and _is_script(script)
+
+
 def _are_facts(value: Any) -> bool:
     return isinstance(value, dict) and all(name in _FACTS and _FACTS[name](fact) for name, fact in value.items())
 
@@ -100,13 +124,14 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     "structured": _listed(_is_item),
     "opengraph": _is_card,
     "twitter": _is_card,
-    "script": _is_text,
 }
 _FIELDS: dict[str, Callable[[Any], bool]] = {
     "title": _is_text,
     "description": _is_text,
     "language": _is_text,
     "language_confidence": _is_share,
+    "script": _is_script,
+    "spoken": _listed(_is_spoken),
     "facts": _are_facts,
     "links": _are_links,
 }

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -244,3 +245,12 @@ async def test_a_newer_copy_than_the_documents_is_said_to_be_one(explainer: Expl
     parts = await stores.pages.get(page_id("https://logs.example/wal"))
     await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"generation": 2}, 2)
     assert "fetched again since this document was made" in await shown(stores, explainer)
+
+
+async def test_blocks_in_another_language_say_which_and_how_sure_that_is(explainer: Explainer) -> None:
+    page = f"<html lang=en><main>{PARAGRAPH * 3}<p>Где ты сейчас?</p></main>"
+    html = await shown(await stored(page), explainer)
+    document = html.partition('<h2 id="document">')[2].partition('<h2 id="removed">')[0]
+    assert re.search(r"4 blocks, language: en, Latn, \d\d %", document)
+    assert re.search(r'Где ты сейчас\?</span><span class="tag spoken"[^>]*>ru, Cyrl, \d+ %</span>', document)
+    assert document.count("spoken") == 1, "the others are as the page"

@@ -6,6 +6,7 @@ document are made at once, without the segments between them.
 
 import ctypes
 from functools import cache
+from itertools import repeat
 
 import numpy as np
 
@@ -128,6 +129,8 @@ def _built(native: ctypes.CDLL, page: Found, segments: Rows, resolver: Resolver,
             for (_, start, end, first, last), tag in zip(places, tags, strict=True)
         ],
         languages.of_all([place[0] for place in places], tags),
+        repeat(0.0, len(tags)),
+        repeat("", len(tags)),
         strict=True,
     )
     return tuple(containers), tuple(map(new_block, blocks))

@@ -1,5 +1,6 @@
 """The bytes of a document give it back, and equal documents have equal bytes."""
 
+import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ DOCUMENTS = st.builds(
     url=TEXT,
     title=TEXT,
     language_confidence=st.floats(0, 1),
+    script=TEXT,
     containers=st.lists(st.builds(Container, TEXT, st.integers(-1, 5)), max_size=3).map(tuple),
     blocks=st.lists(
         st.builds(
@@ -26,6 +28,8 @@ DOCUMENTS = st.builds(
                 max_size=2,
             ).map(tuple),
             TEXT,
+            st.just(0.0) | st.floats(0, 1),
+            st.just("") | TEXT,
         ),
         max_size=3,
     ).map(tuple),
@@ -45,7 +49,18 @@ def test_the_order_of_facts_does_not_change_the_bytes() -> None:
     assert encode_document(one) == encode_document(other)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xc1", b"\x90", b"\x92\x01\x02", b"\x91\x63", b"\x01"])
+def test_a_document_of_layout_1_is_read() -> None:
+    spans = [[0, 3, "link", "https://a.example/b", ""]]
+    written = [1, "https://a.example/", "Title", "", "en", 0.9, [["ul", -1], ["li", 0]],
+               [["p", "text", 1, spans, "de"]], [["https://a.example/b", "tex", False, True]],
+               {"author": "Ada", "script": "Latn"}]  # fmt: skip
+    document = decode_document(msgpack.packb(written))
+    assert (document.script, document.facts) == ("Latn", {"author": "Ada"})
+    assert document.blocks == (Block("p", "text", 1, (Span(0, 3, "link", "https://a.example/b"),), "de"),)
+    assert decode_document(encode_document(document)) == document
+
+
+@pytest.mark.parametrize("content", [b"", b"\xc1", b"\x90", b"\x92\x01\x02", b"\x91\x63", b"\x91\x01", b"\x01"])
 def test_other_bytes_are_named_as_such(content: bytes) -> None:
     with pytest.raises(InvalidDocument):
         decode_document(content)

@@ -160,7 +160,8 @@ def test_facts_and_links_come_back() -> None:
 
 
 WRITTEN = {
-    "title": "The title", "description": "", "language": "en", "language_confidence": 1.0, "facts": {"author": "Ada"},
+    "title": "The title", "description": "", "language": "en", "language_confidence": 1.0, "script": "Latn",
+    "spoken": [[0, 0.0, "Grek"]], "facts": {"author": "Ada"},
     "links": [["https://site.example/x", "x", False, True]],
 }  # fmt: skip
 
@@ -168,7 +169,7 @@ WRITTEN = {
 def claiming(**fields: Any) -> Document:
     """What becomes of a page that says to be a document of ours, with these fields."""
     script = orjson.dumps(WRITTEN | fields).decode().replace("<", "\\u003c")
-    page = f"""<meta name=generator content="Riffle document 1"><title>Its own title</title><main><p>Text.</main>
+    page = f"""<meta name=generator content="Riffle document 2"><title>Its own title</title><main><p>Text.</main>
     <script type="application/vnd.riffle.document+json">{script}</script>"""
     return normalize(page, url=URL).document
 
@@ -176,6 +177,9 @@ def claiming(**fields: Any) -> Document:
 def test_a_page_may_say_that_it_is_a_document_of_ours() -> None:
     document = claiming()
     assert (document.title, document.facts, len(document.links)) == ("The title", {"author": "Ada"}, 1)
+    assert [block.script for block in document.blocks] == ["Grek"]
+    assert claiming(spoken=[[7, 0.5, "Grek"]]).blocks[0].script == "", "of a block that isn't there"
+    assert claiming(spoken=[[0, 0.5, ""]]).blocks[0].confidence == 0.0, "sure of what is not said"
 
 
 @pytest.mark.parametrize(
@@ -194,6 +198,10 @@ def test_a_page_may_say_that_it_is_a_document_of_ours() -> None:
         ("a text without end", {"title": "x" * 100_000}),
         ("surer than sure", {"language_confidence": 7.5}),
         ("sure, but no number", {"language_confidence": True}),
+        ("a script that is none", {"script": "Latin"}),
+        ("blocks in a script that is none", {"spoken": [[0, 0.5, "<b>"]]}),
+        ("a block of which not all is said", {"spoken": [[0, 0.0, "Grek"], [1]]}),
+        ("a block of no number", {"spoken": [[True, 0.0, "Grek"]]}),
         ("links without end", {"links": [["https://site.example/x", "x", False, True]] * 5_001}),
         ("a link that is a word", {"links": ["abcd"]}),
         ("a link that leads nowhere", {"links": [["javascript:alert(1)", "x", False, True]]}),
