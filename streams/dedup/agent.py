@@ -58,7 +58,7 @@ class DedupAgent(Agent):
         former = await self._fingerprints.get(event.page_id)
         known = _told_at(former, delivery.at) if former else await self._removed_at(event)
         if _is_older(event, known):
-            return []
+            return await self._late_news(event, delivery)
         # A fetch that is replayed is later than all that was told of it.
         generation = max(event.generation, known)
         await self._fingerprints.put(await self._fingerprint(event, former, generation), delivery.at)
@@ -88,8 +88,10 @@ class DedupAgent(Agent):
     async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
         """The page is gone: those that it stood for get another leader. A duplicate stays known: it is still there."""
         page = await self._fingerprints.get(event.page_id)
-        if event.reason == "duplicate" or (page is not None and _is_older(event, page.generation)):
+        if event.reason == "duplicate":
             return []
+        if page is not None and _is_older(event, page.generation):
+            return await self._late_news(event, delivery)
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
         await self._fingerprints.remove(event.page_id, at)
         log = await self._settling.log(event.page_id, str(delivery.envelope.id))
@@ -98,7 +100,7 @@ class DedupAgent(Agent):
         # The index has heard of this very fetch since: it wouldn't believe the event as it came.
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
         if page is None and not followers and not again and not log.is_own:
-            return []
+            return await self._other_events(event.crawl_id, log)
         base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
         log = await self._settling.settle(event.page_id, followers, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log)]
@@ -164,6 +166,11 @@ class DedupAgent(Agent):
             self._shingled[document_ref] = found
             return found
         return self._shingled[document_ref]
+
+    async def _late_news(self, event: PageNormalized | PageRemoved, delivery: Delivery) -> list[Event]:
+        """Of an event that a later fetch overtook while it waited to be tried again: what it had decided before."""
+        log = await self._settling.log(event.page_id, str(delivery.envelope.id))
+        return await self._other_events(event.crawl_id, log)
 
     async def _other_events(self, crawl_id: str, log: Log) -> list[Event]:
         """What the other pages that this event decided have become, whoever decided last.

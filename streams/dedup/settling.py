@@ -16,6 +16,8 @@ from streams.stores.tables import hamming
 
 MAX_ROUNDS = 5
 """Of planning, when other workers change the same group meanwhile."""
+MAX_OVERTAKEN = 4
+"""Events of a page that are remembered behind its last one."""
 PART: Literal["deduplicated"] = "deduplicated"
 _OUTCOME = ("verdict", "canonical_page_id", "canonical_url", "distance", "simhash")
 
@@ -35,7 +37,21 @@ class Log:
     @property
     def changes(self) -> set[UUID]:
         """Other pages that this event decided anew."""
-        return {UUID(page) for page in self.record.get("changes", ())} if self.is_own else set()
+        own = self.record.get("changes", ()) if self.is_own else self.overtaken.get(self.event_id, ())
+        return {UUID(page) for page in own}
+
+    @property
+    def overtaken(self) -> Mapping[str, Sequence[str]]:
+        """Former events of the page, and what each decided: one of them may have failed, and come again."""
+        found: Mapping[str, Sequence[str]] = self.record.get("overtaken", {})
+        return found
+
+    def with_this_overtaken(self) -> Mapping[str, Sequence[str]]:
+        """`overtaken` for the next event's log."""
+        if self.is_own or not self.record.get("changes"):
+            return self.overtaken
+        last = {**self.overtaken, self.record["event"]: self.record["changes"]}
+        return {event: last[event] for event in list(last)[-MAX_OVERTAKEN:]}
 
 
 class Settling:
@@ -80,6 +96,8 @@ class Settling:
         told = sorted(str(page_id) for page_id in changes - {own})
         former_at = log.record.get("at", 0)
         record = {**former, **base, **outcome, "event": log.event_id, "changes": told, "at": former_at}
+        if overtaken := log.with_this_overtaken():
+            record["overtaken"] = overtaken
         if record == log.record:
             return log
         record["at"] = max(at, former_at + 1)

@@ -301,3 +301,30 @@ async def test_whatever_happens_at_once_the_index_holds_the_leaders_alone(
     leaders = {page.page_id for page in known if page.canonical == page.page_id}
     assert {page.canonical for page in known} <= leaders
     assert set(index.pages) == leaders
+
+
+@pytest.mark.parametrize("then", [text_of(40), TEXT, "gone"], ids=["other text", "the text of its group", "gone"])
+@pytest.mark.parametrize("case", CUT_OFF)
+async def test_news_of_other_pages_are_told_even_when_the_next_fetch_overtakes(case: str, then: str) -> None:
+    """An event fails anywhere, waits in the retry topic, and comes again when its page was fetched anew meanwhile."""
+    before, (url, last), _, _ = CUT_OFF[case]
+    budget, crashed = 0, True
+    while crashed:
+        site, index, left = Site(), Index(), [budget]
+
+        async def said(what: str, at: int, url: str = url, site: Site = site, index: Index = index) -> Delivery:
+            one = site.removed(url, what, at) if what == "gone" else await site.normalized(url, what, at)
+            index.hear([one.event])
+            return one
+
+        for at, (known, text) in enumerate(before):
+            index.hear(await site.agent.handle(await said(text, at, known)))
+        failing = await said(last, 10)
+        crashed = await cut_off(site.stores, failing, left)
+        for one in (await said(then, 20), failing, await said(then, 30)):
+            index.hear(await site.agent.handle(one))
+        pages = [page for known in (A, B, C) if (page := await site.stores.fingerprints.get(page_id(known)))]
+        leaders = {page.url for page in pages if page.canonical == page.page_id}
+        assert {page.url for page in pages if page.page_id in index.pages} == leaders, f"cut off at call {budget}"
+        budget += 1
+    assert budget > 10
