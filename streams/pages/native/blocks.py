@@ -120,12 +120,13 @@ def _built(native: ctypes.CDLL, page: Found, segments: Rows, resolver: Resolver,
     tags = [BLOCK_TAGS[number] for number in found.segments[:, 0].tolist()]
     text, languages = page.rows.text, Languages(page)
     places = segments[:, [0, 1, 2, 6, 7]].tolist()
+    spans = page.rows.spans.tolist()
     blocks = zip(
         tags,
         [text[start:end] for _, start, end, _, _ in places],
         found.segments[:, 1].tolist(),
         [
-            _spans(page, first, last, tag, end - start, resolver) if last > first else ()
+            _spans(text, spans[first:last], tag, end - start, resolver) if last > first else ()
             for (_, start, end, first, last), tag in zip(places, tags, strict=True)
         ],
         languages.of_all([place[0] for place in places], tags),
@@ -136,11 +137,10 @@ def _built(native: ctypes.CDLL, page: Found, segments: Rows, resolver: Resolver,
     return tuple(containers), tuple(map(new_block, blocks))
 
 
-def _spans(page: Found, first: int, last: int, tag: str, length: int, resolver: Resolver) -> tuple[Span, ...]:
+def _spans(text: str, rows: list[list[int]], tag: str, length: int, resolver: Resolver) -> tuple[Span, ...]:
     """Those of a block; links that lead nowhere are none."""
-    text = page.rows.text
     found = []
-    for start, end, kind, target, target_end, label, label_end, form in page.rows.spans[first:last].tolist():
+    for start, end, kind, target, target_end, label, label_end, form in rows:
         leads_to = text[target:target_end]
         if kind in _LEADING:
             leads_to = resolver.formed(leads_to, form)
