@@ -9,7 +9,7 @@ import re
 from streams.pages.tags import HEADINGS
 from streams.pages.walk import RawSpan, Segment, Walk
 
-_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
+_MARK = re.compile(r"[\[(]?(?:[\d⁰¹²³⁴-⁹]{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
 _NOTE_NAME = re.compile(
     r"(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
 )
