@@ -12,6 +12,7 @@ from hashlib import blake2b
 import ada_url
 
 from streams.gateway.problems import Problem, ProblemError, invalid_parameter
+from streams.pages.language import language_tag
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500
@@ -19,12 +20,8 @@ MAX_DEPTH = 500
 MAX_HOST_CHARS = 253
 """Of a host name, RFC 1035 section 2.3.4."""
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
-"""The start of a BCP 47 tag: a language, and perhaps script and region."""
 ALL_LANGUAGES = "*"
 """Instead of a tag: none is left out, whatever is searched by default. The range of RFC 4647, section 2.1."""
-_SUBTAG_CASES = {2: str.upper, 4: str.title}
-"""RFC 5646, section 2.1.1: regions have two letters and scripts four."""
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
 
@@ -109,13 +106,12 @@ def normalize_host(host: str) -> str:
 
 
 def normalize_language(language: str) -> str:
-    """The tag as BCP 47 spells it (`zh-Hant-TW`); empty and all stay as they are. Raises InvalidQuery."""
+    """The tag as documents have it (`zh-Hant-TW`); empty and all stay as they are. Raises InvalidQuery."""
     language = language.strip()
-    if language == ALL_LANGUAGES:
+    if not language or language == ALL_LANGUAGES:
         return language
-    if not language or _LANGUAGE.fullmatch(language):
-        first, *others = language.split("-")
-        return "-".join([first.lower(), *(_SUBTAG_CASES.get(len(tag), str.lower)(tag) for tag in others)])
+    if tag := language_tag(language):
+        return tag
     detail = "language is not a language tag."
     raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all."))
 

@@ -1,61 +1,69 @@
 """Footnotes: a mark in the text and its note at the end become one span at the mark.
 
-Only what is surely a footnote: a link of a few signs to an element further down that a link leads back from, or whose
-name says so. Everything else stays as it stands.
+Only what is surely a footnote: a link of a few signs to something further down whose name says that it is a note, or
+whose role or type does (DPUB-ARIA 1.1, EPUB 3 Structural Semantics), or that leads back to just this link, as docutils
+writes it. A list of contents is none, though its sections lead back to it, nor is a list of questions: their links
+begin what they stand in, or are words, or lead to what has a heading or code. Everything else stays as it stands.
 """
 
 import re
+from collections.abc import Iterable, Set
 
+from selectolax.lexbor import LexborHTMLParser
+
+from streams.pages.backlinks import MARK, MAX_MARK_CHARS, Ways, fragment_of, may_be_mark, read_ways
 from streams.pages.tags import HEADINGS
 from streams.pages.walk import RawSpan, Segment, Walk
 
-_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
+_PLAIN_MARK = re.compile(r"[\[(]?(?:[\d⁰¹²³⁴-⁹]{1,3}|[*†‡§¶]{1,3})[\])]?")
+"""Of a note that nothing names: a letter may be a choice, an answer, or a part of a glossary."""
+MIN_CHARS_BEFORE = 16
+"""Of the text before a number without brackets there: `Question 1` and `Chapter 2` are no sentences with a note."""
 _NOTE_NAME = re.compile(
     r"(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
 )
+_NOTE_ROLES = frozenset({"doc-footnote", "doc-endnote"})
 _BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|\s*+[↩↑⤴^︎\ufe0e]++\s*+$")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_BEHIND_A_MARK = " )].,:^"
 _TITLE = re.compile(r"(?:(?:foot|end)?notes|anmerkungen|fu(?:ß|ss)noten|notas|note)\s*:?", re.IGNORECASE)
 """Of a list of notes: nothing is below it once these are gone."""
 MAX_NOTE_CHARS = 2_000
 MAX_NOTES = 500
 BACK_CHARS = 100
 """What the ways back may take beside a note."""
+MAX_ELEMENTS = 50
+"""Of a note that nothing names."""
+_NO_NOTE = frozenset({*HEADINGS, "pre", "th", "caption", "figure"})
+"""What has one of these is a chapter, a listing, a table or a picture that the text refers to."""
 
 
-def attach(page: Walk, kept: list[int], url: str = "") -> list[int]:
+def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -> list[int]:
     """Move notes to their marks in the segments of `kept`; gives back those that stay. The notes themselves may be
     among the others: a list of short texts below the content looks like chrome."""
     own_url = url.partition("#")[0]
-    if not any(_note_name(link[0], own_url) for link in page.links if "#" in link[0]):
+    if not any(may_be_mark(link[1]) and fragment_of(link[0], own_url) for link in page.links if "#" in link[0]):
         return kept
     marks = [
         (index, raw, name)
         for index in kept
         for raw in page.segments[index].spans
-        if raw[2] == "link" and (name := _note_name(raw[3], own_url))
+        if raw[2] == "link"
+        and (name := fragment_of(raw[3], own_url))
+        and MARK.fullmatch(page.segments[index].text, raw[0], raw[1])
     ]
     if not marks:
         return kept
-    named = {name: element for element, name in page.named("id").items()}
-    own: dict[int, list[int]] = {}
-    for index, element in enumerate(page.elements()):
-        own.setdefault(element, []).append(index)
+    found = _Notes(page, tree, own_url)
     gone: set[int] = set()
     notes: dict[int, list[tuple[RawSpan, str]]] = {}
-    known: dict[int, tuple[list[int], str]] = {}
     for index, raw, name in marks[:MAX_NOTES]:
-        start, end, _, _, _ = raw
-        element = named.get(name, -1)
-        if element < 0 or not _MARK.fullmatch(page.segments[index].text[start:end]):
-            continue
-        if element not in known:
-            known[element] = _note_in(page, element, own)
-        held, note = known[element]
+        held, note = found.of(index, raw, name)
         if held and note and min(held) > index:
             gone.update(held)
             notes.setdefault(index, []).append((raw, note))
-    for index, found in notes.items():
-        page.segments[index] = _with_notes(page.segments[index], found)
+    for index, own in notes.items():
+        page.segments[index] = _with_notes(page.segments[index], own)
     left = [index for index in kept if index not in gone and page.segments[index].text]
     title = max((index for index in left if index < min(gone)), default=-1) if gone else -1
     if title >= 0 and title not in notes and _TITLE.fullmatch(page.segments[title].text):
@@ -65,38 +73,159 @@ def attach(page: Walk, kept: list[int], url: str = "") -> list[int]:
     return left
 
 
-def _note_in(page: Walk, element: int, own: dict[int, list[int]]) -> tuple[list[int], str]:
-    """The segments below an element, and their text without marks and ways back; none where that is too long."""
-    held: list[int] = []
-    chars = 0
-    for inner in _below(page, element):
-        for at in own.get(inner, ()):
-            held.append(at)
-            chars += len(page.segments[at].text) + 1
-            if chars > MAX_NOTE_CHARS + BACK_CHARS:
+_Note = tuple[list[int], str]
+"""The segments of a note, and its text without marks and ways back; nothing where it is none, or too long."""
+
+
+class _Notes:
+    """Reads the notes of one page: each once, and its tree only when a name alone doesn't tell."""
+
+    def __init__(self, page: Walk, tree: LexborHTMLParser, url: str) -> None:
+        self._page = page
+        self._tree = tree
+        self._url = url
+        self._named = {name: element for element, name in page.named("id").items()}
+        self._roles = page.named("role")
+        self._own: dict[int, list[int]] = {}
+        for index, element in enumerate(page.elements()):
+            self._own.setdefault(element, []).append(index)
+        self._known: dict[tuple[str, bool], _Note] = {}
+        self._ways: Ways | None = None
+        self._begun: dict[str, list[int]] | None = None
+
+    def of(self, index: int, raw: RawSpan, name: str) -> _Note:
+        """What a mark leads to."""
+        segment = self._page.segments[index]
+        is_plain = self._page.tags[segment.element] != "pre" and _is_plain_mark(segment.text, raw)
+        if (name, is_plain) not in self._known:
+            self._known[name, is_plain] = self._read(name, index, is_plain=is_plain)
+        return self._known[name, is_plain]
+
+    def _read(self, name: str, index: int, *, is_plain: bool) -> _Note:
+        element = self._named.get(name, -1)
+        if element < 0:
+            return self._inline(name, index) if is_plain else ([], "")
+        if _NOTE_NAME.match(name):
+            return self._note_in(self._below(element), frozenset())
+        below = self._below(element)
+        back = self._leading().back.get(name) or set()
+        if not self._says_so(name, element):
+            tags = (self._page.tags[inner] for inner in below)
+            if not is_plain or len(below) > MAX_ELEMENTS or not _NO_NOTE.isdisjoint(tags):
                 return [], ""
-    note = _BACK.sub("", " ".join(" ".join(page.segments[at].text for at in held).split())).strip()
-    return held, note if len(note) <= MAX_NOTE_CHARS else ""
+            if not self._leads_back(below, back):
+                return [], ""
+        return self._note_in(below, back)
+
+    def _inline(self, name: str, index: int) -> _Note:
+        """The text that begins with the link that the mark leads to, and that leads back to the mark."""
+        back = self._leading().back
+        pairs = {way for way in back.get(name, ()) if name in back.get(way, ())}
+        if self._begun is None:
+            self._begun = {}
+            for at, segment in enumerate(self._page.segments):
+                for way in _ways_in(segment, self._url, first=True):
+                    self._begun.setdefault(way, []).append(at)
+        at = min((at for way in pairs for at in self._begun.get(way, ()) if at > index), default=-1)
+        return self._joined([at], pairs) if at >= 0 else ([], "")
+
+    def _says_so(self, name: str, element: int) -> bool:
+        if self._roles.get(element) in _NOTE_ROLES or name in self._leading().notes:
+            return True
+        above = self._page.parents[element]
+        while above >= 0 and self._roles.get(above) != "doc-endnotes":
+            above = self._page.parents[above]
+        return above >= 0
+
+    def _leading(self) -> Ways:
+        if self._ways is None:
+            self._ways = read_ways(self._tree, self._url)
+        return self._ways
+
+    def _leads_back(self, below: range, back: Set[str]) -> bool:
+        held = [at for inner in below for at in self._own.get(inner, ())]
+        if not held or not back:
+            return False
+        first, last = self._page.segments[held[0]], self._page.segments[held[-1]]
+        return not back.isdisjoint((*_ways_in(first, self._url, first=True), *_ways_in(last, self._url, first=False)))
+
+    def _note_in(self, below: range, back: Set[str]) -> _Note:
+        held: list[int] = []
+        chars = 0
+        for inner in below:
+            for at in self._own.get(inner, ()):
+                held.append(at)
+                chars += len(self._page.segments[at].text) + 1
+                if chars > MAX_NOTE_CHARS + BACK_CHARS:
+                    return [], ""
+        return self._joined(held, back)
+
+    def _joined(self, held: list[int], back: Set[str]) -> _Note:
+        text = " ".join(" ".join(self._without_ways(at, back) for at in held).split())
+        note = _BACK.sub("", text.lstrip(_BEHIND_A_MARK) if back else text).strip()
+        return held, note if len(note) <= MAX_NOTE_CHARS else ""
+
+    def _without_ways(self, at: int, back: Set[str]) -> str:
+        segment = self._page.segments[at]
+        text = segment.text
+        start, end = 0, len(text)
+        for raw in segment.spans if back else ():
+            if raw[2] == "link" and fragment_of(raw[3], self._url) in back:
+                if _is_first(text, raw):
+                    start = max(start, raw[1])
+                elif _is_last(text, raw):
+                    end = min(end, raw[0])
+        return text[start:end] if end == len(text) else text[start:end].rstrip("([ ")
+
+    def _below(self, element: int) -> range:
+        """The element and all below it, as they are numbered in document order; with a term what it is defined by."""
+        tags, parents = self._page.tags, self._page.parents
+
+        def end_of(inner: int) -> int:
+            end = inner + 1
+            while end < len(parents) and parents[end] >= inner:
+                end += 1
+            return end
+
+        end = end_of(element)
+        while tags[element] == "dt" and end < len(tags) and tags[end] == "dd" and parents[end] == parents[element]:
+            end = end_of(end)
+        return range(element, end)
 
 
-def _note_name(href: str, url: str) -> str:
-    """What a link to a note on the same page calls it; empty for any other link."""
-    before, _, name = href.partition("#")
-    return name if before in ("", url) and _NOTE_NAME.match(name) else ""
+def _is_plain_mark(text: str, raw: RawSpan) -> bool:
+    """Whether a link may be the mark of a note though nothing says so."""
+    start, end = _with_brackets(text, raw[0], raw[1])
+    if _PLAIN_MARK.fullmatch(text, start, end) is None or not any(map(str.isalnum, text[:start])):
+        return False
+    return start >= MIN_CHARS_BEFORE or not text[start].isdecimal()
 
 
-def _below(page: Walk, element: int) -> range:
-    """The element and all below it: they are numbered in document order."""
-    end = element + 1
-    while end < len(page.parents) and page.parents[end] >= element:
-        end += 1
-    return range(element, end)
+def _with_brackets(text: str, start: int, end: int) -> tuple[int, int]:
+    """A mark with the brackets that stand around its link."""
+    around = text[start - 1 : start] + text[end : end + 1]
+    return (start - 1, end + 1) if around in ("[]", "()") else (start, end)
+
+
+def _ways_in(segment: Segment, url: str, *, first: bool) -> Iterable[str]:
+    """Where on the page the links lead that a text begins with, or those that it ends with."""
+    stands = _is_first if first else _is_last
+    return [fragment_of(raw[3], url) for raw in segment.spans if raw[2] == "link" and stands(segment.text, raw)]
+
+
+def _is_first(text: str, raw: RawSpan) -> bool:
+    return raw[0] <= MAX_MARK_CHARS and _WORD.search(text, 0, raw[0]) is None
+
+
+def _is_last(text: str, raw: RawSpan) -> bool:
+    return len(text) - raw[1] <= MAX_MARK_CHARS and _WORD.search(text, raw[1]) is None
 
 
 def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
     """The segment without its marks, with a span where each was."""
     text, spans = segment.text, [raw for raw in segment.spans if all(raw != mark for mark, _ in notes)]
     for (start, end, _, _, _), note in sorted(notes, key=lambda entry: -entry[0][0]):
+        start, end = _with_brackets(text, start, end)
         cut = start
         if cut and text[cut - 1] == " ":
             cut -= 1

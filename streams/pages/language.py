@@ -97,7 +97,10 @@ _NOISE = re.compile(r"https?://\S+|www\.\S+|[\d_\s]+")
 
 
 def language_tag(said: str) -> str:
-    """What a page says its language is, as BCP 47 writes it (`en_us` -> `en-US`); empty where that is no language."""
+    """What a page or a query says its language is, as BCP 47 writes it (`en_us` -> `en-US`); empty where that is none.
+
+    Regions have two letters and scripts four; behind a single letter or digit all is small (RFC 5646, section 2.1.1).
+    """
     if len(said) > _MAX_SAID_CHARS or not _TAG.fullmatch(tag := said.strip().replace("_", "-")):
         return ""
     first, *others = tag.split("-")

@@ -58,7 +58,7 @@ def normalize(
     repetition = _repetition(parsed, kept, template, url)
     kept = repetition.kept if repetition else kept
     own = frozenset(kept)
-    kept = attach(parsed.walk, kept, url)
+    kept = attach(parsed.walk, kept, parsed.tree, url)
     containers, blocks = build(parsed.walk, kept, resolver, clean=parsed.head.clean)
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text

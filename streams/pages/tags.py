@@ -5,9 +5,9 @@ The parser numbers elements; the numbers are read from it here, once, so that th
 
 from selectolax.lexbor import LexborHTMLParser
 
-INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL = range(13)
+INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL, RAISED, LOWERED = range(15)
 """INLINE: no meaning. BLOCK: text ends before and after it. SKIP: dropped with all it holds. SPAN: emphasis and code.
-HEADING and PRE: blocks that nothing inside divides."""
+HEADING and PRE: blocks that nothing inside divides. RAISED and LOWERED: superscripts and subscripts."""
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -49,6 +49,8 @@ KINDS_BY_NAME = {
     "math": MATH,
     "pre": PRE,
     "small": SMALL,
+    "sup": RAISED,
+    "sub": LOWERED,
 }
 """What is not in here is INLINE."""
 

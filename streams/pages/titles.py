@@ -1,6 +1,7 @@
 """A page's title: what it is called, without the name of its site."""
 
 import re
+import unicodedata
 
 from streams.pages.structured import Item, texts
 from streams.pages.walk import Walk
@@ -96,4 +97,4 @@ def _likeness(heading: str, claims: list[str]) -> float:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
+    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))

@@ -54,7 +54,8 @@ def words(text: str, language: str = "") -> list[str]:
         found = _without_apostrophes(found, language)
     if _SPACELESS_RUN.search(folded) is None:
         return found
-    return [part for word in found for part in _split_spaceless(word)]
+    parts = [part for word in found for part in _split_spaceless(word)]
+    return _without_apostrophes(parts, language) if "'" in folded else parts  # the rest of a word may end in one
 
 
 def _fold(text: str) -> str:

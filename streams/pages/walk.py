@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborNode
 
 from streams.pages.links import form_of
 from streams.pages.mathematics import source_of
+from streams.pages.raised import is_joined, raised
 from streams.pages.tags import (
     BLOCK,
     BREAK,
@@ -24,8 +25,10 @@ from streams.pages.tags import (
     INLINE,
     KINDS,
     LINK,
+    LOWERED,
     MATH,
     PRE,
+    RAISED,
     SMALL,
     SPAN,
     SPAN_KINDS,
@@ -209,6 +212,21 @@ def walk(body: LexborNode) -> Walk:
         if solid != PRE or (parts and parts[-1][-1:] not in ("\n", "\r")):
             parts.append("\n")
 
+    def put(text: str) -> None:
+        """One piece of the run."""
+        nonlocal link_chars
+        parts.append(text)
+        if link_parts is not None:
+            link_parts.append(text)
+            shown = text.strip()
+            link_chars += len(shown) + weight_of(shown).chars
+
+    def is_begun() -> bool:
+        """Whether text stands before this in the link, or else in the run."""
+        if solid == PRE and link_parts is None:
+            return bool(parts)
+        return not all(map(str.isspace, parts if link_parts is None else link_parts))
+
     def close() -> None:
         """Leave the element that was entered last."""
         nonlocal top, element, link_parts, solid, link_end
@@ -260,11 +278,7 @@ def walk(body: LexborNode) -> Walk:
         if kind == TEXT:
             text = node.text_content or ""
             if parts or solid == PRE or not text.isspace():
-                parts.append(text)
-                if link_parts is not None:
-                    link_parts.append(text)
-                    shown = text.strip()
-                    link_chars += len(shown) + weight_of(shown).chars
+                put(text)
         elif kind == BLOCK:
             if solid:
                 divide()
@@ -288,6 +302,15 @@ def walk(body: LexborNode) -> Walk:
                 note = " ".join(node.text().split())
                 if note:
                     spans.append((len(parts), len(parts), "footnote", note, ""))
+                skipped.add(node.mem_id)
+            else:
+                top = node.mem_id
+                stack.append(top)
+                closers.append(INLINE)
+        elif kind in (RAISED, LOWERED):
+            written = raised(node, kind)
+            if written and (is_begun() or is_joined(node)):
+                put(written)
                 skipped.add(node.mem_id)
             else:
                 top = node.mem_id

@@ -14,10 +14,10 @@ Span = tuple[int, int]
 
 _CLOSERS = "\"'”’»›)\\]}」』）】"
 _ENDS = re.compile(
-    rf"(?P<mark>[.!?…‽؟۔।॥։።჻]+)[{_CLOSERS}]*(?:\s?\[(?:\d{{1,3}}|note \d+)\])*(?P<gap>\s+)"
+    rf"(?P<mark>[.!?…‽؟۔।॥։።჻]+)[{_CLOSERS}]*(?:\s?\[(?:\d{{1,3}}|note \d+)\]|[⁰¹²³⁴-⁹]{{1,3}})*(?P<gap>\s+)"
     rf"|(?P<wide>[。！？｡︒]+)[{_CLOSERS}]*\s*"
 )
-"""A reference in brackets, as in "... was found. [12] The ...", still belongs to the sentence."""
+"""A reference in brackets or raised, as in "... was found. [12] The ...", still belongs to the sentence."""
 _BEFORE = re.compile(r"(\S+)$")
 _OPENERS = "\"'“‘«‹([{¿¡„‚*•–—-"
 _ABBREVIATION_LIST = (

@@ -5,6 +5,7 @@ than MAX_STATEMENTS; then its beginning is kept.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -107,7 +108,9 @@ def context_of(document: Document, piece: Piece, spans: dict[int, list[Span]]) -
     parts += [_cut(_last_sentence(document, index, spans), MAX_LEAD_WORDS) for index in piece.leads]
     parts += [_cut(document.blocks[index].text, MAX_LABEL_WORDS) for index in piece.labels]
     parts = [_cut(part, MAX_LABEL_WORDS) if number == 0 else part for number, part in enumerate(parts)]
-    distinct = [part for part in dict.fromkeys(map(_plain, parts)) if part and part != own]
+    # A title can't raise a digit as its heading does (CO2, CO₂): of two spellings the later stays, which the text has.
+    spelled = {unicodedata.normalize("NFKC", part): part for part in map(_plain, parts)}
+    distinct = [part for part in spelled.values() if part and part != own]
     while len(distinct) > 1 and sum(map(word_count, distinct)) > MAX_CONTEXT_WORDS:
         # The title says what the page is about, the last parts what the statement is about: those between can go.
         del distinct[1 if len(distinct) > 2 else 0]

@@ -39,10 +39,20 @@ def in_order(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def by_page(hits: Iterable[Hit], pages: int, per_page: int) -> list[PageHits]:
-    """The first `pages` pages in the order of their best hit, each with its first `per_page` hits."""
-    groups: dict[UUID, list[Hit]] = {}
+    """The first `pages` pages in the order of their best hit, each with its first `per_page` hits.
+
+    What a page says twice (a question in the list at its top and above its answer, a notice in two boxes) is one hit of
+    it, the better one: what is read is its text, and another could stand in its place. Both stay in the index, where
+    each has its own context, and sentences that follow it.
+    """
+    groups: dict[UUID, dict[str, Hit]] = {}
     for hit in hits:
         page_id = UUID(str(hit.payload["page_id"]))
         if page_id in groups or len(groups) < pages:
-            groups.setdefault(page_id, []).append(hit)
-    return [PageHits(page_id, tuple(group[:per_page])) for page_id, group in groups.items()]
+            groups.setdefault(page_id, {}).setdefault(_said(hit), hit)
+    return [PageHits(page_id, tuple(group.values())[:per_page]) for page_id, group in groups.items()]
+
+
+def _said(hit: Hit) -> str:
+    """The same for the same text, in any case and with any spaces; a hit without text is like no other."""
+    return " ".join(str(hit.payload.get("text") or "").split()).casefold() or str(hit.id)

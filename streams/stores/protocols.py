@@ -172,7 +172,8 @@ class VectorIndex(Protocol):
         candidates: int = 100,
         deadline_seconds: float | None = None,
     ) -> list[PageHits]:
-        """Pages by the fused rank (RRF) of their best statements. With one of the two vectors None, the other alone."""
+        """Pages by the fused rank (RRF) of their best statements, each text of a page once. With one of the two vectors
+        None, the other alone."""
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         """All points of a page, by ordinal. Scores are 0."""

@@ -127,6 +127,14 @@ void end_classes(Walk *walk) {
     walk->element_names.at[element] = name_of(walk->elements.at[element * ELEMENT_COLUMNS], walk->classes.at, walk->classes.size);
 }
 
+/* Which of the kinds of streams/pages/tags.py an element is of. */
+int kind_of(Node *node) {
+    size_t size = 0;
+    const byte *name = local_name(node, &size);
+    const Entry *entry = find(&elements, name, size);
+    return entry ? entry->value & 0xFF : INLINE;
+}
+
 void push(Walk *walk, int kind) {
     if (!grow((void **)&walk->open, &walk->open_room, walk->open_count + 1, 1)) {
         walk->failed = 1;

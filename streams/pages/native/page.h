@@ -5,7 +5,7 @@
 #include "base.h"
 
 /* Kinds of elements and of spans; the numbers are those of streams/pages/tags.py and native/__init__.py. */
-enum { INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL };
+enum { INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL, RAISED, LOWERED };
 enum { S_LINK, S_STRONG, S_EM, S_CODE, S_MATH, S_IMAGE, S_FOOTNOTE };
 enum { A_CLASS, A_ID, A_ROLE, A_LANG, A_COLSPAN, A_ROWSPAN, A_KEPT, A_STYLE = A_KEPT, A_HIDDEN, A_ARIA_HIDDEN, A_HREF, A_REL,
        A_SRC, A_ALT, A_ALTTEXT, A_COUNT };
@@ -229,6 +229,7 @@ RawSpan *add_raw(Walk *walk);
 void add_point(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t label, int32_t label_end, int32_t form);
 void add_part(Walk *walk, const byte *at, size_t size);
 void add_text(Walk *walk, const byte *at, size_t size);
+int32_t reached(const Walk *walk);
 void open_span(Walk *walk, int32_t kind, int32_t target, int32_t target_end, int32_t form);
 void close_span(Walk *walk, OpenSpan span, int32_t kind);
 void flush(Walk *walk);
@@ -240,8 +241,12 @@ void add_element(Walk *walk, int32_t parent, int32_t tag, uint64_t mask, const V
 void begin_classes(Walk *walk, Value own);
 void add_class(Walk *walk, Value value);
 void end_classes(Walk *walk);
+int kind_of(Node *node);
 void push(Walk *walk, int kind);
 void pop(Walk *walk);
+
+/* raised.c: superscripts and subscripts */
+int add_raised(Walk *walk, Node *node, int32_t kind);
 
 /* forms.c: which of the forms of streams/pages/links.py a link has */
 int32_t form_of(Value href);

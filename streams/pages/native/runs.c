@@ -10,7 +10,7 @@ RawSpan *add_raw(Walk *walk) {
 }
 
 /* Where the run has come to, in code points of what it is gathered in. */
-static int32_t reached(const Walk *walk) { return walk->solid == PRE ? walk->run.chars : walk->length; }
+int32_t reached(const Walk *walk) { return walk->solid == PRE ? walk->run.chars : walk->length; }
 
 void close_span(Walk *walk, OpenSpan span, int32_t kind) {
     *add_raw(walk) = (RawSpan){span.part, walk->parts, span.start, reached(walk), kind, span.target, span.target_end, 0, 0, span.form};

@@ -97,6 +97,11 @@ static int enter(Walk *walk, Node *node) {
         }
         push(walk, INLINE);
         return 1;
+    case RAISED:
+    case LOWERED:
+        if (add_raised(walk, node, kind)) return 0;
+        push(walk, INLINE);
+        return 1;
     case LINK: {
         int has_target = values[A_HREF].size > 0;
         if (has_target && *values[A_HREF].at == '#' && is_permalink(walk, node)) return 0;

@@ -81,7 +81,7 @@ def point(
     language: str = "en",
     generation: int = 1,
     ordinal: int = 0,
-    text: str = "A statement.",
+    text: str = "",
 ) -> Point:
     """A statement of page `of`, about nothing in particular unless said."""
     payload = {
@@ -89,7 +89,7 @@ def point(
         "url": f"https://{host}/{of}",
         "host": host,
         "title": of,
-        "text": text,
+        "text": text or f"Statement {name}.",
         "context": text,
         "ordinal": ordinal,
         "language": language,
@@ -229,6 +229,15 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
     assert {one.page_id for one in sparse_only} == {page("both"), page("said")}, "only what shares a word"
     assert await index.search(dense=None, sparse=None) == []
     assert await index.search(dense=None, sparse=SparseVector((), ())) == []
+
+
+async def test_what_a_page_says_twice_is_one_hit_of_it(index: Index) -> None:
+    """The better one, whatever its case and spaces; what another page says is another's."""
+    texts = ("Do boats float?", "They do.", "do  BOATS\nfloat?", "Some sink.")
+    of_a = [point(f"a{n}", of="a", dense=axis(0, n / 10), ordinal=n, text=text) for n, text in enumerate(texts)]
+    await filled(index, *of_a, point("b", of="b", dense=axis(0, 1), text="Do boats float?"))
+    found = await index.search(dense=axis(0), sparse=None, pages=2, per_page=3)
+    assert shape(found) == [(page("a"), [of_a[0].id, of_a[1].id, of_a[3].id]), (page("b"), [uuid5(NAMES, "b")])]
 
 
 async def test_rare_words_weigh_more(index: Index) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from streams.gateway.query import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
+from streams.pages.normalize import normalize
 from streams.settings import Settings
 
 GOOD = [
@@ -76,7 +77,10 @@ PARAMETERS = [
     ({"language": "en"}, None),
     ({"language": "zh-Hant-TW"}, None),
     ({"language": "*"}, None),
+    ({"language": "de-1996-x-Phonebk-QQ"}, None),
     ({"language": "english"}, "language"),
+    ({"language": "en-"}, "language"),
+    ({"language": "en" + "-abcdefgh" * 5}, "language"),
     ({"language": "en,de"}, "language"),
     ({"language": "**"}, "language"),
     ({"language": "en; drop"}, "language"),
@@ -96,6 +100,12 @@ def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None
 def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:
     asked = parse("water", host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw")
     assert (asked.host, asked.language) == ("xn--bcher-kva.example", "zh-Hant-TW")
+
+
+@pytest.mark.parametrize("said", [" EN ", "en_us", "pt-br", "ZH-HANT-TW", "es-419", "en-x-US", "de-1996-u-CO-PHONEBK"])
+def test_a_language_is_asked_for_as_pages_that_say_it_are_filed(said: str) -> None:
+    document = normalize(f'<html lang="{said}"><p>1', url="https://a.example/").document
+    assert parse("water", language=said).language == document.language != ""
 
 
 LANGUAGES = [

@@ -77,6 +77,11 @@ def test_titles_lose_the_name_of_their_site(title: str, site: str, expected: str
     assert without_site(title, site) == expected
 
 
+def test_a_heading_is_the_title_with_raised_digits_too() -> None:
+    page = "<title>CO2 | Climate of today</title><h1>CO<sub>2</sub></h1><p>Text."
+    assert normalize(page, url=URL).document.title == "CO₂"
+
+
 JSON_LD = """<script type="application/ld+json">{"@context": "https://schema.org", "@graph": [
   {"@type": "NewsArticle", "headline": "A &amp; B", "author": {"@id": "#a"}, "datePublished": "2025-03-01T10:00:00+01:00",
    "dateModified": "2025-03-02", "articleBody": "not kept", "image": ["/i.png"],},

@@ -16,7 +16,7 @@ from streams.pages.normalize import normalize
 from streams.pages.outcome import page_outcome
 
 URL = "https://site.example/a/page"
-_TEXT = st.text(alphabet=string.ascii_letters + " .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)
+_TEXT = st.text(alphabet=string.ascii_letters + "123- .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)
 _INLINE = (
     "b",
     "em",
@@ -26,6 +26,7 @@ _INLINE = (
     "a href='#top'",
     "small",
     "sup",
+    "sub",
     "small role=doc-footnote",
     "math",
 )
@@ -139,6 +140,9 @@ def assert_valid(document: Document) -> None:
         ("<div>a<br>b<br><br>c</div>", "<p>a b</p>\n<p>c</p>"),
         # A list of nothing but control characters is no list.
         ("<ul>\x01</ul><p>a", "<p>a</p>"),
+        # Exponents and indices are characters, where there are such.
+        ("<p>10<sup>6</sup> m of H<sub>2</sub>O, the 1<sup>st</sup>", "<p>10⁶ m of H₂O, the 1st</p>"),
+        ("<p><i>mc</i><sup><b>2</b></sup> <sup>1</sup>", "<p><em>mc</em>² ¹</p>"),
         # Headings are never cut.
         ("<h2><div>A</div> <div>title</div></h2>", "<h2>A title</h2>"),
     ],

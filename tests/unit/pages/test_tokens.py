@@ -25,6 +25,7 @@ CASES = [
     ("Straße STRASSE", "de", ["strasse", "strasse"], "full case folding"),
     ("Σίσυφος ΣΊΣΥΦΟΣ", "el", ["σίσυφοσ", "σίσυφοσ"], "final sigma folds"),
     ("ﬁne km² Ａ", "en", ["fine", "km2", "a"], "NFKC"),
+    ("H₂O, 10⁶ m⁻¹", "en", ["h2o", "106", "m", "1"], "what is raised, as its plain characters"),
     ("cafe\u0301 café", "fr", ["café", "café"], "composed and decomposed"),
     ("soft\u00adhyphen", "en", ["softhyphen"], "invisible inside a word"),
     ("می\u200cخواهم", "fa", ["میخواهم"], "the non-joiner is no boundary"),
@@ -54,6 +55,7 @@ def test_every_combining_mark_stays_inside_its_word() -> None:
 
 
 @example("\u0149")  # is an apostrophe and an n, when folded
+@example("0'S𠀀")  # a word that was cut off ends like a possessive
 @example("ก#中'n_a\u0e31b")  # what is left between runs without spaces need be no word
 @given(st.text())
 def test_words_of_words_are_the_same_words(text: str) -> None:

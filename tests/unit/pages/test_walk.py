@@ -71,6 +71,46 @@ def test_texts(walker: Walker, why: str, html: str, expected: list[tuple[str, st
     assert texts(walker(body_of(html))) == expected, why
 
 
+RAISED = [
+    ("powers", "<p>3 × 10<sup>−8</sup> m<sup>2</sup>", "3 × 10⁻⁸ m²"),
+    ("formulas of chemistry", "<p>H<sub>2</sub>O, SO<sub>4</sub><sup>2-</sup>", "H₂O, SO₄²⁻"),
+    ("what stands before a letter", "<p><sup>14</sup>C and <sup>235</sup>U", "¹⁴C and ²³⁵U"),
+    ("fractions", "<p><sup>1</sup>⁄<sub>2</sub>", "¹⁄₂"),
+    ("indices", "<p>x<sub>n-1</sub> + x<sub>i</sub> = 2<sup>(n+1)</sup>", "xₙ₋₁ + xᵢ = 2⁽ⁿ⁺¹⁾"),
+    ("a dash for a minus", "<p>10<sup>–8</sup>", "10⁻⁸"),
+    ("spaces in it go, but one behind it", "<p>10<sup> − 8\n</sup>m, 10 <sup>6</sup> m", "10⁻⁸ m, 10 ⁶ m"),
+    ("whatever marks it inside", "<p>2<sup><i>n</i><span><b>+</b></span><!-- c -->1<wbr></sup>", "2ⁿ⁺¹"),
+    ("whatever marks it outside", "<p><b>mc<sup>2</sup></b>", "mc²"),
+    ("in code", "<p><code>1 &lt;&lt; 2<sup>5</sup></code>", "1 << 2⁵"),
+    ("in preformatted text", "<pre>\nO(n<sup>2</sup>)\n</pre>", "O(n²)"),
+    ("in a heading", "<h2>CO<sub>2</sub></h2>", "CO₂"),
+    ("behind a heading's block", "<h2><div>a</div><sup>2</sup></h2>", "a ²"),
+    ("in what a link shows", "<p><a href=x>m<sup>2</sup></a>", "m²"),
+    ("words stay", "<p>the 1<sup>st</sup>, v<sub>max</sub>, N<sup>o</sup>", "the 1st, vmax, No"),
+    ("whole or not at all", "<p>10<sup>6x</sup>, a<sub>2.5</sub>", "106x, a2.5"),
+    ("up to a length", f"<p>2<sup>{'1' * 12}</sup> 2<sup>{'1' * 13}</sup>", f"2{'¹' * 12} 2{'1' * 13}"),
+    ("nothing", "<p>a<sup></sup><sub> </sub>b", "a b"),
+    ("the mark of a note at its start", "<p><sup>1</sup> See there.", "1 See there."),
+    ("a whole text", "<p><sup>2</sup></p>", "2"),
+    ("a mark that is a link", "<p>so<sup><a href='#n'>1</a></sup><a href='#m'><sup>2</sup></a>.", "so1 2."),
+    ("a mark at the start of a link's text", "<p>so <a href='#m'><sup>2</sup> there</a>", "so 2 there"),
+    ("a picture, a block, a break", "<p>a<sup>2<img src=i></sup><p>b<sup>2<br></sup>c", "a2"),
+    ("one in the other", "<p>2<sup>x<sup>2</sup></sup>", "2x²"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "text"), RAISED)
+def test_superscripts_and_subscripts_are_characters(walker: Walker, why: str, html: str, text: str) -> None:
+    assert walker(body_of(html)).segments[0].text == text, why
+
+
+def test_links_are_named_with_superscripts(walker: Walker) -> None:
+    page = walker(body_of("<p><b>a</b> <a href=x>the m<sup><i>2</i> </sup> of it</a>"))
+    assert page.links == [("x", "the m² of it", "", 0, OTHER)]
+    assert page.segments[0].spans == [(0, 1, "strong", "", ""), (2, 14, "link", "x", "")]
+    assert page.segments[0].link_chars == len("the m") + 1 + len("of it")
+
+
 SPANS = [
     ("a link", "<p>see <a href=x>the  page</a>.", "see the page.", [(4, 12, "link", "x", "")]),
     ("nested emphasis", "<p><b>a <i>b</i></b> c", "a b c", [(2, 3, "em", "", ""), (0, 3, "strong", "", "")]),
@@ -159,6 +199,7 @@ PIECES = [
     "Read more", "by Jo:", "<nav>", "</nav>", "<p style='display : none'>", "<template>t</template>", "<noscript>",
     "</noscript>", "<button>", "</button>", "<dl><dt>", "<dd>", "</dl>", "<article role=main lang=de>", "</article>",
     "<xmp><b></xmp>", "<form>", "</form>", "\r\n", "&#13;", "<textarea>q</textarea>", "<iframe>r</iframe>", "<wbr>",
+    "<sup>", "</sup>", "<sub>", "</sub>", "<sup>6</sup>", "<sub>2 </sub>", "<sup>− 8", "m", "2n+1", "<sup>st</sup>",
     "<x-y aria-hidden=true>", "</x-y>", "<p class=''>", "<p class>",
 ]  # fmt: skip
 
@@ -197,7 +238,7 @@ def test_c_and_python_agree(pieces: list[str]) -> None:
     assert_alike("".join(pieces), "Words here. and, more: ÉCOLE — “quoted” words, ωmega ꙁ ｆull")
 
 
-@pytest.mark.parametrize(("why", "html", "expected"), CASES)
+@pytest.mark.parametrize(("why", "html", "expected"), [*CASES, *RAISED])
 def test_c_and_python_agree_on_the_cases(why: str, html: str, expected: object) -> None:
     assert_alike(html)
 

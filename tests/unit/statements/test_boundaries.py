@@ -24,6 +24,7 @@ def by_rule(text: str) -> list[str]:
         ("Really? Yes! Good.", 3, "question and exclamation marks are sure"),
         ('He said "stop." Then he left.', 2, "the closing quote belongs to the sentence"),
         ("It was found in 2009. [2] The prize came later.", 2, "a reference belongs to the sentence before it"),
+        ("It was found in the archive.¹² The prize came later.", 2, "and one that is raised"),
         ("这是第一句。这是第二句！第三句", 3, "ideographic terminators need no space"),
         ("यह पहला वाक्य है। यह दूसरा है।", 2, "danda"),
         ("هذه جملة. وهذه جملة أخرى.", 2, "letters without case start a sentence"),

@@ -44,6 +44,11 @@ def test_headings_are_context() -> None:
     ]
 
 
+def test_a_heading_that_spells_the_title_with_raised_digits_is_said_once() -> None:
+    found = cut(Block("h1", "CO₂ in 10 m²"), Block("p", "It rises with the years."), title="CO2 in 10 m2")
+    assert said(found) == [("sentence", ("CO₂ in 10 m²",), "It rises with the years.")]
+
+
 def test_a_lead_in_is_context_of_its_items_and_an_item_of_the_list_inside_it() -> None:
     containers = (Container("ul"), Container("li", 0), Container("ul", 1), Container("li", 2), Container("li", 0))
     found = cut(
