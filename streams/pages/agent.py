@@ -14,6 +14,7 @@ from streams.pages.bodies import as_html
 from streams.pages.host_pages import HostTemplates
 from streams.pages.outcome import PageOutcome
 from streams.pages.pool import ParsePool
+from streams.pages.readers import require
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opening import Stores
@@ -198,6 +199,8 @@ def _id(event: PageFetched) -> UUID:
 
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
-    """The stage's agent. Its processes start with it and die with it."""
+    """The stage's agent. Its processes start with it and die with it. Raises UsageError when the chosen reader of
+    structured data is not installed."""
     templates = HostTemplates(stores.host_pages, time.monotonic) if settings.pages.host_templates else None
-    return NormalizeAgent(stores, ParsePool(), templates)
+    require(settings.pages.structured_data)
+    return NormalizeAgent(stores, ParsePool(reader=settings.pages.structured_data), templates)

@@ -44,14 +44,10 @@ class Facts:
     facts: dict[str, Any]
 
 
-def gather(tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], resolver: Resolver) -> Facts:
-    """All facts of the page. `kept`: the segments that are its own text."""
-    data = Structured(resolver.absolute)
-    data.json_ld(head.scripts)
-    if head.has_microdata:
-        data.microdata(tree)
-    if head.has_rdfa:
-        data.rdfa(tree)
+def gather(
+    tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], resolver: Resolver, data: Structured
+) -> Facts:
+    """All facts of the page. `kept`: the segments that are its own text; `data`: what a reader found (`readers`)."""
     items = with_main(data.items)
     written = items_of(items, *_WRITTEN) or _only_review(items)
     others = data.others | {date[:10] for text in data.others if (date := iso_date(text))}

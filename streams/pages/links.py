@@ -27,8 +27,8 @@ class Resolver:
 
     def __init__(self, url: str, base: str = "") -> None:
         self.url = url
-        self._base = self._joined(url, base) or url if base else url
-        scheme, _, rest = self._base.partition("://")
+        self.base = self._joined(url, base) or url if base else url
+        scheme, _, rest = self.base.partition("://")
         self._origin = f"{scheme}://{rest.partition('/')[0]}".lower()
         self._known: dict[str, str] = {}
         self._others: dict[str, str] = {}
@@ -57,7 +57,7 @@ class Resolver:
             return ""
         if _SCHEME.match(plain) and not plain[:5].lower().startswith("http"):
             return ""
-        return self._joined(self._base, plain)
+        return self._joined(self.base, plain)
 
     @staticmethod
     def _joined(base: str, href: str) -> str:

@@ -20,6 +20,7 @@ from streams.pages.language import identify, language_tag
 from streams.pages.links import Resolver
 from streams.pages.native.blocks import build
 from streams.pages.parsing import Parsed, parse_page
+from streams.pages.readers import Reader, read_own
 from streams.pages.reasons import reasons
 from streams.pages.templates import Repetition, without_template
 from streams.pages.walk import Walk
@@ -44,10 +45,15 @@ class Normalized:
 
 
 def normalize(
-    html: bytes | str, *, url: str, headers: Mapping[str, str] | None = None, template: Collection[int] | None = None
+    html: bytes | str,
+    *,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    template: Collection[int] | None = None,
+    reader: Reader = read_own,
 ) -> Normalized:
     """Normalize a page. `headers` have lower-case names; `template`: hashes of the blocks that are its host's, to be
-    removed (`templates.template_of`); None: nobody asks what repeats.
+    removed (`templates.template_of`); None: nobody asks what repeats. `reader`: who reads its structured data.
 
     Raises Refused for nesting that no parser should be given.
     """
@@ -62,7 +68,8 @@ def normalize(
     containers, blocks = build(parsed.walk, kept, resolver, clean=parsed.head.clean)
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
-    said = as_written(parsed.written, blocks) if parsed.written else _said(parsed, blocks, text, kept, own, resolver)
+    written = parsed.written
+    said = as_written(written, blocks) if written else _said(parsed, blocks, text, kept, own, resolver, reader)
     document = replace(document, **said)
     document = replace(document, blocks=without_page_language(document.blocks, document.language))
     return Normalized(
@@ -95,10 +102,16 @@ def _repetition(parsed: Parsed, kept: list[int], template: Collection[int] | Non
 
 
 def _said(
-    parsed: Parsed, blocks: tuple[Block, ...], text: str, kept: list[int], own: frozenset[int], resolver: Resolver
+    parsed: Parsed,
+    blocks: tuple[Block, ...],
+    text: str,
+    kept: list[int],
+    own: frozenset[int],
+    resolver: Resolver,
+    reader: Reader,
 ) -> dict[str, Any]:
     """What the page says of itself, as fields of the document."""
-    found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver)
+    found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver, reader(parsed, resolver))
     declared = language_tag(parsed.head.language)
     language = identify(text[:LANGUAGE_CHARS], declared)
     title = found.title

@@ -8,6 +8,7 @@ from typing import Any, Self
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.pages.codec import encode_document
 from streams.pages.normalize import Normalized, normalize
+from streams.pages.readers import Reader, read_own
 
 MAX_FOLLOWED = 1_000
 MAX_ANCHOR_CHARS = 300
@@ -57,10 +58,15 @@ class PageOutcome:
 
 
 def page_outcome(
-    body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
+    body: bytes,
+    *,
+    url: str,
+    headers: Mapping[str, str],
+    template: Collection[int] | None = None,
+    reader: Reader = read_own,
 ) -> PageOutcome:
     """Normalize a page, and make its URLs canonical. Raises Refused."""
-    normalized = normalize(body, url=url, headers=headers, template=template)
+    normalized = normalize(body, url=url, headers=headers, template=template, reader=reader)
     document, repetition = normalized.document, normalized.repetition
     return PageOutcome(
         document=encode_document(document),

@@ -21,6 +21,7 @@ import msgpack
 from streams.errors import PoisonError, Refused, TransientError
 from streams.pages.explaining import Explanation
 from streams.pages.outcome import PageOutcome
+from streams.pages.readers import ReaderName
 from streams.pages.worker import CPU_SECONDS, LENGTH, is_short_of_memory
 
 WORKER = ("-m", "streams.pages.worker")
@@ -33,6 +34,9 @@ END_SECONDS = 10.0
 """From a closed pipe to the process's end."""
 PAGES_PER_PROCESS = 20_000
 """Then a fresh process replaces it, so that what a parser may leak stays small."""
+
+LIMITS = frozenset({"time", "memory", "crash"})
+"""Rules that refuse a page for what its process used."""
 
 Answer = list[Any]
 _DONE = {"normalize": "normalized", "explain": "explained"}
@@ -47,8 +51,9 @@ class _Job:
 class ParsePool:
     """`async with ParsePool(2) as pool: outcome = await pool.parse(body, url=..., headers=...)`."""
 
-    def __init__(self, processes: int = 2, *, stall_seconds: float = STALL_SECONDS) -> None:
+    def __init__(self, processes: int = 2, *, reader: ReaderName = "own", stall_seconds: float = STALL_SECONDS) -> None:
         self._processes = processes
+        self._reader: ReaderName = reader
         self._stall_seconds = stall_seconds
         self._jobs: deque[_Job] = deque()
         self._wake = asyncio.Condition()
@@ -82,9 +87,18 @@ class ParsePool:
     ) -> PageOutcome:
         """Understand a page; `template` as `normalize` takes it.
 
+        A page that reaches a limit while a library reads its structured data is read again by our own reader: which
+        of them was chosen costs no page.
+
         Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError.
         """
-        return PageOutcome.from_fields(await self._fields_of("normalize", body, url, headers, template))
+        try:
+            fields = await self._fields_of("normalize", body, url, headers, template, self._reader)
+        except Refused as refusal:
+            if self._reader == "own" or refusal.rule not in LIMITS:
+                raise
+            fields = await self._fields_of("normalize", body, url, headers, template)
+        return PageOutcome.from_fields(fields)
 
     async def explain(
         self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
@@ -93,11 +107,17 @@ class ParsePool:
         return Explanation.from_fields(await self._fields_of("explain", body, url, headers, template))
 
     async def _fields_of(
-        self, task: str, body: bytes, url: str, headers: Mapping[str, str], template: Collection[int] | None
+        self,
+        task: str,
+        body: bytes,
+        url: str,
+        headers: Mapping[str, str],
+        template: Collection[int] | None,
+        reader: ReaderName = "own",
     ) -> dict[str, Any]:
         self.start()
         own = None if template is None else sorted(template)
-        packed = msgpack.packb([task, url, dict(headers), body, own], use_bin_type=True)
+        packed = msgpack.packb([task, url, dict(headers), body, own, reader], use_bin_type=True)
         job = _Job(LENGTH.pack(len(packed)) + packed)
         async with self._wake:
             self._jobs.append(job)
@@ -124,6 +144,7 @@ class ParsePool:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *WORKER,
+            self._reader,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},

@@ -15,6 +15,8 @@ from typing import Any
 import orjson
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages.head import Head
+
 Item = dict[str, Any]
 MAX_DEPTH = 12
 """Of items and lists in each other: a recipe's section, its step, its direction and the text of that are eight."""
@@ -51,6 +53,8 @@ _TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _COMMENT = re.compile(
     r"^\s*+(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*+;?\s*+$"
 )
+_CODE_COMMENT = re.compile(r'("(?:[^"\\]++|\\.)*+"?+)|//[^\n]*+|/\*(?:.*?\*/|.*)|<!--(?:.*?-->|.*)', re.DOTALL)
+"""As JavaScript and HTML write them, outside of strings, which are matched so that nothing in them is."""
 _CONTROL = re.compile("[\x00-\x1f]")
 _URL_ATTRIBUTES = {
     "a": "href",
@@ -93,10 +97,21 @@ class Structured:
         self._placed: set[str] = set()
         self._open: set[int] = set()
 
+    def read(self, tree: LexborHTMLParser, head: Head) -> None:
+        """All three syntaxes of a page, each where it has it."""
+        self.json_ld(head.scripts)
+        if head.has_microdata:
+            self.microdata(tree)
+        if head.has_rdfa:
+            self.rdfa(tree)
+
     def json_ld(self, scripts: list[tuple[str, str]]) -> None:
         """All JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left
         out."""
-        roots = [_loaded(text) for kind, text in scripts if kind.startswith("application/ld+json")]
+        self.graph([loaded(text) for kind, text in scripts if kind.startswith("application/ld+json")])
+
+    def graph(self, roots: list[Any]) -> None:
+        """The items of JSON-LD that was parsed."""
         items = list(_unfolded(roots, 0))
         self._known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
         made = [(item, self._item(item, 0)) for item in items[:MAX_ITEMS]]
@@ -114,6 +129,14 @@ class Structured:
     def rdfa(self, tree: LexborHTMLParser) -> None:
         """Items by typeof and property (RDFa Lite 1.1), which is what pages use of RDFa."""
         self._annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
+
+    def annotated(self, items: Iterable[Item]) -> None:
+        """Items of annotated elements, each `@type` and properties (`put`). Kept are those with both, and of those
+        without a type the items in them that have one."""
+        seen: set[int] = set()
+        found = [inner for item in items for inner in _typed(item, seen, 0)]
+        made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
+        self.items += [item for item in made_of if len(item) > 1]
 
     def _value(self, value: Any, depth: int, name: str = "") -> Any:
         """The value as it is kept; one of `_EMPTY` when nothing is."""
@@ -212,18 +235,16 @@ class Structured:
             if inner is not None:
                 nested.add(node.mem_id)
             for name in names:
-                name = name.rpartition("/")[2].rpartition(":")[2]
+                name = local_name(name)
                 value: Any = inner
                 if inner is None:
                     value, chars = self._node_value(node, attributes, name)
                     read += chars
                 if value:
-                    _put(owner, name, value)
+                    put(owner, name, value)
                 if name == "item" and inner is None and _holds_text_alone(node):
-                    _put(owner, "name", " ".join(node.text().split()))  # a crumb whose name is nothing but the link's
-        found = [item for key, item in items.items() if key not in nested and len(item) > 1 and _type_names(item)]
-        made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
-        self.items += [item for item in made_of if len(item) > 1]
+                    put(owner, "name", " ".join(node.text().split()))  # a crumb whose name is nothing but the link's
+        self.annotated(item for key, item in items.items() if key not in nested)
 
     def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> tuple[str, int]:
         """HTML Standard, section 5.2.4, but that `content` counts everywhere, and words that are links stay words; and
@@ -237,16 +258,25 @@ class Structured:
         return " ".join((value or text).split())[:MAX_TEXT_CHARS], len(text)
 
 
-def _loaded(text: str) -> Any:
-    text = text[:MAX_SCRIPT_CHARS].strip()
-    if text[:1] in "/<" or text[-1:] in ">/;":
-        text = _COMMENT.sub("", text)
-    for attempt in (text, _TRAILING_COMMA.sub(r"\1", _CONTROL.sub(" ", text))):
+def loaded(text: str) -> Any:
+    """A script's JSON, some common faults mended; None where it is none."""
+    written = text[:MAX_SCRIPT_CHARS].strip()
+    text = _COMMENT.sub("", written) if written[:1] in "/<" or written[-1:] in ">/;" else written
+    for attempt, of in ((str, text), (_mended, text), (_bared, written)):
         try:
-            return orjson.loads(attempt.encode("utf-8", "replace"))
+            return orjson.loads(attempt(of).encode("utf-8", "replace"))
         except (orjson.JSONDecodeError, RecursionError):
             continue
     return None
+
+
+def _mended(text: str) -> str:
+    return _TRAILING_COMMA.sub(r"\1", _CONTROL.sub(" ", text))
+
+
+def _bared(text: str) -> str:
+    """Without comments, and what is mended else."""
+    return _mended(_CODE_COMMENT.sub(lambda found: found[1] or " ", text).strip().removesuffix(";"))
 
 
 def _unfolded(value: Any, depth: int) -> Iterator[Item]:
@@ -316,7 +346,27 @@ def _holds_text_alone(node: LexborNode) -> bool:
     return child is not None and child.tag == "-text" and child.next is None
 
 
-def _put(item: Item, name: str, value: Any) -> None:
+def _typed(item: Item, seen: set[int], depth: int) -> Iterator[Item]:
+    """The item, or those in it where it has no type itself; each once."""
+    if _type_names(item):
+        if len(item) > 1:
+            yield item
+        return
+    seen.add(id(item))
+    for value in item.values() if depth < MAX_DEPTH else ():
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict) and id(inner) not in seen:
+                seen.add(id(inner))
+                yield from _typed(inner, seen, depth + 1)
+
+
+def local_name(name: str) -> str:
+    """A property's name without its vocabulary: `name` of https://schema.org/name and schema:name."""
+    return name.rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
+
+
+def put(item: Item, name: str, value: Any) -> None:
+    """Give an item that is being read a property, or one more value of it."""
     if not name or name in _DROPPED or name.startswith("@") or len(item) > MAX_PROPERTIES:
         return
     known = item.get(name)

@@ -6,10 +6,12 @@ it was, and refuses that page. CPU time is meant, not the clock: a busy machine 
 page. Nor must the pages before it: a process that got no more memory, or keeps much of what it got, ends after its
 answer, and says so in it.
 
-Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, template]; the job is
-"normalize" or "explain", the template hashes of what is the host's, or None. Answer: [whether the process ends, "ok",
-fields], [.., "refused", rule, detail] or [.., "failed", message]. The fields are those of a `PageOutcome`, or of an
-`Explanation`.
+Its argument names the reader of structured data whose library is loaded before the limits; none is our own.
+
+Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, template, reader]; the job
+is "normalize" or "explain", the template hashes of what is the host's, or None, the reader a name (`readers`). Answer:
+[whether the process ends, "ok", fields], [.., "refused", rule, detail] or [.., "failed", message]. The fields are those
+of a `PageOutcome`, or of an `Explanation`.
 """
 
 import contextlib
@@ -21,9 +23,12 @@ import signal
 import struct
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgpack
+
+if TYPE_CHECKING:
+    from streams.pages.readers import ReaderName
 
 CPU_SECONDS = 2.0
 MEMORY_BYTES = 200 * 1024 * 1024
@@ -38,21 +43,34 @@ SHORT_OF_MEMORY = frozenset({"memory", "parser"})
 COLLECTED_OBJECTS = 20_000
 TOO_MUCH = ["refused", "memory", f"more than {MEMORY_BYTES >> 20} MiB"]
 LENGTH = struct.Struct(">I")
+START_PAGE = b"""<title>All models and libraries are loaded by this first page, before the limits</title>
+<script type="application/ld+json">{"@type": "Thing", "name": "a thing"}</script><p>Text.
+<div itemscope itemtype="https://schema.org/Thing"><p itemprop=name>a thing</div>
+<div vocab="https://schema.org/" typeof=Thing><p property=name>a thing</div>"""
 _PR_SET_PDEATHSIG = 1
 _M_MMAP_THRESHOLD = -3
 
 
-def answer_to(job: str, url: str, headers: dict[str, str], body: bytes, template: list[int] | None = None) -> list[Any]:
+def answer_to(
+    job: str,
+    url: str,
+    headers: dict[str, str],
+    body: bytes,
+    template: list[int] | None = None,
+    reader: "ReaderName" = "own",
+) -> list[Any]:
     """One page, understood or explained, as an answer."""
     from streams.errors import Refused
     from streams.pages.explaining import explanation
     from streams.pages.outcome import page_outcome
+    from streams.pages.readers import reader_of
 
     own = None if template is None else frozenset(template)
     try:
         if job == "explain":
             return ["ok", explanation(body, url=url, headers=headers, template=own).to_fields()]
-        return ["ok", page_outcome(body, url=url, headers=headers, template=own).to_fields()]
+        outcome = page_outcome(body, url=url, headers=headers, template=own, reader=reader_of(reader))
+        return ["ok", outcome.to_fields()]
     except Refused as refusal:
         return ["refused", refusal.rule, refusal.detail]
     except MemoryError:
@@ -133,12 +151,16 @@ def settle() -> None:
     gc.set_threshold(COLLECTED_OBJECTS)
 
 
+def _argument() -> Any:
+    return sys.argv[1] if len(sys.argv) > 1 else "own"
+
+
 def main() -> None:
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not end up between the frames
-    answer_to(
-        "normalize", "https://start.example/", {}, b"<p>The models are loaded by this first page, before the limits."
-    )
+    said, *rest = answer_to("normalize", "https://start.example/", {}, START_PAGE, reader=_argument())
+    if said != "ok":
+        sys.exit(f"the first page was not understood: {rest}")
     data = _confine()
     settle()
     write_frame(sink, ["ready"])
