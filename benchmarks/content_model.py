@@ -22,9 +22,11 @@ import numpy as np
 from streams.pages import features
 from streams.pages.content import decide, page_features
 from streams.pages.evaluation import Page, load_pages, word_f1
+from streams.pages.head import Head
 from streams.pages.lexicon import BITS, ELEMENT_GROUPS
 from streams.pages.model import REACHES, ContentModel, Neighbours
 from streams.pages.parsing import parse_page
+from streams.pages.walk import Walk
 
 F = np.float32
 WORD = re.compile(r"\w+")
@@ -42,7 +44,14 @@ English; without what authors call elements; without what metadata says that the
 The model learns to do with what is left, as it has to on pages in other languages and of other habits."""
 BARE_EVERY = 20
 """One page in so many is learned from in its bare form, too."""
+SHORTENED = 0.1
+"""How often an article is learned from with its first texts alone, two to SHORTENED_TO of them, and all that surrounds
+it: as those see it who don't pay, and as short news are, which the training pages hardly have."""
+SHORTENED_TO = 6
 SURELY = 0.8
+CONTENT_LABEL = 0.5
+TOLD_WORDS = 8
+"""A text of more words is one of those that an article consists of."""
 PLAIN_TAGS = frozenset({"h1", "h2", "h3", "h4", "p", "li", "pre", "blockquote", "td", "div"})
 
 
@@ -55,6 +64,8 @@ class Example:
     counts: list[Counter[str]]
     words: np.ndarray
     truth: Counter[str]
+    walk: Walk
+    head: Head
 
 
 def labels_of(texts: list[list[str]], truth: list[str]) -> np.ndarray:
@@ -96,6 +107,8 @@ def example(page: Page) -> Example | None:
         [Counter(text) for text in texts],
         np.array([len(text) for text in texts], F),
         Counter(truth),
+        parsed.walk,
+        parsed.head,
     )
 
 
@@ -133,6 +146,36 @@ def blinded(one: Example, random: np.random.Generator) -> Example:
     shown = one.features.copy()
     shown[:, hidden] = 0
     return replace(one, features=shown)
+
+
+def shown(one: Example, random: np.random.Generator) -> Example:
+    """A page as it is learned from this time."""
+    if one.page.type == "article" and random.random() < SHORTENED:
+        one = shortened(one, random)
+    return blinded(one, random)
+
+
+def shortened(one: Example, random: np.random.Generator) -> Example:
+    """The page without its content behind the first few texts, whose elements stay; as it is if it has no more."""
+    content = one.labels > CONTENT_LABEL
+    told = np.flatnonzero(content & (one.words > TOLD_WORDS))
+    many = int(random.integers(2, SHORTENED_TO + 1))
+    of = one.walk.measured
+    if of is None or len(told) <= many + 1:
+        return one
+    content[: told[many]] = False
+    kept = np.flatnonzero(~content)
+    _, groups = np.unique(of.groups[kept], return_inverse=True)
+    left = {name: getattr(of, name)[kept] for name in ("elements", "counts", "words", "flags")}
+    walk = replace(
+        one.walk,
+        segments=[one.walk.segments[index] for index in kept],
+        measured=replace(of, groups=groups.astype(np.int64), **left),
+    )
+    matrix, near = page_features(walk, one.head)
+    labels, words, counts = one.labels[kept], one.words[kept], [one.counts[index] for index in kept]
+    truth = sum((count for count, label in zip(counts, labels, strict=True) if label > CONTENT_LABEL), Counter[str]())
+    return Example(one.page, matrix, near, labels, counts, words, truth, walk, one.head)
 
 
 class Mean:
@@ -218,7 +261,7 @@ def train(examples: list[Example], seed: int = 0) -> ContentModel:
     for _ in range(EPOCHS):
         order = random.permutation(len(examples))
         for at in range(0, len(order), PAGES_PER_STEP):
-            batch = [blinded(examples[index], random) for index in order[at : at + PAGES_PER_STEP]]
+            batch = [shown(examples[index], random) for index in order[at : at + PAGES_PER_STEP]]
             step += 1
             gradients = gradients_of(batch, weights, mean, deviation, random)
             rate = LEARNING_RATE * min(1.0, step / 30) * 0.5 * (1 + np.cos(np.pi * step / steps))

@@ -26,8 +26,16 @@ DOUBTFUL = 0.2
 """Never kept below."""
 NEAR_SURE = 0.65
 """Of texts beside others that DOUBTFUL ones among them are kept with."""
+CERTAIN = 0.9
+"""Texts that make a page's run of text: from the first to the last of them, but for EDGE of their words each side."""
+EDGE = 0.02
+CERTAIN_SHARE = 0.8
+"""Of the words that were judged content: where as many are CERTAIN, the page's text has a beginning and an end."""
+OUTSIDE = 0.7
+"""Never kept below, before and behind that run; but for the page's title, and headings of what is kept."""
 FEW_SHARE = 0.25
-"""If less of what is not chrome by its element would stay, the model is doubted: all stays that is BARELY likely."""
+"""If less of what is not chrome by its element would stay, the model is doubted: all stays that is BARELY likely. Not
+where most of it is CERTAIN, and enough for a short text among much else."""
 BARELY = 0.05
 OWN_SHARE = 0.5
 """Of the words that are judged content: where the page's only article, or main element, holds as much, it holds all."""
@@ -37,6 +45,7 @@ SMALL_WORDS = 120
 MAX_JUDGED = 20_000
 """Segments; a page with more is a data dump, and the model's inputs would take hundreds of megabytes."""
 
+_RANKS = np.array([HEADINGS.index(tag) + 1 if tag in HEADINGS else 0 for tag in BLOCK_TAGS], np.int32)
 _MENU_TAGS = frozenset({"nav", "menu", "button"})
 _CHROME_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
 """Chrome, unless they hold most of the page: some sites put everything into one form."""
@@ -75,6 +84,27 @@ def with_those_among(probabilities: Matrix, kept: NDArray[np.int64]) -> NDArray[
     chosen = (probabilities >= DOUBTFUL) & before & behind
     chosen[kept] = True
     return np.flatnonzero(chosen)
+
+
+def without_those_outside(
+    probabilities: Matrix, words: Matrix, kept: NDArray[np.int64], ranks: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """What is kept, without what is doubtful before and behind the run of text: lists of other headlines, of tags, of
+    comments, which the model doubts more on pages unlike those that it learned from, and yet not enough.
+
+    `ranks`: of headings, 1 to 6; 0 for all else.
+    """
+    certain = words * (probabilities >= CERTAIN)
+    total = float(certain.sum())
+    if not total or total < CERTAIN_SHARE * float(words[kept].sum()):
+        return kept
+    running = np.cumsum(certain)
+    first, last = np.searchsorted(running, [EDGE * total, (1 - EDGE) * total]).tolist()
+    index = np.arange(len(words))
+    likely = probabilities >= OUTSIDE
+    allowed = ((first <= index) & (index <= last)) | likely | (ranks == 1)
+    allowed[:-1] |= (ranks[:-1] > 0) & likely[1:]
+    return np.extract(allowed[kept], kept)
 
 
 _PARTS = (
@@ -130,8 +160,11 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
         kept = with_those_among(likely, decide(likely, words))
+        kept = without_those_outside(likely, words, kept, _RANKS[counted.tags[counted.elements]])
         share = words[kept].sum() / FEW_SHARE
-        if share < words.sum() and share < words[_by_element(page)].sum():
+        certain = words[kept[likely[kept] >= CERTAIN]].sum()
+        is_told = certain >= max(SMALL_WORDS, CERTAIN_SHARE * words[kept].sum())
+        if not is_told and share < words.sum() and share < words[_by_element(page)].sum():
             kept = np.flatnonzero(likely >= BARELY)
         if len(kept):
             own = _within_its_own(page, counted, kept)

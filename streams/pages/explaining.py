@@ -25,7 +25,8 @@ KINDS = {
     "name": "What its class or id says is no part of the text. Names are asked where there is too little text for the "
     "content model, or where it finds nothing.",
     "model": "Judged text by text. Before each stands how likely it is to be the page's own text. What is kept lies "
-    "above a threshold that is chosen for each page, between 20 and 50 %; what came near it is marked.",
+    "above a threshold that is chosen for each page, between 20 and 50 %, or above 70 % where it stands before or "
+    "behind a text that is certain; what came near it is marked.",
     "template": "Stands on most pages of the host.",
     "unread": "In elements whose text is not read: choices, drawings, what is shown where something fails. (Scripts, "
     "styles and comments are not listed.)",

@@ -1,8 +1,12 @@
 # ruff: noqa: E501 - pages as they come
 """Main content: what is chrome, what is not, and what must never be lost."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from streams.pages.content import OUTSIDE, without_those_outside
 from streams.pages.normalize import explain, normalize
 
 URL = "https://site.example/page"
@@ -66,6 +70,76 @@ def test_the_only_article_that_holds_enough_holds_all() -> None:
         assert not any(text.startswith(("Before", "Behind")) for text in texts)
     removed = dict(explain(page.format(before), URL))
     assert [why for text, why in removed.items() if text.startswith(("Before", "Behind"))]
+
+
+RUNS = [
+    ("what is doubtful before a certain text and behind it goes", "60 60 99 99 60 65", "", "2 3"),
+    ("what is likely stays", "75 60 99 99 70 95", "", "0 2 3 4 5"),
+    ("within the text the doubtful stays", "99 55 60 99 51", "", "0 1 2 3"),
+    ("a title stays, wherever it stands", "60 55 99 99 55", "1", "0 2 3"),
+    ("so does a heading of what stays, and no other", "60 75 99 99 99 40 80 60 60", "2 0 0 0 0 2 0 3 0", "0 1 2 3 4 5 6"),
+    ("where less is certain nothing has an end", "60 60 99 60 60", "", "0 1 2 3 4"),
+    ("where nothing is, either", "60 70 80", "", "0 1 2"),
+    ("one text behind others does not make the text longer", f"{'99 ' * 60}60 60 99", "", " ".join(map(str, [*range(60), 62]))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "percent", "ranks", "stays"), RUNS, ids=[case[0] for case in RUNS])
+def test_what_is_doubtful_outside_of_a_text(why: str, percent: str, ranks: str, stays: str) -> None:
+    likely = np.array(percent.split(), np.float32) / 100
+    words = np.where(likely >= 0.9, 100, 10).astype(np.float32)
+    padded = np.zeros(len(likely), np.int32)
+    padded[: len(ranks.split())] = [int(rank) for rank in ranks.split()]
+    found = without_those_outside(likely, words, np.arange(len(likely)), padded)
+    assert found.tolist() == [int(number) for number in stays.split()], why
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90), st.booleans(), st.integers(0, 6)), max_size=30)
+)
+def test_only_what_is_doubtful_goes(rows: list[tuple[float, int, bool, int]]) -> None:
+    likely, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
+    kept, ranks = np.flatnonzero([row[2] for row in rows]), np.array([row[3] for row in rows], np.int32)
+    stays = without_those_outside(likely, words, kept, ranks).tolist()
+    assert stays == [index for index in kept.tolist() if index in stays]
+    assert not [
+        index for index in kept.tolist() if index not in stays and (likely[index] >= OUTSIDE or ranks[index] == 1)
+    ]
+
+
+HEADLINES = [
+    "Port workers vote on new contract",
+    "Why the bridge will open a year late",
+    "Three questions about the water bill",
+    "A museum moves, stone by stone",
+    "Rain ends the longest drought on record",
+    "Council turns down second runway",
+]
+BOXES = [
+    ("links in a list", "<div class=c4><ul>{}</ul></div>", "<li><a href=/{1}>{0}</a>"),
+    ("articles with pictures", "<section class=x><h3>More</h3>{}</section>", "<article><a href=/{1}><img src=/{1}.jpg></a><div class=t><a href=/{1}>{0}</a></div></article>"),
+    ("headings with dates", "<div class=c9>{}</div>", "<div class=r><h4><a href=/{1}>{0}</a></h4><span>May {1}, 2023</span></div>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "box", "item"), BOXES, ids=[case[0] for case in BOXES])
+@pytest.mark.parametrize("paragraphs", [3, 9], ids=["short", "long"])
+def test_other_headlines_behind_an_article_go(why: str, box: str, item: str, paragraphs: int) -> None:
+    told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(paragraphs)]
+    listed = box.format("".join(item.format(headline, number) for number, headline in enumerate(HEADLINES, 1)))
+    page = f"<body><div class=w><div class=s><h1>The subject</h1>{''.join(told)}</div>{listed}</div>"
+    found = texts(page)
+    assert not [text for text in found if text in HEADLINES], why
+    assert len([text for text in found if text.startswith("This sentence")]) == paragraphs
+
+
+def test_a_certain_text_is_believed_where_it_is_little_among_much_else() -> None:
+    told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
+    listed = "".join(f"<li><a href=/{number}>{HEADLINES[number % 6]}, part {number}</a>" for number in range(200))
+    page = f"<main><article><h1>The subject</h1>{''.join(told)}</article><div class=k>{listed}</div></main>"
+    found = texts(page)
+    assert len([text for text in found if text.startswith("This sentence")]) == 6
+    assert not [text for text in found if "part" in text]
 
 
 SMALL_PAGES = [
