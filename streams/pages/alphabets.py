@@ -121,3 +121,10 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
         "tr": "bir ve bu için",
     }.items()
 }
+
+_MORE_ENGLISH = """
+    this are from by it have you your will can their not which has they these our more about when who what been would
+    there into how also
+"""
+PLAIN_WORDS = {**FUNCTION_WORDS, "en": FUNCTION_WORDS["en"] | frozenset(_MORE_ENGLISH.split())}
+"""More of them for the language that most pages are in: a text that has some of these need not be asked about."""

@@ -97,7 +97,7 @@ def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
     low, high = max(min(start, heading) - NEAR_BEFORE, 0), max(start, heading) + NEAR_AFTER
     if high - low > 5 * NEAR_AFTER:
         low, high = max(start - NEAR_BEFORE, 0), start + NEAR_AFTER
-    near, classes = page.segments[low:high], page.named("class")
+    near = page.segments[low:high]
     for number, segment in enumerate(near):
         if len(segment.text) > 2 * MAX_NAME_CHARS:
             continue
@@ -105,7 +105,7 @@ def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
         by = cut != segment.text
         if by and not cut and number + 1 < len(near):
             cut = near[number + 1].text
-        if (by or _called_author(page, segment, classes)) and (name := _clean([_linked_part(segment) or cut])):
+        if (by or _called_author(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
             return name if name not in strangers else ""  # behind the first review stand the others
     for href, text, _, index, _ in page.links:
         is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
@@ -114,10 +114,10 @@ def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
     return ""
 
 
-def _called_author(page: Walk, segment: Segment, classes: dict[int, str]) -> bool:
+def _called_author(page: Walk, segment: Segment) -> bool:
     element = segment.element
     for _ in range(2):
-        if element > 0 and element in classes and _NAME_CLASS.search(classes[element]):
+        if element > 0 and (named := page.attribute(element, "class")) and _NAME_CLASS.search(named):
             return True
         element = page.parents[element]
         if element < 0:

@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 
-from streams.pages.alphabets import ALPHABETS, FUNCTION_WORDS
+from streams.pages.alphabets import ALPHABETS, PLAIN_WORDS
 from streams.pages.document import Block, Identified
 from streams.pages.language import LANGUAGES_OF_WORD, ONE_LANGUAGE, identify, primary
 from streams.pages.scripts import dominant_script, script_counts, script_of
@@ -84,7 +84,10 @@ def identify_blocks(texts: Sequence[str], page: Identified) -> list[Identified]:
     """
     found = [_AS_THE_PAGE] * len(texts)
     vain = 0 if page.language else MAX_VAIN
+    is_latin = page.script == "Latn"
     for index, text in enumerate(texts):
+        if is_latin and len(text) < _MIN_FOREIGN_CHARS and text.isascii():
+            continue
         script = _other_script(text, page.script)
         if vain < MAX_VAIN and _may_be_foreign(text, script, page):
             foreign = _foreign(text, page)
@@ -126,7 +129,7 @@ def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
     if script or page.script != "Latn":
         return bool(script) or page.script not in ONE_LANGUAGE
     head = text[:_JUDGED_CHARS]
-    return not _two_own_words(page.language)(head) and _has_other_words(head, primary(page.language))
+    return not _has_two_own_words(head, page.language) and _has_other_words(head, primary(page.language))
 
 
 def _in_other_letters(text: str) -> bool:
@@ -137,17 +140,29 @@ def _in_other_letters(text: str) -> bool:
 
 
 @cache
-def _two_own_words(language: str) -> Callable[[str], object]:
-    """A search for two different small words of a language: most texts have them in the first line: quick."""
-    own = "|".join(map(re.escape, sorted(FUNCTION_WORDS.get(primary(language), ()))))
-    return re.compile(rf"(?s) ({own})(?= ).*? (?!\1 )(?:{own}) ").search if own else lambda text: None
+def _own_words(language: str) -> tuple[str, ...]:
+    """The small words of a language as they stand in a text, the shortest first, as these are the most frequent."""
+    return tuple(
+        f" {word} " for word in sorted(PLAIN_WORDS.get(primary(language), ()), key=lambda word: (len(word), word))
+    )
+
+
+def _has_two_own_words(text: str, language: str) -> bool:
+    """Whether two different small words of a language stand in a text: most texts have them in the first line."""
+    found = 0
+    for word in _own_words(language):
+        if word in text:
+            found += 1
+            if found == _ENOUGH_OWN_WORDS:
+                return True
+    return False
 
 
 def _has_other_words(text: str, label: str) -> bool:
     """Whether another language has more small words in a text than this one; or, with no word of this one, letters."""
     folded = text.lower()
     found = folded.split()
-    own = len(FUNCTION_WORDS.get(label, frozenset()).intersection(found))
+    own = len(PLAIN_WORDS.get(label, frozenset()).intersection(found))
     if own >= _ENOUGH_OWN_WORDS:
         return False
     hits = Counter(chain.from_iterable(LANGUAGES_OF_WORD[word] for word in LANGUAGES_OF_WORD.keys() & found))

@@ -23,7 +23,7 @@ from streams.pages.walk import Measured, Walk
 SURE = 0.5
 """Never dropped from here on."""
 DOUBTFUL = 0.2
-"""Never kept below."""
+"""Never kept below; code is always kept above, as menus have none, and a short listing at an end is often doubted."""
 NEAR_SURE = 0.65
 """Of texts beside others that DOUBTFUL ones among them are kept with."""
 CERTAIN = 0.9
@@ -45,6 +45,7 @@ SMALL_WORDS = 120
 MAX_JUDGED = 20_000
 """Segments; a page with more is a data dump, and the model's inputs would take hundreds of megabytes."""
 
+_CODE = BLOCK_TAGS.index("pre")
 _RANKS = np.array([HEADINGS.index(tag) + 1 if tag in HEADINGS else 0 for tag in BLOCK_TAGS], np.int32)
 _MENU_TAGS = frozenset({"nav", "menu", "button"})
 _CHROME_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
@@ -160,7 +161,9 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
         kept = with_those_among(likely, decide(likely, words))
-        kept = without_those_outside(likely, words, kept, _RANKS[counted.tags[counted.elements]])
+        tags = counted.tags[counted.elements]
+        kept = without_those_outside(likely, words, kept, _RANKS[tags])
+        kept = np.union1d(kept, np.flatnonzero((tags == _CODE) & (likely >= DOUBTFUL)))
         share = words[kept].sum() / FEW_SHARE
         certain = words[kept[likely[kept] >= CERTAIN]].sum()
         is_told = certain >= max(SMALL_WORDS, CERTAIN_SHARE * words[kept].sum())

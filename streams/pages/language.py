@@ -14,7 +14,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from streams.pages.alphabets import ALPHABETS, FUNCTION_WORDS
+from streams.pages.alphabets import ALPHABETS, FUNCTION_WORDS, PLAIN_WORDS
 from streams.pages.document import Identified
 from streams.pages.scripts import dominant_script, script_counts
 from streams.pages.tokens import words
@@ -134,11 +134,11 @@ def identify(text: str, declared: str = "") -> Identified:
 
 def _is_plainly(letters: str, label: str) -> bool:
     """Whether a text is in the language that it is declared to be in, by its small words: no need to ask the model."""
-    found = LANGUAGES_OF_WORD.keys() & letters.lower().split()
-    own = len(found & FUNCTION_WORDS.get(label, frozenset()))
+    words_of_text = frozenset(letters.lower().split())
+    own = len(words_of_text & PLAIN_WORDS.get(label, frozenset()))
     if own < _PLAIN_WORDS:
         return False
-    hits = Counter(chain.from_iterable(LANGUAGES_OF_WORD[word] for word in found))
+    hits = Counter(chain.from_iterable(LANGUAGES_OF_WORD[word] for word in LANGUAGES_OF_WORD.keys() & words_of_text))
     return all(2 * count <= own for other, count in hits.items() if other != label)
 
 

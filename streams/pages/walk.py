@@ -157,6 +157,10 @@ class Walk:
             return listed
         return [segment.element for segment in self.segments]
 
+    def attribute(self, element: int, name: str) -> str:
+        """One attribute of one element; empty where it has none."""
+        return self.attributes[element].get(name) or ""
+
     def named(self, attribute: str) -> dict[int, str]:
         """The elements that have the attribute, with its value."""
         found = ((element, values.get(attribute)) for element, values in enumerate(self.attributes))

@@ -128,6 +128,16 @@ class Found(Walk):
         """Whether each segment still is what the rows say."""
         return not (isinstance(self.segments, _Lazy) and self.segments.changed)
 
+    def attribute(self, element: int, name: str) -> str:
+        first, end = self.rows.elements[element, 2:].tolist()
+        number, found = _ATTRIBUTES.index(name), ""
+        for _, kind, start, stop in self.rows.attributes[first:end].tolist() if end > first else ():
+            if kind == number:
+                found = self.rows.text[start:stop]
+            elif kind >= len(_ATTRIBUTES) and name == "class":  # preformatted text has those of the code in it, too
+                return self.attributes[element].get(name) or ""
+        return found
+
     def named(self, attribute: str) -> dict[int, str]:
         rows, text = self.rows.attributes, self.rows.text
         if not len(rows):

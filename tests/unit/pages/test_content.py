@@ -133,6 +133,12 @@ def test_other_headlines_behind_an_article_go(why: str, box: str, item: str, par
     assert len([text for text in found if text.startswith("This sentence")]) == paragraphs
 
 
+def test_code_behind_an_article_stays() -> None:
+    told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
+    page = f"<main><h1>The subject</h1>{''.join(told)}<pre>x = read()\nprint(x)</pre></main>"
+    assert "x = read()\nprint(x)" in texts(page)
+
+
 def test_a_certain_text_is_believed_where_it_is_little_among_much_else() -> None:
     told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
     listed = "".join(f"<li><a href=/{number}>{HEADLINES[number % 6]}, part {number}</a>" for number in range(200))

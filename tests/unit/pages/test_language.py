@@ -49,6 +49,17 @@ def test_a_declared_language_decides_between_close_ones_but_not_against_the_scri
     assert identify("Где ты сейчас?", declared="en").language == "ru"
 
 
+def test_a_text_that_is_plainly_what_it_says_to_be_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("streams.pages.language._predict", lambda text: asked.append(text) or [("en", 0.9)])
+    english = "You will find more about this in their guide, which has been written by people who know it. " * 3
+    assert identify(english, "en") == Identified("en", 0.99, "Latn")
+    assert not asked
+    dutch = "Of in een huis waar niemand woont, en dat van de man was die er met zijn vrouw of alleen in is. " * 3
+    identify(dutch, "en")
+    assert asked, "words of both: the model is asked"
+
+
 @given(st.text())
 def test_any_text_has_an_answer(text: str) -> None:
     found = identify(text)

@@ -213,6 +213,8 @@ def assert_alike(html: str | bytes, title: str = "") -> None:
     assert [_kept(values) for values in ours.attributes] == [_kept(values) for values in python.attributes]
     for name in KEPT_ATTRIBUTES:
         assert ours.named(name) == python.named(name)
+        for element in range(len(ours.tags)):
+            assert ours.attribute(element, name) == python.attribute(element, name)
     assert list(map(_told, ours.segments)) == list(map(_told, python.segments))
     assert ours.links == python.links
     if counted is None or ours.measured is None:
