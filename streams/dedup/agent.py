@@ -63,8 +63,8 @@ class DedupAgent(Agent):
         generation = max(event.generation, known)
         await self._fingerprints.put(await self._fingerprint(event, former, generation), delivery.at)
         page = await self._fingerprints.get(event.page_id)
-        if page is None:
-            return []
+        if page is None:  # removed at the same moment
+            return await self._late_news(event, delivery)
         log = await self._settling.log(event.page_id, str(delivery.envelope.id))
         same_content = log.record.get("content_hash") == event.content_hash
         settled = log.record["settled"] if log.is_own else "unchanged" if same_content else "changed"

@@ -50,8 +50,9 @@ class Log:
         """`overtaken` for the next event's log."""
         if self.is_own or not self.record.get("changes"):
             return self.overtaken
-        last = {**self.overtaken, self.record["event"]: self.record["changes"]}
-        return {event: last[event] for event in list(last)[-MAX_OVERTAKEN:]}
+        last = self.record["event"]
+        former = [event for event in self.overtaken if event != last][1 - MAX_OVERTAKEN :]
+        return {**{event: self.overtaken[event] for event in former}, last: self.record["changes"]}
 
 
 class Settling:

@@ -23,6 +23,9 @@ _ENOUGH_OWN_WORDS = 2
 _JUDGED_CHARS = 200
 MAX_VAIN = 6
 """Questions to the model, of one page, that were answered with the page's own language."""
+MAX_ASKED = 1_000
+"""Blocks of a page that the model is asked about; and as many whose language its markup names: a dictionary has ten
+thousands, and the page would take seconds."""
 _CLOSE = (
     frozenset({"bs", "hr", "sh", "sr"}),
     frozenset({"id", "ms"}),
@@ -51,10 +54,11 @@ def with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, 
     for index, other in zip(open_to_doubt, found, strict=True):
         if other is not _AS_THE_PAGE:
             made[index] = blocks[index]._replace(**other._asdict())
-    own = primary(page.language)
-    for index in set(range(len(blocks))).difference(open_to_doubt):
+    own, asked = primary(page.language), 0
+    for index in sorted(set(range(len(blocks))).difference(open_to_doubt)):
         block = blocks[index]
-        foreign = block.tag != "pre" and primary(block.language) != own
+        foreign = block.tag != "pre" and primary(block.language) != own and asked < MAX_ASKED
+        asked += foreign
         sure = _sureness(block.text, block.language) if foreign else 0.0
         script = _in_script(_other_script(block.text, page.script), page.script).script
         if sure or script:
@@ -80,16 +84,17 @@ def identify_blocks(texts: Sequence[str], page: Identified) -> list[Identified]:
 
     Nearly all blocks are in the page's language, and the model takes as long for one as a cheap test for a hundred. So
     it is asked only where something speaks against the page's language, and no more once it said MAX_VAIN times that
-    nothing did.
+    nothing did, or MAX_ASKED times at all.
     """
     found = [_AS_THE_PAGE] * len(texts)
-    vain = 0 if page.language else MAX_VAIN
+    vain, asked = 0 if page.language else MAX_VAIN, 0
     is_latin = page.script == "Latn"
     for index, text in enumerate(texts):
         if is_latin and len(text) < _MIN_FOREIGN_CHARS and text.isascii():
             continue
         script = _other_script(text, page.script)
-        if vain < MAX_VAIN and _may_be_foreign(text, script, page):
+        if vain < MAX_VAIN and asked < MAX_ASKED and _may_be_foreign(text, script, page):
+            asked += 1
             foreign = _foreign(text, page)
             vain += not foreign.language
             if foreign.language:

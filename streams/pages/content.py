@@ -5,8 +5,9 @@ the model finds nothing at all, everything stands that is not chrome by its elem
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from streams.pages.tags import BLOCK_TAGS, HEADINGS
 from streams.pages.walk import Measured, Walk
 
 SURE = 0.5
-"""Never dropped from here on."""
+"""Never dropped from here on, within the page's run of text."""
 DOUBTFUL = 0.2
 """Never kept below; code is always kept above, as menus have none, and a short listing at an end is often doubted."""
 NEAR_SURE = 0.65
@@ -42,10 +43,13 @@ OWN_SHARE = 0.5
 SMALL_WORDS = 120
 """A page with fewer words is too small to be judged by statistics."""
 
+MAX_TABLES = 200
+"""That are looked at whole."""
 MAX_JUDGED = 20_000
 """Segments; a page with more is a data dump, and the model's inputs would take hundreds of megabytes."""
 
-_CODE = BLOCK_TAGS.index("pre")
+_LISTS = frozenset({"ul", "ol", "dl", "table"})
+_CODE, _TABLE, _HEADER_CELL = map(BLOCK_TAGS.index, ("pre", "table", "th"))
 _RANKS = np.array([HEADINGS.index(tag) + 1 if tag in HEADINGS else 0 for tag in BLOCK_TAGS], np.int32)
 _MENU_TAGS = frozenset({"nav", "menu", "button"})
 _CHROME_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
@@ -88,12 +92,17 @@ def with_those_among(probabilities: Matrix, kept: NDArray[np.int64]) -> NDArray[
 
 
 def without_those_outside(
-    probabilities: Matrix, words: Matrix, kept: NDArray[np.int64], ranks: NDArray[np.int32]
+    probabilities: Matrix,
+    words: Matrix,
+    kept: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    together: Callable[[int], NDArray[np.int64]],
 ) -> NDArray[np.int64]:
     """What is kept, without what is doubtful before and behind the run of text: lists of other headlines, of tags, of
     comments, which the model doubts more on pages unlike those that it learned from, and yet not enough.
 
-    `ranks`: of headings, 1 to 6; 0 for all else.
+    `ranks`: of headings, 1 to 6; 0 for all else. `together`: the segments of the list or table around a segment; these
+    stay or go as one, since the model doubts the later items of a list a little more than those before.
     """
     certain = words * (probabilities >= CERTAIN)
     total = float(certain.sum())
@@ -102,10 +111,54 @@ def without_those_outside(
     running = np.cumsum(certain)
     first, last = np.searchsorted(running, [EDGE * total, (1 - EDGE) * total]).tolist()
     index = np.arange(len(words))
-    likely = probabilities >= OUTSIDE
-    allowed = ((first <= index) & (index <= last)) | likely | (ranks == 1)
-    allowed[:-1] |= (ranks[:-1] > 0) & likely[1:]
-    return np.extract(allowed[kept], kept)
+    stays = np.zeros(len(words), np.bool_)
+    stays[kept] = True
+    allowed = stays & ((first <= index) & (index <= last) | (probabilities >= OUTSIDE) | (ranks == 1))
+    judged = allowed.copy()
+    for at in kept[~allowed[kept]].tolist():
+        if not judged[at]:
+            held = together(at)
+            judged[held] = True
+            if allowed[held].any():
+                allowed[held] = stays[held]
+    for at in kept[(ranks[kept] > 0) & ~allowed[kept]][::-1].tolist():
+        allowed[at] = at + 1 < len(allowed) and allowed[at + 1]
+    return np.flatnonzero(allowed)
+
+
+def with_whole_tables(of: Measured, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What is kept, with all of each table of data (with header cells, and no table in it) of which something is: rows
+    without their other cells say nothing, or something else."""
+    headers = np.flatnonzero(of.tags == _HEADER_CELL)
+    if not len(headers):
+        return kept
+    tables = np.flatnonzero(of.tags == _TABLE)
+    chosen = np.zeros(len(of.words), np.bool_)
+    chosen[kept] = True
+    ends = [_end_of(of, table) for table in tables[:MAX_TABLES].tolist()]
+    for table, end, behind in zip(tables.tolist(), ends, [*tables[1:].tolist(), len(of.tags)], strict=False):
+        if behind >= end and np.searchsorted(headers, table) < np.searchsorted(headers, end):
+            held = np.flatnonzero((table <= of.elements) & (of.elements < end))
+            chosen[held] |= chosen[held].any()
+    return np.flatnonzero(chosen)
+
+
+def _in_one_list(page: Walk, of: Measured, index: int) -> NDArray[np.int64]:
+    """The segments of the outermost list or table around one; without such, itself."""
+    outer, element = -1, int(of.elements[index])
+    while element >= 0:
+        if page.tags[element] in _LISTS:
+            outer = element
+        element = page.parents[element]
+    if outer < 0:
+        return np.array([index])
+    return np.flatnonzero((outer <= of.elements) & (of.elements < _end_of(of, outer)))
+
+
+def _end_of(of: Measured, element: int) -> int:
+    """The element behind all that is in one: they are numbered in document order."""
+    beside = np.flatnonzero(of.parents[element + 1 :] < element)
+    return element + 1 + int(beside[0]) if len(beside) else len(of.parents)
 
 
 _PARTS = (
@@ -160,9 +213,9 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     words = counted.words
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
         likely = content_model().probabilities(*page_features(page, parsed.head))
-        kept = with_those_among(likely, decide(likely, words))
+        kept = with_whole_tables(counted, with_those_among(likely, decide(likely, words)))
         tags = counted.tags[counted.elements]
-        kept = without_those_outside(likely, words, kept, _RANKS[tags])
+        kept = without_those_outside(likely, words, kept, _RANKS[tags], partial(_in_one_list, page, counted))
         kept = np.union1d(kept, np.flatnonzero((tags == _CODE) & (likely >= DOUBTFUL)))
         share = words[kept].sum() / FEW_SHARE
         certain = words[kept[likely[kept] >= CERTAIN]].sum()
@@ -203,8 +256,7 @@ def _only(page: Walk, of: Measured, tag: str) -> tuple[int, int]:
     if not found:
         return 0, 0
     first = found[0]
-    beside = np.flatnonzero(of.parents[first + 1 :] < first)  # elements are numbered in document order
-    end = first + 1 + int(beside[0]) if len(beside) else len(of.parents)
+    end = _end_of(of, first)
     return (first, end) if found[-1] < end else (0, 0)
 
 

@@ -328,3 +328,22 @@ async def test_news_of_other_pages_are_told_even_when_the_next_fetch_overtakes(c
         assert {page.url for page in pages if page.page_id in index.pages} == leaders, f"cut off at call {budget}"
         budget += 1
     assert budget > 10
+
+
+@pytest.mark.parametrize("first", range(16, 26))
+async def test_news_are_told_even_when_a_removal_fails_on_top_of_a_failed_fetch(first: int) -> None:
+    second, crashed = 0, True
+    while crashed:
+        site, index = Site(), Index()
+        for at, known in enumerate((A, B, C)):
+            index.hear(await site.agent.handle(await site.normalized(known, TEXT, at)))
+        changed, gone = await site.normalized(A, text_of(8), 10), site.removed(A, "gone", 11)
+        index.hear([changed.event])
+        await cut_off(site.stores, changed, [first])
+        index.hear([gone.event])
+        crashed = await cut_off(site.stores, gone, [second])
+        for one in (changed, gone):
+            index.hear(await site.agent.handle(one))
+        assert set(index.pages) == {page_id(await site.leader(B))}, f"cut off at calls {first} and {second}"
+        second += 1
+    assert second > 3

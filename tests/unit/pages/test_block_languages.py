@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.block_languages import MAX_VAIN, identify_blocks
+from streams.pages.block_languages import MAX_ASKED, MAX_VAIN, identify_blocks, with_languages
 from streams.pages.codec import decode_document, encode_document
-from streams.pages.document import Document, Identified
+from streams.pages.document import Block, Document, Identified
 from streams.pages.html import to_html
 from streams.pages.language import identify
 from streams.pages.normalize import normalize
@@ -159,3 +159,17 @@ def test_any_blocks_have_an_answer_each(texts: list[str], language: str) -> None
         assert block.language != page.language
         assert block.script != page.script
         assert bool(block.language) == (0.0 < block.confidence <= 1.0)
+
+
+def test_a_page_of_many_languages_asks_about_some_of_its_blocks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(
+        "streams.pages.block_languages.identify",
+        lambda text, declared: asked.append(text) or Identified("de", 1.0, "Latn"),
+    )
+    declared = tuple(Block("p", f"лиса {number}", language="ru") for number in range(MAX_ASKED + 50))
+    german = tuple(Block("p", SENTENCES["de"]) for _ in range(MAX_ASKED + 50))
+    blocks = with_languages((*declared, *german), ENGLISH_PAGE)
+    assert len(asked) == 2 * MAX_ASKED
+    assert {block.script for block in blocks[: len(declared)]} == {"Cyrl"}, "scripts are seen without asking"
+    assert [block.language for block in blocks[len(declared) :]] == ["de"] * MAX_ASKED + [""] * 50

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.content import OUTSIDE, without_those_outside
+from streams.pages.content import OUTSIDE, with_whole_tables, without_those_outside
+from streams.pages.measures import measured
 from streams.pages.normalize import explain, normalize
+from streams.pages.parsing import parse_page
 
 URL = "https://site.example/page"
 SENTENCE = "This sentence, which is one of several, says what an article says about its subject, at some length. "
@@ -78,10 +80,15 @@ RUNS = [
     ("within the text the doubtful stays", "99 55 60 99 51", "", "0 1 2 3"),
     ("a title stays, wherever it stands", "60 55 99 99 55", "1", "0 2 3"),
     ("so does a heading of what stays, and no other", "60 75 99 99 99 40 80 60 60", "2 0 0 0 0 2 0 3 0", "0 1 2 3 4 5 6"),
+    ("and a heading above it", "99 99 60 60 80 60", "0 0 2 3 0 2", "0 1 2 3 4"),
     ("where less is certain nothing has an end", "60 60 99 60 60", "", "0 1 2 3 4"),
     ("where nothing is, either", "60 70 80", "", "0 1 2"),
     ("one text behind others does not make the text longer", f"{'99 ' * 60}60 60 99", "", " ".join(map(str, [*range(60), 62]))),
 ]  # fmt: skip
+
+
+def alone(index: int) -> np.ndarray:
+    return np.array([index])
 
 
 @pytest.mark.parametrize(("why", "percent", "ranks", "stays"), RUNS, ids=[case[0] for case in RUNS])
@@ -90,7 +97,7 @@ def test_what_is_doubtful_outside_of_a_text(why: str, percent: str, ranks: str, 
     words = np.where(likely >= 0.9, 100, 10).astype(np.float32)
     padded = np.zeros(len(likely), np.int32)
     padded[: len(ranks.split())] = [int(rank) for rank in ranks.split()]
-    found = without_those_outside(likely, words, np.arange(len(likely)), padded)
+    found = without_those_outside(likely, words, np.arange(len(likely)), padded, alone)
     assert found.tolist() == [int(number) for number in stays.split()], why
 
 
@@ -100,7 +107,7 @@ def test_what_is_doubtful_outside_of_a_text(why: str, percent: str, ranks: str, 
 def test_only_what_is_doubtful_goes(rows: list[tuple[float, int, bool, int]]) -> None:
     likely, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
     kept, ranks = np.flatnonzero([row[2] for row in rows]), np.array([row[3] for row in rows], np.int32)
-    stays = without_those_outside(likely, words, kept, ranks).tolist()
+    stays = without_those_outside(likely, words, kept, ranks, alone).tolist()
     assert stays == [index for index in kept.tolist() if index in stays]
     assert not [
         index for index in kept.tolist() if index not in stays and (likely[index] >= OUTSIDE or ranks[index] == 1)
@@ -131,6 +138,34 @@ def test_other_headlines_behind_an_article_go(why: str, box: str, item: str, par
     found = texts(page)
     assert not [text for text in found if text in HEADLINES], why
     assert len([text for text in found if text.startswith("This sentence")]) == paragraphs
+
+
+TABLES = [
+    # (what is in the page, how many of its cells are kept when the second is)
+    ("<table><tr><th>Name<th>Deep<tr><td>Leek<td>2 cm<tr><td>Beet<td>3 cm</table>", 6),
+    ("<table><tr><td>Name<td>Deep<tr><td>Leek<td>2 cm</table>", 1),  # it may only lay the page out
+    ("<table><tr><th>Name<td>Deep<tr><td><table><tr><td>Leek</table></table>", 1),
+    ("<p>Name<p>Deep<p>Leek", 1),
+]
+
+
+@pytest.mark.parametrize(("html", "cells"), TABLES)
+def test_a_table_of_data_is_kept_whole(html: str, cells: int) -> None:
+    page = parse_page(f"<p>Before.</p>{html}<p>Behind.", {}, url=URL).walk
+    found = with_whole_tables(measured(page, ""), np.array([2]))
+    assert len(found) == cells
+    assert not {0, len(page.segments) - 1} & set(found.tolist())
+    assert with_whole_tables(measured(page, ""), np.array([0])).tolist() == [0]
+
+
+def test_a_list_stays_or_goes_as_one() -> None:
+    likely = np.array([0.95, 0.95, 0.74, 0.69, 0.68, 0.6, 0.6], np.float32)
+    words, ranks = np.array([60, 60, 3, 3, 3, 3, 3], np.float32), np.zeros(7, np.int32)
+
+    def together(index: int) -> np.ndarray:
+        return np.array([2, 3, 4] if index < 5 else [5, 6])
+
+    assert without_those_outside(likely, words, np.arange(7), ranks, together).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_code_behind_an_article_stays() -> None:
