@@ -28,11 +28,15 @@ class Ways:
     """By where they lead: the names of the links themselves, or of what shows nothing but one of them."""
     notes: frozenset[str]
     """Where links lead that say to be marks, and the names of what says to be a note."""
+    styled: frozenset[str]
+    """Where links lead that are shown as marks: raised, or with brackets that a style puts around what docutils
+    calls `footnote-reference`."""
 
 
 def read_ways(tree: LexborHTMLParser, url: str) -> Ways:
     back: dict[str, set[str]] = {}
     notes: set[str] = set()
+    styled: set[str] = set()
     for node in tree.css('a[href*="#"], [epub\\:type]'):
         attributes = node.attributes
         types = frozenset((attributes.get("epub:type") or "").split())
@@ -44,8 +48,19 @@ def read_ways(tree: LexborHTMLParser, url: str) -> Ways:
             continue
         if "noteref" in types or attributes.get("role") == "doc-noteref":
             notes.add(name)
+        if "footnote" in (attributes.get("class") or "") or _is_raised(node):
+            styled.add(name)
         back.setdefault(name, set()).update(_names_of(node))
-    return Ways(back, frozenset(notes - {""}))
+    return Ways(back, frozenset(notes - {""}), frozenset(styled))
+
+
+def _is_raised(link: LexborNode) -> bool:
+    above = link.parent
+    for _ in range(_LEVELS):
+        if above is not None and above.tag == "sup":
+            return True
+        above = above and above.parent
+    return link.css_first("sup") is not None
 
 
 def _names_of(link: LexborNode) -> Iterable[str]:

@@ -7,6 +7,7 @@ begin what they stand in, or are words, or lead to what has a heading or code. E
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Set
 
 from selectolax.lexbor import LexborHTMLParser
@@ -20,8 +21,14 @@ _PLAIN_MARK = re.compile(r"[\[(]?(?:[\d⁰¹²³⁴-⁹]{1,3}|[*†‡§¶]{1,3}
 MIN_CHARS_BEFORE = 16
 """Of the text before a number without brackets there: `Question 1` and `Chapter 2` are no sentences with a note."""
 _NOTE_NAME = re.compile(
-    r"(?:fn|footnote|note|endnote|ftn|_ftn|cite_note|ref-?\d|user-content-fn|sdfootnote|_edn)", re.IGNORECASE
+    r"cite_note[-_:.\d]|ref-?\d|fn[a-z]$|(?:(?:user-content-)?fn|(?:sd)?footnote|endnote|note|_?ftn|_edn)"
+    r"(?:[-_:.]?[a-z]{0,3}[-_:.]?\d|[-_:.][a-z]$|[-_:.]?[*†‡§])",
+    re.IGNORECASE,
 )
+"""Says that something is one note: with a number, since `notes` and `notebooks` are chapters."""
+_WORDED_NAME = re.compile(r"(?:(?:user-content-)?fn|footnote|endnote|ftn)[-_:.][^\W_]", re.IGNORECASE)
+"""Says so too, as Markdown's `fn:name` does, but only of what looks like a note: `endnote-import` may be a chapter."""
+_LETTER = re.compile(r"[^\W_]")
 _NOTE_ROLES = frozenset({"doc-footnote", "doc-endnote"})
 _BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|\s*+[↩↑⤴^︎\ufe0e]++\s*+$")
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -34,6 +41,8 @@ BACK_CHARS = 100
 """What the ways back may take beside a note."""
 MAX_ELEMENTS = 50
 """Of a note that nothing names."""
+MAX_NAMED_ELEMENTS = 2_000
+"""Of one whose name or role says that it is a note; counting on would take long where hundreds stand in each other."""
 _NO_NOTE = frozenset({*HEADINGS, "pre", "th", "caption", "figure"})
 """What has one of these is a chapter, a listing, a table or a picture that the text refers to."""
 
@@ -54,10 +63,12 @@ def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -
     ]
     if not marks:
         return kept
-    found = _Notes(page, tree, own_url)
+    found = _Notes(page, tree, own_url, _in_rows(page, marks))
     gone: set[int] = set()
     notes: dict[int, list[tuple[RawSpan, str]]] = {}
     for index, raw, name in marks[:MAX_NOTES]:
+        if index in gone:  # a mark within a note: what were attached there would vanish with it
+            continue
         held, note = found.of(index, raw, name)
         if held and note and min(held) > index:
             gone.update(held)
@@ -80,8 +91,9 @@ _Note = tuple[list[int], str]
 class _Notes:
     """Reads the notes of one page: each once, and its tree only when a name alone doesn't tell."""
 
-    def __init__(self, page: Walk, tree: LexborHTMLParser, url: str) -> None:
+    def __init__(self, page: Walk, tree: LexborHTMLParser, url: str, in_rows: Set[tuple[int, RawSpan]]) -> None:
         self._page = page
+        self._in_rows = in_rows
         self._tree = tree
         self._url = url
         self._named = {name: element for element, name in page.named("id").items()}
@@ -97,6 +109,8 @@ class _Notes:
         """What a mark leads to."""
         segment = self._page.segments[index]
         is_plain = self._page.tags[segment.element] != "pre" and _is_plain_mark(segment.text, raw)
+        if is_plain and (index, raw) in self._in_rows:
+            is_plain = name in self._leading().styled
         if (name, is_plain) not in self._known:
             self._known[name, is_plain] = self._read(name, index, is_plain=is_plain)
         return self._known[name, is_plain]
@@ -106,16 +120,14 @@ class _Notes:
         if element < 0:
             return self._inline(name, index) if is_plain else ([], "")
         if _NOTE_NAME.match(name):
-            return self._note_in(self._below(element), frozenset())
-        below = self._below(element)
+            return self._note_in(self._below(element, MAX_NAMED_ELEMENTS), frozenset())
         back = self._leading().back.get(name) or set()
-        if not self._says_so(name, element):
-            tags = (self._page.tags[inner] for inner in below)
-            if not is_plain or len(below) > MAX_ELEMENTS or not _NO_NOTE.isdisjoint(tags):
-                return [], ""
-            if not self._leads_back(below, back):
-                return [], ""
-        return self._note_in(below, back)
+        if self._says_so(name, element):
+            return self._note_in(self._below(element, MAX_NAMED_ELEMENTS), back)
+        if _WORDED_NAME.match(name):
+            return self._note_in(self._below_note(element), frozenset())
+        below = self._below_note(element) if is_plain else range(0)
+        return self._note_in(below, back) if self._leads_back(below, back) else ([], "")
 
     def _inline(self, name: str, index: int) -> _Note:
         """The text that begins with the link that the mark leads to, and that leads back to the mark."""
@@ -143,10 +155,11 @@ class _Notes:
         return self._ways
 
     def _leads_back(self, below: range, back: Set[str]) -> bool:
-        held = [at for inner in below for at in self._own.get(inner, ())]
-        if not held or not back:
+        owning = [inner for inner in below if inner in self._own]
+        if not owning or not back:
             return False
-        first, last = self._page.segments[held[0]], self._page.segments[held[-1]]
+        first = self._page.segments[self._own[owning[0]][0]]
+        last = self._page.segments[self._own[owning[-1]][-1]]
         return not back.isdisjoint((*_ways_in(first, self._url, first=True), *_ways_in(last, self._url, first=False)))
 
     def _note_in(self, below: range, back: Set[str]) -> _Note:
@@ -177,20 +190,52 @@ class _Notes:
                     end = min(end, raw[0])
         return text[start:end] if end == len(text) else text[start:end].rstrip("([ ")
 
-    def _below(self, element: int) -> range:
-        """The element and all below it, as they are numbered in document order; with a term what it is defined by."""
+    def _below_note(self, element: int) -> range:
+        """`_below` of what looks like a note; nothing where it looks like something else."""
+        below = self._below(element, MAX_ELEMENTS)
+        return range(0) if any(self._page.tags[inner] in _NO_NOTE for inner in below) else below
+
+    def _below(self, element: int, most: int) -> range:
+        """The element and all below it, as they are numbered in document order; with a term what it is defined by.
+        Nothing where these are more than `most`."""
         tags, parents = self._page.tags, self._page.parents
+        last = min(element + most + 1, len(tags))
 
         def end_of(inner: int) -> int:
             end = inner + 1
-            while end < len(parents) and parents[end] >= inner:
+            while end < last and parents[end] >= inner:
                 end += 1
             return end
 
         end = end_of(element)
-        while tags[element] == "dt" and end < len(tags) and tags[end] == "dd" and parents[end] == parents[element]:
+        while tags[element] == "dt" and end < last and tags[end] == "dd" and parents[end] == parents[element]:
             end = end_of(end)
-        return range(element, end)
+        return range(element, end) if end - element <= most else range(0)
+
+
+def _in_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int, RawSpan]]:
+    """The numbers that stand in a row, with no words between them, as in a list of questions: `1 | 2 | 3`. Those in
+    brackets or raised are none."""
+    found: set[tuple[int, RawSpan]] = set()
+    row: list[tuple[int, RawSpan]] = []
+    before, behind = -1, 0
+    for index, raw, _ in marks:
+        text = page.segments[index].text
+        if index != before or _LETTER.search(text, behind, raw[0]):
+            found.update(row if len(row) > 1 else ())
+            row = []
+        before, behind = index, raw[1]
+        if _PLAIN_MARK.fullmatch(text, raw[0], raw[1]):
+            row.append((index, raw))
+    found.update(row if len(row) > 1 else ())
+    return {(index, raw) for index, raw in found if _is_bare(page.segments[index].text, raw)}
+
+
+def _is_bare(text: str, raw: RawSpan) -> bool:
+    """Whether a mark looks like any other number: its digits aren't raised, no brackets stand around it. Nobody counts
+    with `*` and `†`; `§` and `¶` stand for parts of a text."""
+    start, _ = _with_brackets(text, raw[0], raw[1])
+    return text[start].isdecimal() or text[start] in "§¶"
 
 
 def _is_plain_mark(text: str, raw: RawSpan) -> bool:
@@ -222,27 +267,51 @@ def _is_last(text: str, raw: RawSpan) -> bool:
 
 
 def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
-    """The segment without its marks, with a span where each was."""
-    text, spans = segment.text, [raw for raw in segment.spans if all(raw != mark for mark, _ in notes)]
+    """The segment without its marks, with a span where each was.
+
+    In one pass, since a segment may have hundreds of marks and tens of thousands of spans."""
+    marks = {mark for mark, _ in notes}
+    points: list[RawSpan] = []
+    cuts: list[tuple[int, int]] = []  # apart from each other, the last first
     for (start, end, _, _, _), note in sorted(notes, key=lambda entry: -entry[0][0]):
-        start, end = _with_brackets(text, start, end)
-        cut = start
-        if cut and text[cut - 1] == " ":
-            cut -= 1
-        removed = end - cut
-        text = text[:cut] + text[end:]
-
-        def moved(at: int, cut: int = cut, end: int = end, removed: int = removed) -> int:
-            return at if at <= cut else (cut if at <= end else at - removed)
-
-        spans = [(moved(a), moved(b), kind, target, label) for a, b, kind, target, label in spans]
-        spans = [raw for raw in spans if raw[0] < raw[1] or raw[2] in ("image", "footnote")]
-        spans.append((cut, cut, "footnote", note, ""))
+        cut, end = _cut_of(segment.text, start, end, cuts)
+        points.append((cut, cut, "footnote", note, ""))
+        while cuts and cuts[-1][0] <= end:
+            end = max(end, cuts.pop()[1])
+        cuts.append((cut, end))
+    cuts.reverse()
+    pieces: list[str] = []
+    ends: list[int] = []
+    kept_before: list[int] = []  # of each cut: how much of the text before it stays
+    at = kept = 0
+    for cut, end in cuts:
+        pieces.append(segment.text[at:cut])
+        kept += cut - at
+        kept_before.append(kept)
+        ends.append(end)
+        at = end
+    pieces.append(segment.text[at:])
+    text = "".join(pieces)
     shift = len(text) - len(text.lstrip())
     text = text.strip()
     size = len(text)
-    placed = [
-        (min(max(a - shift, 0), size), min(max(b - shift, 0), size), kind, target, label)
-        for a, b, kind, target, label in spans
-    ]
+
+    def moved(at: int) -> int:
+        behind = bisect_left(ends, at)  # the cuts that end before it
+        to = at if not behind else kept_before[behind - 1] + at - ends[behind - 1]
+        if behind < len(ends):
+            to = min(to, kept_before[behind])  # within a cut
+        return min(max(to - shift, 0), size)
+
+    spans = (raw for raw in segment.spans if raw not in marks)
+    placed = [(moved(a), moved(b), kind, target, label) for a, b, kind, target, label in (*spans, *points)]
     return Segment.placed(segment, text, [raw for raw in placed if raw[0] < raw[1] or raw[2] in ("image", "footnote")])
+
+
+def _cut_of(text: str, start: int, end: int, cuts: list[tuple[int, int]]) -> tuple[int, int]:
+    """What goes with a mark: brackets around it, though other marks that are gone may stand within them, and a space
+    before it. `cuts` are those behind it, the nearest last."""
+    behind = cuts[-1][1] if cuts and cuts[-1][0] == end else end
+    if text[start - 1 : start] + text[behind : behind + 1] in ("[]", "()"):
+        start, end = start - 1, behind + 1
+    return (start - 1 if start and text[start - 1] == " " else start), end

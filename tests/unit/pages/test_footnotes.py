@@ -1,10 +1,16 @@
 # ruff: noqa: E501 - pages as they come
 """Which links are marks of notes, and what becomes of them and their notes."""
 
+import random
+import re
+
 import pytest
 
+from streams.pages.footnotes import MAX_NOTES, _with_notes, attach
 from streams.pages.html import to_html
 from streams.pages.normalize import normalize
+from streams.pages.parsing import parse_page
+from streams.pages.walk import RawSpan, Segment
 
 URL = "https://site.example/page"
 FOUND = [
@@ -50,6 +56,30 @@ FOUND = [
     ("GitHub",
      """<p>Boats float<sup><a href="#user-content-fn-1-ab" id="user-content-fnref-1-ab" data-footnote-ref="">1</a></sup>.</p><section class="footnotes"><ol>
      <li id="user-content-fn-1-ab"><p>The note. <a href="#user-content-fnref-1-ab" data-footnote-backref="">↩</a></p></li></ol></section>"""),
+    *(
+        (f"a name alone: {name}", f'<p>Boats float<a href="#{name}">1</a>.</p><p id="{name}">The note.</p>')
+        for name in (
+            "fn1", "fn:1", "fn:name", "fna", "fn*", "footnote-1", "footnote1", "footnote_a", "footnote-smith", "note-1",
+            "noteref1", "_ftn1", "ftn.idm12", "_edn1", "endnote1", "sdfootnote1sym", "cite_note-name-1", "ref-1",
+            "user-content-fn-1", "user-content-fn-name",
+        )
+    ),
+    *(
+        (f"two in a row, {why}",
+         f"""<p>Boats float rather well {first} {second}.</p><p id="n1">The note. <a href="#r1">↑</a></p>
+         <p id="n2">The note. <a href="#r2">↑</a></p>""")
+        for why, first, second in (
+            ("in brackets", '<a id=r1 href="#n1">[1]</a>', '<a id=r2 href="#n2">[2]</a>'),
+            ("in brackets beside the links", '[<a id=r1 href="#n1">1</a>]', '[<a id=r2 href="#n2">2</a>]'),
+            ("raised", '<sup><a id=r1 href="#n1">1</a></sup>', '<sup><a id=r2 href="#n2">2</a></sup>'),
+            ("raised within", '<a id=r1 href="#n1"><sup>1</sup></a>', '<a id=r2 href="#n2"><sup>2</sup></a>'),
+            ("of raised digits", '<a id=r1 href="#n1">¹</a>', '<a id=r2 href="#n2">²</a>'),
+            ("with brackets that docutils leaves to the style",
+             '<a class="footnote-reference brackets" id=r1 href="#n1">1</a>',
+             '<a class="footnote-reference brackets" id=r2 href="#n2">2</a>'),
+            ("of signs", '<a id=r1 href="#n1">*</a>', '<a id=r2 href="#n2">†</a>'),
+        )
+    ),
 ]  # fmt: skip
 
 
@@ -99,6 +129,22 @@ KEPT = [
     ("what leads back in its middle",
      """<p>Boats, as is well known, float <a id="a" href="#x">[1]</a>.</p><p id="x">Some say so, <a href="#a">there</a>, and rightly.</p>"""),
     ("what stands above", """<p id="x"><a href="#a">[1]</a> Boats.</p><p>Boats, as is well known, float <a id="a" href="#x">[1]</a>.</p>"""),
+    *(
+        (f"numbers of questions in a row, {why}",
+         f"""<p>Answers to the questions that people ask: {between.join(f'<a id="t{at}" href="#q{at}">{at}</a>' for at in (1, 2, 3))}</p>
+         <p id="q1">They do. <a href="#t1">↑</a></p><p id="q2">Some do. <a href="#t2">↑</a></p><p id="q3">No. <a href="#t3">↑</a></p>""")
+        for why, between in (
+            ("spaces between", " "), ("bars between", " | "), ("commas between", ", "),
+            ("other marks between", ' <a href="#x">a</a> '), ("in bold", "</b> <b>"),
+        )
+    ),
+    *(
+        (f"a chapter of that name: {name}",
+         f"""<p>They are on the shelf, as said before <a href="#{name}">1</a>.</p><section id="{name}"><h2>A heading</h2><p>Boats float.</p></section>""")
+        for name in ("notebooks", "notes", "note-taking", "footnotes", "fn:map", "endnote-import", "fnord")
+    ),
+    *((f"a text of that name: {name}", f'<p>They are on the shelf, as said before <a href="#{name}">1</a>.</p><p id="{name}">Boats float.</p>')
+      for name in ("notebooks", "notes", "note-taking", "footnotes", "fnord")),
     ("lines of a listing", '<table><tr><td><a id="L1" href="#L1">1</a><td>float(boat)<tr><td><a id="L2" href="#L2">2</a><td>sink(boat)</table>'),
 ]  # fmt: skip
 
@@ -111,9 +157,89 @@ def test_what_is_no_note_stays(why: str, page: str) -> None:
     assert document.text == bare.text
 
 
-def test_many_marks_in_one_element_take_no_time() -> None:
+def test_many_marks_in_one_element() -> None:
     """Around each stands nearly all of the page, in elements that divide nothing."""
     marks = "".join(f'words <a id="a{at}" href="#b{at}">[{at % 999}]</a> ' for at in range(5_000))
     document = normalize(f"<span><font>{marks * 3}</font></span><p id=b7><a href='#a7'>[7]</a> Note.", url=URL).document
     notes = [span.target for block in document.blocks for span in block.spans if span.kind == "footnote"]
     assert set(notes) == {"Note."}
+
+
+def test_a_mark_within_a_note_takes_no_text_away() -> None:
+    """The first note is gone from the text when the second one's mark, which stands in it, is read."""
+    page = """<p>We dug it all by hand in one winter.<a id=r1 href="#fn1"><sup>1</sup></a></p><p>The end of it is near.</p><hr>
+    <p id=fn1>1. But for the hedge, see the story there.<a href="#fn2"><sup>2</sup></a></p>
+    <p id=fn2>2. The hedge was planted by my grandfather in 1921.</p>"""
+    document = normalize(page, url=URL).document
+    (note,) = (span.target for block in document.blocks for span in block.spans if span.kind == "footnote")
+    assert note.startswith("But for the hedge")
+    assert [block.text for block in document.blocks] == [
+        "We dug it all by hand in one winter.", "The end of it is near.", "2. The hedge was planted by my grandfather in 1921."
+    ]  # fmt: skip
+
+
+def _one_after_another(segment: Segment, notes: list[tuple[RawSpan, str]]) -> tuple[str, list[RawSpan]]:
+    """What `_with_notes` does, plainly: the marks leave one by one, the last first, and all spans move each time."""
+    text, spans = segment.text, [raw for raw in segment.spans if all(raw != mark for mark, _ in notes)]
+    for (start, end, _, _, _), note in sorted(notes, key=lambda entry: -entry[0][0]):
+        cut = start
+        if text[start - 1 : start] + text[end : end + 1] in ("[]", "()"):
+            cut, end = start - 1, end + 1
+        cut -= text[:cut].endswith(" ")
+        text = text[:cut] + text[end:]
+        places = [*range(cut + 1), *[cut] * (end - cut), *range(cut + 1, len(text) + 1)]
+        spans = [(places[a], places[b], kind, target, label) for a, b, kind, target, label in spans]
+        spans.append((cut, cut, "footnote", note, ""))
+    shift, size = len(text) - len(text.lstrip()), len(text.strip())
+    spans = [(min(max(a - shift, 0), size), min(max(b - shift, 0), size), *rest) for a, b, *rest in spans]
+    return text.strip(), [raw for raw in spans if raw[0] < raw[1] or raw[2] in ("image", "footnote")]
+
+
+def test_all_marks_leave_at_once_as_they_would_one_by_one() -> None:
+    draw = random.Random(7)
+    for _ in range(5_000):
+        text = "".join(
+            draw.choices(["a", " ", "[", "]", "(", ")", "1", "*", "[1]", " 2", "(3", "4)"], k=draw.randrange(1, 16))
+        )
+        links = [
+            (found.start(), found.end(), "link", f"#{found.start()}", "")
+            for found in re.finditer(r"[\[(]?(?:\d|\*)[\])]?", text)
+        ]
+        others = [
+            (*sorted(draw.choices(range(len(text) + 1), k=2)), draw.choice(["strong", "link", "code"]), "", "")
+            for _ in range(draw.randrange(5))
+        ]
+        points = [
+            (at, at, draw.choice(["image", "footnote"]), "x", "") for at in draw.choices(range(len(text) + 1), k=2)
+        ]
+        spans: list[RawSpan] = [*links, *others, *points]
+        draw.shuffle(spans)
+        notes = [(raw, f"Note {raw[0]}") for raw in links if draw.random() < 0.8]
+        draw.shuffle(notes)
+        if notes:
+            segment = Segment.read(0, text, spans, 0, len(links), 0)
+            made = _with_notes(segment, notes)
+            assert (made.text, made.spans) == _one_after_another(segment, notes), (text, notes)
+
+
+MANY = [
+    # (why, how many notes are attached, the page): each took seconds when spans or elements were gone through for each note
+    ("notes of one text: the first two numbers have too little before them, the last are too many", MAX_NOTES - 2,
+     f"""<p>{"".join(f'words <a id=r{at} href="#q{at}">7</a> ' for at in range(4_000))}</p>
+     {"".join(f'<p id=q{at}><a href="#r{at}">7</a> note' for at in range(4_000))}"""),
+    ("nested elements that nothing calls notes, with more in each than a note has", 0,
+     f"""{"".join(f'<p>Some words and more<a id=r{at} href="#q{at % 250}">7</a>' for at in range(500))}
+     {"".join(f"<div id=q{at}>" for at in range(250))}{"<p>x</p>" * 16_000}"""),
+    ("the same with names of notes", 0,
+     f"""{"".join(f'<p>Some words and more<a id=r{at} href="#fn{at % 250}">7</a>' for at in range(500))}
+     {"".join(f"<div id=fn{at}>" for at in range(250))}{"<p>x</p>" * 16_000}"""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "count", "page"), MANY, ids=[why for why, *_ in MANY])
+def test_pages_with_more_than_can_be_notes(why: str, count: int, page: str) -> None:
+    """All segments are taken for content, whatever the page looks like to the model."""
+    parsed = parse_page(page, url=URL)
+    attach(parsed.walk, list(range(len(parsed.walk.segments))), parsed.tree, URL)
+    spans = [span for segment in parsed.walk.segments for span in segment.spans]
+    assert len([span for span in spans if span[2] == "footnote"]) == count, why
