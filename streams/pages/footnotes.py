@@ -155,11 +155,11 @@ class _Notes:
         return self._ways
 
     def _leads_back(self, below: range, back: Set[str]) -> bool:
-        owning = [inner for inner in below if inner in self._own]
+        owning = [self._own[inner] for inner in below if inner in self._own]
         if not owning or not back:
             return False
-        first = self._page.segments[self._own[owning[0]][0]]
-        last = self._page.segments[self._own[owning[-1]][-1]]
+        first = self._page.segments[min(held[0] for held in owning)]
+        last = self._page.segments[max(held[-1] for held in owning)]
         return not back.isdisjoint((*_ways_in(first, self._url, first=True), *_ways_in(last, self._url, first=False)))
 
     def _note_in(self, below: range, back: Set[str]) -> _Note:
@@ -171,7 +171,7 @@ class _Notes:
                 chars += len(self._page.segments[at].text) + 1
                 if chars > MAX_NOTE_CHARS + BACK_CHARS:
                     return [], ""
-        return self._joined(held, back)
+        return self._joined(sorted(held), back)
 
     def _joined(self, held: list[int], back: Set[str]) -> _Note:
         text = " ".join(" ".join(self._without_ways(at, back) for at in held).split())

@@ -1,5 +1,6 @@
 """Which scripts the letters of a text belong to, by Unicode block. Codes are ISO 15924."""
 
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -19,6 +20,8 @@ _BLOCKS = (
     "FB50 Arab, FE00, FE70 Arab, FEFF, FF21 Latn, FF3B, FF41 Latn, FF5B, FF66 Kana, FFA0 Hang, FFE0, 20000 Hani, "
     "323B0"
 )
+FEW_CHARS = 32
+"""Up to here one look-up a letter takes less time than arrays do."""
 _ENTRIES = [entry.partition(" ") for entry in _BLOCKS.split(", ")]
 _FIRST = np.array([int(first, 16) for first, _, _ in _ENTRIES], np.uint32)
 _NAMES = sorted({name for _, _, name in _ENTRIES} - {""})
@@ -27,6 +30,8 @@ _SCRIPT = np.array([_NAMES.index(name) + 1 if name else 0 for _, _, name in _ENT
 
 def script_counts(text: str) -> dict[str, int]:
     """How many letters of each script a text has. Marks count as letters; digits and punctuation not at all."""
+    if len(text) <= FEW_CHARS:
+        return {name: count for name, count in Counter(map(script_of, text)).items() if name}
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     blocks = np.searchsorted(_FIRST, codes, side="right")
     counts = np.bincount(np.append(np.uint8(0), _SCRIPT)[blocks], minlength=len(_NAMES) + 1)

@@ -165,6 +165,13 @@ def test_many_marks_in_one_element() -> None:
     assert set(notes) == {"Note."}
 
 
+def test_a_note_is_read_in_the_order_of_its_texts() -> None:
+    """What stands directly in an element is its own, before and behind what stands in elements within it."""
+    page = "<p>We dug it all by hand.<a id=r1 href='#n1'>[1]</a></p><ol><li id=n1>First <p>second</p> third. <a href='#r1'>^</a></ol>"
+    document = normalize(page, url=URL).document
+    assert [span.target for block in document.blocks for span in block.spans] == ["First second third."]
+
+
 def test_a_mark_within_a_note_takes_no_text_away() -> None:
     """The first note is gone from the text when the second one's mark, which stands in it, is read."""
     page = """<p>We dug it all by hand in one winter.<a id=r1 href="#fn1"><sup>1</sup></a></p><p>The end of it is near.</p><hr>

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.pages.document import Identified
 from streams.pages.language import identify
-from streams.pages.scripts import dominant_script, script_counts, script_of
+from streams.pages.scripts import FEW_CHARS, dominant_script, script_counts, script_of
 
 CASES = [
     # (text, language, script)
@@ -78,3 +78,9 @@ def test_scripts_count_letters_alone(text: str) -> None:
     counts = script_counts(text)
     assert sum(counts.values()) <= len(text)
     assert dominant_script(counts) in {"", *counts, "Hani"}
+
+
+@given(st.text(max_size=FEW_CHARS))
+def test_few_letters_are_counted_as_many_are(text: str) -> None:
+    many = script_counts(text * (FEW_CHARS + 1))
+    assert script_counts(text) == {name: count // (FEW_CHARS + 1) for name, count in many.items()}
