@@ -115,7 +115,7 @@ def _items_of(page: Page, syntax: str) -> tuple[list[Item], list[Item], list[Ite
 def _keep_only(head: Head, syntax: str) -> bool:
     """Make the head say that the page has this syntax alone; whether it has it."""
     has = {
-        "json-ld": any(kind.startswith("application/ld+json") for kind, _ in head.scripts),
+        "json-ld": head.has_json_ld,
         "microdata": head.has_microdata,
         "rdfa": head.has_rdfa,
     }

@@ -135,10 +135,10 @@ def with_whole_tables(of: Measured, kept: NDArray[np.int64]) -> NDArray[np.int64
     tables = np.flatnonzero(of.tags == _TABLE)
     chosen = np.zeros(len(of.words), np.bool_)
     chosen[kept] = True
-    ends = [_end_of(of, table) for table in tables[:MAX_TABLES].tolist()]
-    for table, end, behind in zip(tables.tolist(), ends, [*tables[1:].tolist(), len(of.tags)], strict=False):
+    for table, behind in zip(tables[:MAX_TABLES].tolist(), [*tables[1:].tolist(), len(of.tags)], strict=False):
+        end = _end_of(of, table)
         if behind >= end and np.searchsorted(headers, table) < np.searchsorted(headers, end):
-            held = np.flatnonzero((table <= of.elements) & (of.elements < end))
+            held = _held(of, table, end)
             chosen[held] |= chosen[held].any()
     return np.flatnonzero(chosen)
 
@@ -152,7 +152,12 @@ def _in_one_list(page: Walk, of: Measured, index: int) -> NDArray[np.int64]:
         element = page.parents[element]
     if outer < 0:
         return np.array([index])
-    return np.flatnonzero((outer <= of.elements) & (of.elements < _end_of(of, outer)))
+    return _held(of, outer, _end_of(of, outer))
+
+
+def _held(of: Measured, first: int, end: int) -> NDArray[np.int64]:
+    """The segments in the elements from one to that before another."""
+    return np.flatnonzero((first <= of.elements) & (of.elements < end))
 
 
 def _end_of(of: Measured, element: int) -> int:

@@ -30,14 +30,13 @@ _T = TypeVar("_T")
 def read_with_extruct(parsed: Parsed, resolver: Resolver) -> Structured:
     """Each syntax is asked for only where the page has it. Raises MemoryError."""
     head, base, data = parsed.head, resolver.base, Structured(resolver.absolute)
-    has_json_ld = any(kind.startswith("application/ld+json") for kind, _ in head.scripts)
-    if not (has_json_ld or head.has_microdata or head.has_rdfa):
+    if not (head.has_json_ld or head.has_microdata or head.has_rdfa):
         return data
     tree = _tree(parsed.html, with_dom=head.has_rdfa)
     if tree is None:
         data.read(parsed.tree, head)
         return data
-    if has_json_ld:
+    if head.has_json_ld:
         data.graph([_script(script) for script in tree.iter("script")])
     if head.has_microdata:
         found = _tried(lambda: [_item(item) for item in _plain(MicrodataExtractor().extract_items(tree, base))])

@@ -21,6 +21,11 @@ FIRST_DAY = "2024-01-01"
 MAX_META_CHARS = 5_000
 
 
+def is_json_ld(kind: str) -> bool:
+    """Of a script's type, in lower case, which may have parameters."""
+    return kind.startswith("application/ld+json")
+
+
 @dataclass(slots=True)
 class Head:
     """The raw findings in a page's head."""
@@ -48,6 +53,10 @@ class Head:
     """Somewhere KaTeX or MathJax drew a formula."""
     clean: bool = False
     """The page is a document of ours, written out by `streams.pages.html`."""
+
+    @property
+    def has_json_ld(self) -> bool:
+        return any(is_json_ld(kind) for kind, _ in self.scripts)
 
     def meta(self, *names: str) -> str:
         """The first that is not empty, in the order of `names`."""

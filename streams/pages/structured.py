@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.head import Head
+from streams.pages.head import Head, is_json_ld
 
 Item = dict[str, Any]
 MAX_DEPTH = 12
@@ -108,7 +108,7 @@ class Structured:
     def json_ld(self, scripts: list[tuple[str, str]]) -> None:
         """All JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left
         out."""
-        self.graph([loaded(text) for kind, text in scripts if kind.startswith("application/ld+json")])
+        self.graph([loaded(text) for kind, text in scripts if is_json_ld(kind)])
 
     def graph(self, roots: list[Any]) -> None:
         """The items of JSON-LD that was parsed."""
