@@ -1,4 +1,4 @@
-"""Train the content model of `streams.pages.model`, and say how well it does on pages that it never saw.
+"""Train the content model of `streams.pages.content.classifier`, and say how well it does on pages that it never saw.
 
     python benchmarks/content_model.py DIR [--folds 4] [--out streams/pages/content_model.json]
 
@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from streams.pages import features
-from streams.pages.content import decide, page_features
+from streams.pages.content import features
+from streams.pages.content.classifier import REACHES, ContentModel, Neighbours
+from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS
+from streams.pages.content.main_content import decide, page_features
 from streams.pages.evaluation import Page, load_pages, word_f1
-from streams.pages.head import Head
-from streams.pages.lexicon import BITS, ELEMENT_GROUPS
-from streams.pages.model import REACHES, ContentModel, Neighbours
-from streams.pages.parsing import parse_page
-from streams.pages.walk import Walk
+from streams.pages.parse.head import Head
+from streams.pages.parse.page import parse_page
+from streams.pages.parse.segments import Walk
 
 F = np.float32
 WORD = re.compile(r"\w+")

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.near_duplicates import read_pages
 from streams.dedup.features import word_hashes
 from streams.dedup.frequencies import VERSION
-from streams.pages.tokens import words
+from streams.pages.text.tokens import words
 
 MIN_DOCUMENTS = 3
 """Rarer words are left out: they weigh as much as unknown ones, or nearly."""

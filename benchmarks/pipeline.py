@@ -20,16 +20,16 @@ from uuid import uuid4
 from benchmarks.machine import machine, table
 from schemas import Event, PageChunked, PageFetched, PageIndexed, PageRemoved
 from streams.commands.console import err, out, print_json
+from streams.commands.local import usage
 from streams.commands.watching import Seen
-from streams.crawl.importing import import_html
+from streams.crawl.archives.importer import import_html
 from streams.errors import UsageError
-from streams.local.commands import usage
 from streams.local.state import StackState, running_state
-from streams.runtime.following import Follower
 from streams.runtime.producer import EventProducer
+from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
-from streams.stores.opening import Stores, open_stores
+from streams.stores.opener import Stores, open_stores
 from streams.vectors.points import texts_of
 
 LOOK_SECONDS = 0.25

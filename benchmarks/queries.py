@@ -18,7 +18,7 @@ from benchmarks.machine import Latency, machine, table
 from streams.commands.console import out, print_json
 from streams.errors import UsageError
 from streams.settings import Settings
-from streams.stores.opening import open_stores
+from streams.stores.opener import open_stores
 
 WARM_UP = 20
 TARGETS_MS = {"whole answer": (60.0, 150.0), "retrieve": (20.0, None)}

@@ -19,7 +19,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.pages.document import Block, Document
+from streams.pages.document.model import Block, Document
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.drafting import drafts

@@ -7,7 +7,7 @@ but for the pages' addresses. Two questions are asked of each page:
 
 - How long: of extruct for each syntax as its own function reads it, which parses the page for it, and of ours, which
   reads the tree that the page has anyway. Both in CPU time, one after the other on each page.
-- Whether both find the same: through the normalizer's own readers (`streams.pages.readers`), both in the same normal
+- Whether both find the same: through the normalizer's own readers (`pages.metadata`), both in the same normal
   form. Types are counted once for each page that has them, wherever in an item they stand. Ours reads the page without
   its menus and footers, extruct as it came; what extruct finds in those alone is counted apart, by asking it again for
   the page without them. Where extruct fails, ours reads for it: such pages are left out of the comparison, and counted.
@@ -29,13 +29,13 @@ import extruct
 from benchmarks.machine import machine
 from streams.errors import Refused
 from streams.pages.evaluation import Page, load_pages
-from streams.pages.head import Head
-from streams.pages.links import Resolver
+from streams.pages.metadata.structured_data import Item, kinds
+from streams.pages.metadata.structured_data_readers import read_own, reader_of
 from streams.pages.normalize import normalize
-from streams.pages.parsing import parse_page
-from streams.pages.readers import read_own, reader_of
-from streams.pages.structured import Item, kinds
-from streams.pages.worker import settle
+from streams.pages.parse.head import Head
+from streams.pages.parse.link_resolver import Resolver
+from streams.pages.parse.page import parse_page
+from streams.pages.sandbox.worker import settle
 
 SYNTAXES = ("json-ld", "microdata", "rdfa")
 WARM_PAGES = 10

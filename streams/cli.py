@@ -11,9 +11,9 @@ from typer.core import TyperGroup
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Local stack": {
-        "up": ("streams.local.commands:up", "Start the servers, the workers and the gateway on this machine."),
-        "down": ("streams.local.commands:down", "Stop what `up` started."),
-        "status": ("streams.local.commands:status", "Show what runs, how it is, and what it uses."),
+        "up": ("streams.commands.local:up", "Start the servers, the workers and the gateway on this machine."),
+        "down": ("streams.commands.local:down", "Stop what `up` started."),
+        "status": ("streams.commands.local:status", "Show what runs, how it is, and what it uses."),
         "demo": ("streams.commands.demo:demo", "Crawl a bundled web of real pages and open a search page."),
         "web": ("streams.commands.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
     },

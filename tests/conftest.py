@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from streams.local.running import running_servers
+from streams.local.server_set import running_servers
 from streams.settings import Settings
 
 # No test is about time: machines are shared. In CI the same cases each time, so that a change is judged by itself.

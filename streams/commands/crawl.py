@@ -12,13 +12,13 @@ from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
-from streams.crawl.progress import CrawlProgress, crawl_progress
+from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
-from streams.runtime.following import Follower
 from streams.runtime.producer import EventProducer
+from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
-from streams.stores.opening import Stores, open_stores
+from streams.stores.opener import Stores, open_stores
 
 
 @command

@@ -12,9 +12,9 @@ from rich.markup import escape
 
 from streams.commands.console import EXIT_NO, command, err, load_settings, out
 from streams.commands.crawl import run_crawl, seed
+from streams.commands.local import start_detached, stop_stack
 from streams.commands.search import ask
 from streams.errors import UsageError
-from streams.local.commands import start_detached, stop_stack
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
 from streams.settings import Settings

@@ -12,10 +12,10 @@ from rich.progress import Progress
 
 from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
-from streams.crawl.importing import ImportReport, import_html, import_warc
-from streams.runtime.following import Follower
+from streams.crawl.archives.importer import ImportReport, import_html, import_warc
 from streams.runtime.producer import EventProducer
-from streams.stores.opening import open_stores
+from streams.runtime.topic_tail import Follower
+from streams.stores.opener import open_stores
 
 import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
 

@@ -25,7 +25,7 @@ def schemas(
 
     Example:  riffle schemas --write
     """
-    from streams.publishing import ROOT, published_files
+    from streams.docgen import ROOT, published_files
 
     stale = {p: c for p, c in published_files().items() if not p.exists() or p.read_text() != c}
     for path, content in stale.items():
@@ -79,7 +79,7 @@ def bench_simhash(
 
     Example:  riffle bench simhash --fingerprints 1000000
     """
-    from streams.stores.tables import TABLE_COUNTS
+    from streams.stores.simhash_tables import TABLE_COUNTS
 
     if tables not in TABLE_COUNTS:
         raise UsageError(f"{tables} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")
@@ -141,7 +141,7 @@ def _print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
 
 def benchmark(name: str) -> Any:
     """A module of `benchmarks/`, which stays in the checkout: an installed package doesn't carry it."""
-    from streams.publishing import ROOT
+    from streams.docgen import ROOT
 
     if not (ROOT / "benchmarks" / f"{name}.py").exists():
         raise UsageError(f"benchmarks/{name}.py isn't there: benchmarks run from a checkout of Riffle")

@@ -15,7 +15,7 @@ async def migrate() -> None:
     Example:  RIFFLE_PROFILE=production riffle migrate
     """
     from streams.stores import cassandra
-    from streams.stores.opening import open_stores
+    from streams.stores.opener import open_stores
 
     settings = load_settings()
     topics = await asyncio.to_thread(create_topics, settings)

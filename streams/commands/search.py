@@ -18,7 +18,7 @@ from streams.settings import Settings
 from streams.stores.protocols import Transition
 
 if TYPE_CHECKING:
-    from streams.pages.explaining import Explanation
+    from streams.pages.sandbox.explanation import Explanation
 
 AsJson = Annotated[bool, JSON_OPTION]
 CLIENT_TIMEOUT_SECONDS = 30.0
@@ -120,7 +120,7 @@ async def page(
         riffle page https://www.sqlite.org/atomiccommit.html --document
         riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
-    from streams.stores.opening import open_stores
+    from streams.stores.opener import open_stores
 
     settings = load_settings()
     identity, url = _identity(address)
@@ -141,7 +141,7 @@ async def page(
 
 def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[str, Any]:
     """The page's status, and its steps with the whole of their events' data."""
-    from streams.ledger import next_step, status_of
+    from streams.ledger.status import next_step, status_of
 
     steps = [
         {**step.data, "at": utc_from_micros(step.at).isoformat(), "topic": step.topic, "outcome": step.outcome}
@@ -153,7 +153,7 @@ def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[st
 
 def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
     """A page's life for people: its status, each step, and what comes next."""
-    from streams.ledger import next_step, status_of
+    from streams.ledger.status import next_step, status_of
 
     out.print(f"[bold]{escape(url)}[/]  [dim]{identity}[/]", highlight=False, soft_wrap=True)
     out.print(escape(status_of(history)), highlight=False)
@@ -170,9 +170,9 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
 
 async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
     """The document as HTML, or in a line why there is none: the refusal, or what else became of the page."""
-    from streams.ledger import status_of
-    from streams.pages.codec import decode_document
-    from streams.pages.html import to_html
+    from streams.ledger.status import status_of
+    from streams.pages.document.codec import decode_document
+    from streams.pages.document.to_html import to_html
 
     normalized = (await stores.pages.get(identity)).get("normalized", {})
     if not normalized.get("document_ref"):
@@ -187,9 +187,9 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
 
 async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
     """The same list as the gateway's labs show, made by a process that the page may end."""
-    from streams.pages.bodies import as_html
-    from streams.pages.explaining import removed_blocks
-    from streams.pages.pool import ParsePool
+    from streams.pages.parse.content_type import as_html
+    from streams.pages.sandbox.explanation import removed_blocks
+    from streams.pages.sandbox.pool import ParsePool
 
     parts = await stores.pages.get(identity)
     fetched = parts.get("fetched", {})
@@ -214,7 +214,7 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
 
 def print_removed(explained: "Explanation") -> None:
     """Below each reason its texts, each with what the reason says of it alone."""
-    from streams.gateway.presentation import clean_line
+    from streams.gateway.http.presentation import clean_line
 
     for group in explained.groups:
         size = f"{_counted(group.count, 'text')}, {_counted(group.chars, 'character')}"

@@ -3,7 +3,7 @@
 The parser is the WHATWG one (`ada_url`), because links are written for browsers; on top of it comes the
 normalization of RFC 3986, section 6.2.2, and what only a search engine wants: https alone, no fragments, no
 credentials, no tracking parameters. Pure: nothing here resolves a name. That a name may still lead to a private
-address is the business of `streams.crawl.guard`, which sees the address that a socket really connects to.
+address is the business of `streams.crawl.fetch.guard`, which sees the address that a socket really connects to.
 """
 
 import re

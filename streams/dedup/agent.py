@@ -13,18 +13,18 @@ from uuid import UUID
 from schemas import Event, PageDeduplicated, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.crawl.urls import host_of
 from streams.dedup import frequencies
+from streams.dedup.apply_decisions import PART, Log, Settling, facts, outcome_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.grouping import Decision, Grouping, is_undecided, told_generation
-from streams.dedup.learning import VariantLearner
-from streams.dedup.settling import PART, Log, Settling, facts, outcome_of
+from streams.dedup.url_rule_evidence import VariantLearner
 from streams.errors import MissingBlob, PoisonError
-from streams.pages.codec import decode_document
+from streams.pages.document.codec import decode_document
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
-from streams.stores.opening import Stores
+from streams.stores.minhash import sketch_similarity
+from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
-from streams.stores.sketches import sketch_similarity
 
 SAME_FETCH = 500_000
 """Microseconds between the generations of one page's fetches, at least: the room for those that replays make."""

@@ -22,7 +22,7 @@ from streams.dedup.grouping import SIMILARITY, Grouping
 from streams.errors import Refused, UsageError
 from streams.pages.normalize import content_hash, normalize
 from streams.stores.protocols import Fingerprint, Fingerprints
-from streams.stores.tables import MAX_DISTANCE, hamming
+from streams.stores.simhash_tables import MAX_DISTANCE, hamming
 
 RANGES = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.75), (0.75, 0.8), (0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.01))
 

@@ -8,7 +8,7 @@ from streams.dedup import minhash
 from streams.dedup.features import Hashes, shingles, word_hashes
 from streams.dedup.frequencies import VERSION, inverse_document_frequencies
 from streams.dedup.simhash import simhash
-from streams.pages.tokens import words
+from streams.pages.text.tokens import words
 
 
 @dataclass(frozen=True, slots=True)

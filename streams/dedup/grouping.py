@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from streams.dedup.election import elect, rank
+from streams.stores.minhash import sketch_similarity
 from streams.stores.protocols import Fingerprint, Fingerprints
-from streams.stores.sketches import sketch_similarity
-from streams.stores.tables import MAX_DISTANCE
+from streams.stores.simhash_tables import MAX_DISTANCE
 
 MIN_WORDS = 50
 """Shorter texts are duplicates only when they are equal: a few words of difference may be all that they say."""

@@ -2,21 +2,21 @@
 
 from fastapi import FastAPI
 
-from streams.gateway import openapi, responses
-from streams.gateway.api_pages import page_routes
-from streams.gateway.api_search import search_routes
-from streams.gateway.explaining import Explainer
-from streams.gateway.furniture import furniture_routes
-from streams.gateway.html_pages import life_pages
-from streams.gateway.html_search import search_pages
-from streams.gateway.metrics import Metrics
-from streams.gateway.middleware import Surroundings
-from streams.gateway.operations import operation_routes
-from streams.gateway.searching import Searcher
-from streams.gateway.site import Clock, Publish, Site
-from streams.gateway.views import Views
+from streams.gateway.context import Clock, Publish, Site
+from streams.gateway.health import operation_routes
+from streams.gateway.http import openapi, responses
+from streams.gateway.http.metrics import Metrics
+from streams.gateway.http.middleware import Surroundings
+from streams.gateway.http.static_routes import furniture_routes
+from streams.gateway.http.templates import Views
+from streams.gateway.labs.explanation import Explainer
+from streams.gateway.page.api import page_routes
+from streams.gateway.page.html import life_pages
+from streams.gateway.search.api import search_routes
+from streams.gateway.search.html import search_pages
+from streams.gateway.search.searcher import Searcher
 from streams.settings import Settings
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.vectors.bm25 import query_vector
 
 

@@ -13,10 +13,10 @@ from fastapi import FastAPI
 
 from streams.errors import StartError
 from streams.gateway.app import create_app
-from streams.gateway.opening import OpenStores, opened
-from streams.gateway.site import Publish
+from streams.gateway.context import Publish
+from streams.gateway.lazy_stores import OpenStores, opened
 from streams.settings import GatewaySettings, Settings
-from streams.stores.opening import open_stores
+from streams.stores.opener import open_stores
 
 STOP_SECONDS = 10
 """What running requests get to end when the process is asked to stop."""

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 from streams.errors import StartError
-from streams.local.children import Launch
+from streams.local.child_process import Launch
 from streams.local.jars import class_path
 from streams.local.java import find_java
 from streams.local.ports import free_ports

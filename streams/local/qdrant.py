@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from streams.local.children import Launch
+from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.server import Hints

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from streams.errors import StartError
-from streams.local import children
-from streams.local.children import Child, Launch
+from streams.local import child_process as children
+from streams.local.child_process import Child, Launch
 
 POLL_SECONDS = 0.1
 CANCEL_CHECK_SECONDS = 0.2

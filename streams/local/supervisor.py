@@ -21,8 +21,10 @@ from typing import Any
 import psutil
 
 from streams.errors import RiffleError, StartError
-from streams.local import children, members, running
-from streams.local.children import Child
+from streams.local import child_process as children
+from streams.local import riffle_processes as members
+from streams.local import server_set as running
+from streams.local.child_process import Child
 from streams.local.probing import answers
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all

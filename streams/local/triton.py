@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import StartError
-from streams.local.children import Launch
+from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.server import Hints, failure_message
 

@@ -10,14 +10,14 @@ from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalize
 from schemas.ids import page_id
 from streams.crawl.urls import crawlable, host_of
 from streams.errors import Refused
-from streams.pages.bodies import as_html
-from streams.pages.host_pages import HostTemplates
-from streams.pages.outcome import PageOutcome
-from streams.pages.pool import ParsePool
-from streams.pages.readers import require
+from streams.pages.content.host_samples import HostTemplates
+from streams.pages.metadata.structured_data_readers import require
+from streams.pages.parse.content_type import as_html
+from streams.pages.sandbox.pool import ParsePool
+from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import HostPage
 
 

@@ -2,7 +2,7 @@
 
 Parse and walk once (`parsing`); then label the text (main content or chrome), attach footnotes, build the document,
 and read the facts. Hostile input can still make the parser slow: callers that take pages from strangers run this in a
-process that can be killed (`streams.pages.pool`).
+process that can be killed (`streams.pages.sandbox.pool`).
 """
 
 import hashlib
@@ -10,21 +10,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streams.pages import facts
-from streams.pages.block_languages import with_languages, without_page_language
-from streams.pages.content import Labels, label
-from streams.pages.directives import directives
-from streams.pages.document import Block, Document, Link, new_link
-from streams.pages.footnotes import attach
-from streams.pages.language import identify, language_tag
-from streams.pages.links import Resolver
+from streams.pages.assemble.block_languages import with_languages, without_page_language
+from streams.pages.assemble.footnotes import attach
+from streams.pages.content.host_boilerplate import Repetition, without_template
+from streams.pages.content.main_content import Labels, label
+from streams.pages.content.removal_reasons import reasons
+from streams.pages.document.from_html import as_written
+from streams.pages.document.model import Block, Document, Link, new_link
+from streams.pages.metadata import facts
+from streams.pages.metadata.structured_data_readers import Reader, read_own
 from streams.pages.native.blocks import build
-from streams.pages.parsing import Parsed, parse_page
-from streams.pages.readers import Reader, read_own
-from streams.pages.reasons import reasons
-from streams.pages.templates import Repetition, without_template
-from streams.pages.walk import Walk
-from streams.pages.written import as_written
+from streams.pages.parse.link_resolver import Resolver
+from streams.pages.parse.page import Parsed, parse_page
+from streams.pages.parse.robots_directives import directives
+from streams.pages.parse.segments import Walk
+from streams.pages.text.language import identify, language_tag
 
 MAX_LINKS = 5_000
 LANGUAGE_CHARS = 600

@@ -19,7 +19,7 @@ import faust
 from faust.types import TP
 
 from streams.runtime.lag import input_topics
-from streams.runtime.observing import StageObserver
+from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks
 from streams.runtime.processing import Incoming, Processor
 from streams.runtime.records import Record

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 from schemas import Envelope, Event, InvalidEvent
 from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Agent, Delivery
-from streams.runtime.letters import Letter, read, strip
+from streams.runtime.failure_headers import Letter, read, strip
 from streams.runtime.records import Record, decode, encode
 from streams.settings import RuntimeSettings
 from streams.topology import Stage

@@ -12,11 +12,11 @@ from datetime import datetime
 import orjson
 
 from streams.errors import UsageError
+from streams.runtime.failure_headers import Letter, read, strip
 from streams.runtime.lag import input_topics
-from streams.runtime.letters import Letter, read, strip
 from streams.runtime.processing import Incoming
-from streams.runtime.reading import read_topic
 from streams.runtime.records import Record
+from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
 

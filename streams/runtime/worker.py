@@ -22,13 +22,13 @@ from streams.runtime.agent import Agent, Emit
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.metrics import Metrics
-from streams.runtime.observing import StageObserver
+from streams.runtime.observer import StageObserver
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode
 from streams.runtime.topics import create_topics
 from streams.runtime.tracing import tracer_provider
 from streams.settings import Settings
-from streams.stores.opening import Stores, open_stores
+from streams.stores.opener import Stores, open_stores
 from streams.topology import Stage
 
 log = structlog.get_logger()

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from schemas import Event, PageChunked, PageDeduplicated
-from streams.pages.codec import decode_document
-from streams.pages.document import Document
+from streams.pages.document.codec import decode_document
+from streams.pages.document.model import Document
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.drafting import Draft, drafts
 from streams.statements.sentences import SentenceSplitter
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 
 
 class StatementsAgent(Agent):

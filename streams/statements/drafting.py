@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from streams.pages.document import Document
+from streams.pages.document.model import Document
 from streams.statements.boundaries import Span
 from streams.statements.lengths import MAX_WORDS, bounded, word_count
 from streams.statements.outline import Kind, Piece, outline

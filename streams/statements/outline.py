@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from streams.pages.document import Block, Document
+from streams.pages.document.model import Block, Document
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "row", "code", "heading"]

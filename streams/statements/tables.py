@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import chain as chained
 
-from streams.pages.document import Document
+from streams.pages.document.model import Document
 from streams.statements.lengths import word_count
 
 Cells = tuple[tuple[int | None, int], ...]

@@ -18,7 +18,9 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.settings import QdrantSettings
-from streams.stores.collection import (
+from streams.stores.fusion import by_page, fuse
+from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.vector_collection import (
     ALIAS,
     ANY,
     MissingCollection,
@@ -29,8 +31,6 @@ from streams.stores.collection import (
     plain_payload,
     still_active,
 )
-from streams.stores.fusion import by_page, fuse
-from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
 
 PRODUCTION_SHARDS = 64
 _BATCH_POINTS = 256

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import xxhash
 
-from streams.pages.tokens import words
+from streams.pages.text.tokens import words
 from streams.stores.protocols import SparseVector
 from streams.vectors.stemming import stem
 

@@ -9,7 +9,7 @@ from schemas import Event, PageChunked, PageEmbedded
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.vectors.codec import encode_vectors
 from streams.vectors.points import texts_of
 

@@ -12,7 +12,7 @@ from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import ModelInfo
 from streams.vectors.codec import decode_vectors
 from streams.vectors.points import points_of

@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from schemas.ids import page_id
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import searchable, statement
 from tests.stages.gateway_life import document, indexed, refused

@@ -12,7 +12,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from streams.crawl.fetching import Answer, Limits, close_session, get, limits_of, open_session, user_agent
+from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session, user_agent
 from streams.settings import CrawlSettings
 from tests.hostile.servers import Script, bad_server, raw, response
 

@@ -18,7 +18,7 @@ from streams.runtime.agent import Agent, Delivery
 from streams.runtime.topics import create_topics
 from streams.runtime.worker import run_worker
 from streams.settings import KafkaSettings, RuntimeSettings, Settings
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.topology import Stage, topics_of
 
 

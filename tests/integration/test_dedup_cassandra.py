@@ -10,7 +10,7 @@ from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
 from streams.settings import Settings
 from streams.stores import cassandra
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.stages.dedup_site import TEXT, Site, edited, text_of
 
 pytestmark = pytest.mark.integration("cassandra")

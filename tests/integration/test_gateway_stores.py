@@ -9,9 +9,9 @@ from uuid import uuid5
 import httpx
 import pytest
 
-from streams.gateway.opening import opened
+from streams.gateway.lazy_stores import opened
 from streams.settings import QdrantSettings, Settings
-from streams.stores.opening import Stores, memory_stores, open_stores
+from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.stores.protocols import Point
 from streams.topology import Store
 from streams.vectors.bm25 import document_vector

@@ -26,7 +26,7 @@ from streams.local.demo import unpack
 from streams.local.state import running_state
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
-from streams.stores.opening import Stores, open_stores
+from streams.stores.opener import Stores, open_stores
 from tests.integration.disk_web import explore
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]

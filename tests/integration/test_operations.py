@@ -14,13 +14,13 @@ import pytest
 from schemas import Event, PageDiscovered, PageFetched
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
-from streams.runtime.letters import Letter, read
+from streams.runtime.failure_headers import Letter, read
 from streams.runtime.processing import Incoming
 from streams.runtime.producer import EventProducer
-from streams.runtime.reading import read_topic
 from streams.runtime.records import Record, encode
+from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
-from streams.stores.opening import open_stores
+from streams.stores.opener import open_stores
 from streams.stores.protocols import Transition
 from streams.topology import TOPICS
 

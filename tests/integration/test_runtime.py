@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from streams.runtime.connection import client_config
+from streams.runtime.failure_headers import read
 from streams.runtime.lag import stage_lags
-from streams.runtime.letters import read
 from streams.runtime.producer import EventProducer
 from streams.runtime.topics import create_topics
 from streams.settings import Settings

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 
 from schemas import PageIndexed
-from streams.publishing import GENERATED, ROOT
+from streams.docgen import GENERATED, ROOT
 from streams.runtime.producer import EventProducer
-from streams.runtime.reading import read_topic
+from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 
 pytestmark = pytest.mark.integration("kafka")

@@ -10,12 +10,12 @@ from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemov
 from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.dedup.agent import DedupAgent
-from streams.pages.codec import encode_document
-from streams.pages.document import Block, Document
+from streams.pages.document.codec import encode_document
+from streams.pages.document.model import Block, Document
 from streams.pages.normalize import content_hash
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 
 NOW = 1_700_000_000_000_000
 SECOND = 1_000_000

@@ -16,12 +16,12 @@ from uuid import UUID
 from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
-from streams.crawl.frontier_agent import FrontierAgent
+from streams.crawl.frontier.agent import FrontierAgent
 from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 
 START = 1_800_000_000_000_000
 SECOND = 1_000_000

@@ -13,9 +13,9 @@ from schemas import Event
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
-from streams.gateway.explaining import Explainer
+from streams.gateway.labs.explanation import Explainer
 from streams.settings import GatewaySettings, Settings
-from streams.stores.opening import Stores, memory_stores
+from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point
 from streams.vectors.bm25 import document_vector
 

@@ -21,11 +21,11 @@ from schemas import (
 from schemas.envelope import micros_from_utc
 from schemas.ids import event_id, page_id
 from streams.crawl.urls import host_of
-from streams.ledger_agent import LedgerAgent
-from streams.pages.codec import encode_document
-from streams.pages.document import Block, Document
+from streams.ledger.agent import LedgerAgent
+from streams.pages.document.codec import encode_document
+from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import NOW
 
 STARTED = NOW - timedelta(hours=3)

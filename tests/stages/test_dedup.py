@@ -8,7 +8,7 @@ from schemas import PageDeduplicated, PageDiscovered
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent, build
 from streams.dedup.grouping import is_leader
-from streams.ledger_agent import DISCOVERIES_KEPT, LedgerAgent
+from streams.ledger.agent import DISCOVERIES_KEPT, LedgerAgent
 from streams.settings import Settings
 from streams.stores.protocols import Fingerprint
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, text_of, told

@@ -12,7 +12,7 @@ from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
 from streams.runtime.agent import Delivery
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.stages.dedup_site import (
     NEAR,
     NOW,

@@ -3,8 +3,8 @@
 import pytest
 
 from schemas.ids import page_id
-from streams.dedup.learning import VariantLearner
-from streams.dedup.variants import learned, retired, rewrite
+from streams.crawl.url_rules import learned, retired, rewrite
+from streams.dedup.url_rule_evidence import VariantLearner
 from streams.stores.protocols import Fingerprint
 from tests.stages.dedup_site import Site, cut_off, text_of
 

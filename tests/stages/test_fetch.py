@@ -10,11 +10,11 @@ import pytest
 from schemas import Envelope, PageFetched, PageScheduled
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
-from streams.crawl.fetch_agent import FetchAgent, now_micros
+from streams.crawl.fetch.agent import FetchAgent, now_micros
 from streams.errors import StoreUnavailable
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryPages
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.hostile.servers import BadServer, Script, bad_server, response
 
 URL = "https://bad.example/x"

@@ -8,10 +8,10 @@ import pytest
 
 from schemas import Event, PageFetched, PageSettled
 from schemas.ids import page_id
-from streams.crawl.progress import CrawlProgress, crawl_progress
+from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
 from streams.settings import CrawlSettings
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.stages.frontier_world import SECOND, START, Site, World, delivery, discovered
 
 A, B = "https://a.example", "https://b.example"

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from schemas.ids import page_id
-from streams.crawl.progress import crawl_progress
+from streams.crawl.frontier.progress import crawl_progress
 from streams.settings import CrawlSettings
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.stages.frontier_world import SECOND, Site, World
 
 HOSTS, PAGES, DELAY_SECONDS = 20, 50, 1.0

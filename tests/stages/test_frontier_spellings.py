@@ -6,7 +6,7 @@ import pytest
 
 from schemas import PageSettled
 from schemas.ids import page_id
-from streams.crawl.spellings import PROBE_EVERY, probe_every
+from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_every
 from streams.settings import CrawlSettings
 from streams.stores.protocols import VariantEvidence
 from tests.stages.dedup_site import Site as Dedup

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from schemas.ids import page_id
-from streams.gateway.explaining import MAX_WAITING, Explainer
-from streams.pages.outcome import page_outcome
-from streams.pages.pool import ParsePool
-from streams.pages.templates import block_hash
-from streams.stores.opening import Stores, memory_stores
+from streams.gateway.labs.explanation import MAX_WAITING, Explainer
+from streams.pages.content.host_boilerplate import block_hash
+from streams.pages.sandbox.pool import ParsePool
+from streams.pages.sandbox.worker_messages import page_outcome
+from streams.stores.opener import Stores, memory_stores
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 

@@ -8,7 +8,7 @@ import pytest
 
 from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused

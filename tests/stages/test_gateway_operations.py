@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from streams.errors import StartError, StoreUnavailable
-from streams.gateway.opening import opened
+from streams.gateway.lazy_stores import opened
 from streams.gateway.serve import listen
 from streams.settings import GatewaySettings, Settings
-from streams.stores.opening import Stores, memory_stores
+from streams.stores.opener import Stores, memory_stores
 from streams.topology import Store
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.gateway.html_search import FIRST_PAINT_SECONDS
+from streams.gateway.search.html import FIRST_PAINT_SECONDS
 from streams.stores.memory import MemoryEmbedder
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement
 

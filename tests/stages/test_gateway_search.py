@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from schemas import Event, QueryMade
 from schemas.ids import page_id
-from streams.gateway.query import query_hash
+from streams.gateway.search.request import query_hash
 from streams.stores.memory import MemoryEmbedder, MemoryIndex
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint, ModelInfo, Vectors
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 

@@ -11,13 +11,13 @@ from schemas import Envelope, Event, PageFetched, PageNormalized
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.pages.agent import NormalizeAgent
-from streams.pages.codec import decode_document
-from streams.pages.host_pages import FRESH_SECONDS, HostTemplates
-from streams.pages.pool import ParsePool
-from streams.pages.templates import MIN_PAGES, block_hash
+from streams.pages.content.host_boilerplate import MIN_PAGES, block_hash
+from streams.pages.content.host_samples import FRESH_SECONDS, HostTemplates
+from streams.pages.document.codec import decode_document
+from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryHostPages, MemoryPages
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from streams.stores.protocols import HostPage
 
 HOST = "shop.example"

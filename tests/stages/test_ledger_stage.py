@@ -9,11 +9,11 @@ import pytest
 from schemas import Envelope, Event, PageDiscovered, PageFetched, QueryMade
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError
-from streams.ledger_agent import DISCOVERIES_KEPT, LedgerAgent, build
+from streams.ledger.agent import DISCOVERIES_KEPT, LedgerAgent, build
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryLedger
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 
 URL = "https://example.org/"
 PAGE = page_id(URL)

@@ -10,12 +10,12 @@ import pytest
 from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
 from streams.pages.agent import NormalizeAgent, build
-from streams.pages.codec import decode_document
-from streams.pages.pool import ParsePool
+from streams.pages.document.codec import decode_document
+from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryBlobs, MemoryPages
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 
 URL = "https://site.example/page"
 PARAGRAPH = "<p>A paragraph that is long enough, with commas, and says what an article would say of its subject.</p>"

@@ -12,14 +12,14 @@ import pytest
 from schemas import Envelope, Event, PageChunked, PageDeduplicated, PageEmbedded, PageIndexed, PageRemoved
 from schemas.ids import page_id
 from streams.errors import MissingBlob
-from streams.pages.codec import encode_document
-from streams.pages.document import Block, Document
+from streams.pages.document.codec import encode_document
+from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Agent, Delivery
 from streams.statements.agent import StatementsAgent
 from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sentences import SentenceSplitter
 from streams.stores.memory import MemoryEmbedder
-from streams.stores.opening import Stores, memory_stores
+from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.codec import decode_vectors

@@ -23,16 +23,16 @@ IMPURE = {
 
 # Modules of the journey that do IO, each with its reason. All others are pure: bytes and values in, values out.
 DOORS: dict[str, str] = {
-    "streams/crawl/fetching.py": "the one HTTP request of a fetch",
-    "streams/crawl/guard.py": "checks the addresses that sockets really connect to",
-    "streams/crawl/importing.py": "reads archives from disk",
-    "streams/crawl/hosts.py": "live hosts, each behind a lock, loaded from the store",
-    "streams/crawl/rules_cache.py": "robots rules, read from blobs once and shared by those who wait",
-    "streams/crawl/dispatching.py": "the frontier's loop: waits until a host is due",
+    "streams/crawl/fetch/http.py": "the one HTTP request of a fetch",
+    "streams/crawl/fetch/guard.py": "checks the addresses that sockets really connect to",
+    "streams/crawl/archives/importer.py": "reads archives from disk",
+    "streams/crawl/frontier/hosts.py": "live hosts, each behind a lock, loaded from the store",
+    "streams/crawl/frontier/robots_cache.py": "robots rules, read from blobs once and shared by those who wait",
+    "streams/crawl/frontier/dispatcher.py": "the frontier's loop: waits until a host is due",
     "streams/pages/evaluation.py": "measures the time of other extractors in the same run",
     "streams/pages/native/build.py": "compiles the walk when the package is installed",
-    "streams/pages/pool.py": "starts and kills the processes that parse",
-    "streams/pages/worker.py": "the process that parses",
+    "streams/pages/sandbox/pool.py": "starts and kills the processes that parse",
+    "streams/pages/sandbox/worker.py": "the process that parses",
 }
 
 

@@ -20,7 +20,7 @@ from schemas import (
     PageScheduled,
     PageSettled,
 )
-from streams.ledger import describe, next_step, status_of
+from streams.ledger.status import describe, next_step, status_of
 from streams.stores.protocols import Transition
 from streams.topology import stage
 

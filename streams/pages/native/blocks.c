@@ -1,5 +1,5 @@
 /* Where each text of a page stands in its document: the containers around it and the tag of its block, by the grammar of
- * docs/reference/document.md. The law is streams/pages/build.py, whose tables of the grammar are handed over. */
+ * docs/reference/document.md. The law is streams/pages/assemble/builder.py, whose tables of the grammar are handed over. */
 #include "page.h"
 
 enum { NONE = -1, CONTAINERS = 17, COLUMNS = 2, MAX_SPAN = 50, MAX_COLUMNS = 200, MAX_HUNG = 10000 };

@@ -10,7 +10,7 @@ from itertools import repeat
 
 import numpy as np
 
-from streams.pages.build import (
+from streams.pages.assemble.builder import (
     ALIASES,
     CHILDREN,
     FLOW,
@@ -24,7 +24,7 @@ from streams.pages.build import (
     layout_tables,
     rows_of,
 )
-from streams.pages.document import (
+from streams.pages.document.model import (
     BLOCK_TAGS,
     CONTAINER_TAGS,
     Block,
@@ -34,11 +34,11 @@ from streams.pages.document import (
     new_container,
     new_span,
 )
-from streams.pages.links import Resolver
 from streams.pages.native.library import Columns, Rows, library, results
 from streams.pages.native.walk import SPAN_NAMES, Found
-from streams.pages.tags import BLOCK_TAGS as WALKED_TAGS
-from streams.pages.walk import Walk
+from streams.pages.parse.elements import BLOCK_TAGS as WALKED_TAGS
+from streams.pages.parse.link_resolver import Resolver
+from streams.pages.parse.segments import Walk
 
 _COLUMNS: Columns = (2, 1, 2, 1, 1)
 _NONE = -1

@@ -127,7 +127,7 @@ void end_classes(Walk *walk) {
     walk->element_names.at[element] = name_of(walk->elements.at[element * ELEMENT_COLUMNS], walk->classes.at, walk->classes.size);
 }
 
-/* Which of the kinds of streams/pages/tags.py an element is of. */
+/* Which of the kinds of streams/pages/parse/elements.py an element is of. */
 int kind_of(Node *node) {
     size_t size = 0;
     const byte *name = local_name(node, &size);

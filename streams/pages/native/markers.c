@@ -1,4 +1,4 @@
-/* What stands anywhere in a page and says something of it: the rules of streams/pages/markers.py, over the parser's own
+/* What stands anywhere in a page and says something of it: the rules of streams/pages/parse/head_elements.py, over the parser's own
  * tree. Results are given back as those of a walk are: rows in `elements`, what they refer to in `text`. */
 #include "page.h"
 

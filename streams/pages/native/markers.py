@@ -1,10 +1,10 @@
-"""The markers of a page in one pass in C, where it was built; else by selectors (`streams.pages.markers`)."""
+"""The markers of a page in one pass in C, where it was built; else by selectors (`head_elements`)."""
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages import markers as law
-from streams.pages.markers import Label, Markers
 from streams.pages.native.library import Columns, library, results
+from streams.pages.parse import head_elements as law
+from streams.pages.parse.head_elements import Label, Markers
 
 _TAGS = ("title", "base", "meta", "link", "script", "time")
 _COLUMNS: Columns = (7, 1, 1, 1, 1)

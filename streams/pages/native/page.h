@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-/* Kinds of elements and of spans; the numbers are those of streams/pages/tags.py and native/__init__.py. */
+/* Kinds of elements and of spans; the numbers are those of streams/pages/parse/elements.py and native/__init__.py. */
 enum { INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL, RAISED, LOWERED };
 enum { S_LINK, S_STRONG, S_EM, S_CODE, S_MATH, S_IMAGE, S_FOOTNOTE };
 enum { A_CLASS, A_ID, A_ROLE, A_LANG, A_COLSPAN, A_ROWSPAN, A_KEPT, A_STYLE = A_KEPT, A_HIDDEN, A_ARIA_HIDDEN, A_HREF, A_REL,
@@ -248,7 +248,7 @@ void pop(Walk *walk);
 /* raised.c: superscripts and subscripts */
 int add_raised(Walk *walk, Node *node, int32_t kind);
 
-/* forms.c: which of the forms of streams/pages/links.py a link has */
+/* forms.c: which of the forms of streams/pages/parse/link_resolver.py a link has */
 int32_t form_of(Value href);
 
 /* walk.c: what each pass over a tree begins with; NULL without memory */

@@ -1,4 +1,4 @@
-/* Menus and footers leave the tree: the rule of streams/pages/prune.py, over the parser's own tree. Results are given
+/* Menus and footers leave the tree: the rule of streams/pages/parse/navigation.py, over the parser's own tree. Results are given
  * back as those of a walk are: the links in `links`, the menus in `elements`, what they refer to in `text`. */
 #include "page.h"
 

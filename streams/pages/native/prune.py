@@ -1,11 +1,11 @@
-"""Menus and footers taken out of the tree in C, where it was built; else in Python (`streams.pages.prune`)."""
+"""Menus and footers taken out of the tree in C, where it was built; else in Python (`navigation`)."""
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages import prune as law
 from streams.pages.native.library import Columns, library, results
-from streams.pages.prune import MAX_PLAIN_CHARS, Pruned
-from streams.pages.walk import NO_SEGMENT
+from streams.pages.parse import navigation as law
+from streams.pages.parse.navigation import MAX_PLAIN_CHARS, Pruned
+from streams.pages.parse.segments import NO_SEGMENT
 
 _COLUMNS: Columns = (3, 1, 1, 1, 8)
 

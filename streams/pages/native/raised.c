@@ -1,4 +1,4 @@
-/* Superscripts and subscripts as characters. The law is streams/pages/raised.py. */
+/* Superscripts and subscripts as characters. The law is streams/pages/parse/superscripts.py. */
 #include "page.h"
 
 enum { MAX_CHARS = 12, LONGEST = 3 /* bytes of a sign */ };

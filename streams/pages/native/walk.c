@@ -1,4 +1,4 @@
-/* The walk of streams/pages/walk.py in C, over the parser's own tree: the same lists, several times as fast.
+/* The walk of streams/pages/parse/segments.py in C, over the parser's own tree: the same lists, several times as fast.
  *
  * Results are rows of int32 in growing tables and one UTF-8 text in which places are counted in code points, as Python
  * counts them. walk.py says what each rule is for; __init__.py, beside this, reads the rows.

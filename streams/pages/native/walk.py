@@ -1,4 +1,4 @@
-"""The walk in C, where it was built; else the one in Python (`streams.pages.walk`).
+"""The walk in C, where it was built; else the one in Python (`streams.pages.parse.segments`).
 
 Python's cost is per node, and a page has some two thousand: in C (`walk.c`, beside this) a walk costs an eighth.
 """
@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from selectolax.lexbor import LexborNode
 
-from streams.pages import walk as walking
-from streams.pages.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
-from streams.pages.mathematics import source_of
-from streams.pages.measures import SHORT, TAG_FLAGS, is_no_small_letter, term_flags
+from streams.pages.content.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
+from streams.pages.content.segment_stats import SHORT, TAG_FLAGS, is_no_small_letter, term_flags
 from streams.pages.native.library import Columns, Results, library, results
-from streams.pages.tags import BLOCK_TAGS, KINDS_BY_NAME, SPAN_KINDS
-from streams.pages.walk import Measured, RawSpan, Segment, Walk
+from streams.pages.parse import segments as walking
+from streams.pages.parse.elements import BLOCK_TAGS, KINDS_BY_NAME, SPAN_KINDS
+from streams.pages.parse.math_tex import source_of
+from streams.pages.parse.segments import Measured, RawSpan, Segment, Walk
 
 _ATTRIBUTES = ("class", "id", "role", "lang", "colspan", "rowspan")
 SPAN_NAMES = ("link", "strong", "em", "code", "math", "image", "footnote")

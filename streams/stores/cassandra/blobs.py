@@ -14,7 +14,7 @@ import zstandard
 
 from streams.errors import MissingBlob, PoisonError
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.values import MAX_BLOB_BYTES, admitted, blob_ref, is_blob_ref
+from streams.stores.row_codec import MAX_BLOB_BYTES, admitted, blob_ref, is_blob_ref
 
 CHUNK_BYTES = 512 * 1024
 """Of one cell. Cassandra wants cells below 1 MB, and a write below half of a commit log segment (16 MB)."""

@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
+from streams.stores.minhash import sketch_similarity
 from streams.stores.protocols import Fingerprint, VariantEvidence
-from streams.stores.sketches import sketch_similarity
-from streams.stores.tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
-from streams.stores.values import pack_fingerprint, unpack_fingerprint
+from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
+from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
 PER_CONTENT = 1_000
 PER_BAND = 100

@@ -7,7 +7,7 @@ from uuid import UUID
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, QueueEntry
-from streams.stores.values import pack_frontier_url, unpack_frontier_url
+from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 CRAWL_BUCKETS = 16
 """Partitions of one crawl's rows: a million URLs are about 4 MB in each."""

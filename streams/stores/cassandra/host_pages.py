@@ -2,7 +2,7 @@
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import HostPage
-from streams.stores.values import pack_host_page, unpack_host_page
+from streams.stores.row_codec import pack_host_page, unpack_host_page
 
 _PUT = "INSERT INTO host_pages (host, slot, value) VALUES (:host, :slot, :value) USING TIMESTAMP :at"
 _GET = "SELECT value FROM host_pages WHERE host = :host"

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import Transition
-from streams.stores.values import pack_transition, unpack_transition
+from streams.stores.row_codec import pack_transition, unpack_transition
 
 _RECORD = "INSERT INTO transitions (page_id, event_id, value) VALUES (:page_id, :event_id, :value) USING TIMESTAMP :at"
 _HISTORY = "SELECT event_id, value FROM transitions WHERE page_id = :page_id"

@@ -5,9 +5,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from streams.stores.minhash import sketch_similarity
 from streams.stores.protocols import Fingerprint, VariantEvidence
-from streams.stores.sketches import sketch_similarity
-from streams.stores.tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
+from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
 PER_BAND = 100
 

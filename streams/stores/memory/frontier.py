@@ -6,7 +6,7 @@ from uuid import UUID
 
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, QueueEntry
-from streams.stores.values import pack_frontier_url, unpack_frontier_url
+from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 _Host = tuple[int, int | None, bytes]
 _NEVER = -1

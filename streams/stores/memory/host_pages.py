@@ -1,7 +1,7 @@
 """Samples of hosts' pages in memory."""
 
 from streams.stores.protocols import HostPage
-from streams.stores.values import pack_host_page, unpack_host_page
+from streams.stores.row_codec import pack_host_page, unpack_host_page
 
 
 class MemoryHostPages:

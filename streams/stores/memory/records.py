@@ -11,7 +11,7 @@ from uuid import UUID
 from streams.errors import MissingBlob
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Part, Transition
-from streams.stores.values import admitted, blob_ref, pack_transition, unpack_transition
+from streams.stores.row_codec import admitted, blob_ref, pack_transition, unpack_transition
 
 _Cell = tuple[int, bytes]
 """Write time and value. The greater wins: the later write, and of two at one time the greater bytes (as Cassandra)."""

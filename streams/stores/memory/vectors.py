@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
-from streams.stores.collection import (
+from streams.stores.fusion import by_page, fuse, in_order
+from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.vector_collection import (
     ALIAS,
     ANY,
     MissingCollection,
@@ -24,8 +26,6 @@ from streams.stores.collection import (
     plain_payload,
     still_active,
 )
-from streams.stores.fusion import by_page, fuse, in_order
-from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
 
 
 class MemoryIndex:

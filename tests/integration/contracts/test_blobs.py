@@ -14,7 +14,7 @@ from streams.stores.cassandra import CassandraBlobs, CassandraSession
 from streams.stores.cassandra.blobs import CHUNK_BYTES
 from streams.stores.memory import MemoryBlobs
 from streams.stores.protocols import Blobs
-from streams.stores.values import MAX_BLOB_BYTES
+from streams.stores.row_codec import MAX_BLOB_BYTES
 from tests.integration.contracts.conftest import BOTH
 
 NOISE = random.Random(1)

@@ -7,7 +7,7 @@ import pytest
 from streams.stores.cassandra import CassandraHostPages
 from streams.stores.memory import MemoryHostPages
 from streams.stores.protocols import HOST_SLOTS, HostPage, HostPages
-from streams.stores.values import HOST_PAGE_BLOCKS
+from streams.stores.row_codec import HOST_PAGE_BLOCKS
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 

@@ -6,7 +6,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.settings import Settings
 from streams.stores import cassandra
-from streams.stores.opening import open_stores
+from streams.stores.opener import open_stores
 from streams.topology import TOPICS
 
 

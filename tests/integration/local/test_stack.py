@@ -10,9 +10,9 @@ import psutil
 import pytest
 import typer
 
+from streams.commands.local import health_of, start_detached, stop_stack, supervisor_log, up
 from streams.errors import StartError
-from streams.local.commands import health_of, start_detached, stop_stack, supervisor_log, up
-from streams.local.running import running_servers
+from streams.local.server_set import running_servers
 from streams.local.state import ProcessState, StackState, read_state, running_state
 from streams.runtime.topics import describe_topics
 from streams.settings import Settings, stack_file

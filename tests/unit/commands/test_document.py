@@ -6,8 +6,8 @@ import pytest
 
 from schemas.ids import page_id
 from streams.commands.search import print_document_of
-from streams.pages.outcome import page_outcome
-from streams.stores.opening import memory_stores
+from streams.pages.sandbox.worker_messages import page_outcome
+from streams.stores.opener import memory_stores
 
 URL = "https://logs.example/wal"
 WHY_NOT: list[tuple[dict[str, Any] | None, str]] = [

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.commands.search import print_removed_of
-from streams.stores.opening import Stores, memory_stores
+from streams.stores.opener import Stores, memory_stores
 
 URL = "https://logs.example/wal"
 PAGE = """<nav><a href=/>Home [red]</a></nav><main><p>A log that is written ahead of the file is fast.</main>

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
-from streams.gateway.examples import PROBLEM_EMPTY, SEARCH
+from streams.gateway.http.examples import PROBLEM_EMPTY, SEARCH
 
 
 class Gateway:

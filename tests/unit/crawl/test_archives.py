@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.crawl.archives import ArchivedPage, Limits, Skipped, page_of_file, read_warc
+from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, page_of_file, read_warc
 
 LATEST = 1_800_000_000_000_000
 LIMITS = Limits(max_body_bytes=1_000, latest=LATEST)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.guard import GuardedAddress, Resolver, denied, guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.guard import GuardedAddress, Resolver, denied, guarded_socket_factory, parse_local_hosts
 
 DENIED = """
 0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.255 168.63.129.16 169.254.169.254 172.16.0.1

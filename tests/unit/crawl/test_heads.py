@@ -6,7 +6,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.heads import HEAD_ENTRIES, DueHosts, Head
+from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
 from streams.stores.protocols import QueueEntry
 
 

@@ -12,7 +12,7 @@ from warcio.warcwriter import WARCWriter
 
 from schemas import Event, PageFetched
 from schemas.ids import page_id
-from streams.crawl.importing import IN_FLIGHT, ImportReport, import_html, import_warc
+from streams.crawl.archives.importer import IN_FLIGHT, ImportReport, import_html, import_warc
 from streams.errors import StoreUnavailable, UsageError
 from streams.stores.memory import MemoryBlobs
 

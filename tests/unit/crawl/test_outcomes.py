@@ -11,8 +11,8 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.bodies import InvalidBody, decode, decoders
-from streams.crawl.outcomes import kept, retry_after_seconds
+from streams.crawl.fetch.content_encoding import InvalidBody, decode, decoders
+from streams.crawl.fetch.outcomes import kept, retry_after_seconds
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from streams.crawl.warc import NoWarc, WarcRecord, dechunked, parse_response, read_records
+from streams.crawl.archives.warc import NoWarc, WarcRecord, dechunked, parse_response, read_records
 
 LIMIT_BYTES = 100_000
 

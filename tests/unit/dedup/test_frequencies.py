@@ -12,7 +12,7 @@ from streams.dedup.agent import build
 from streams.dedup.fingerprinting import fingerprint
 from streams.errors import UsageError
 from streams.settings import Settings
-from streams.stores.opening import memory_stores
+from streams.stores.opener import memory_stores
 
 PARTS: dict[str, Any] = {"words": np.array([7], np.uint64), "documents": np.array([3], np.uint16), "total": 9}
 FILES = [

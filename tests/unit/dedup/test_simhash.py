@@ -12,8 +12,8 @@ from streams.dedup.features import jaccard, shingles, word_hashes
 from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.frequencies import inverse_document_frequencies
 from streams.dedup.simhash import simhash
-from streams.stores.sketches import sketch_similarity
-from streams.stores.tables import hamming, tables
+from streams.stores.minhash import sketch_similarity
+from streams.stores.simhash_tables import hamming, tables
 
 WORDS = st.lists(st.sampled_from([f"word{number}" for number in range(50)]), max_size=200)
 SIMHASH = st.integers(0, 2**64 - 1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.dedup.variants import at_work, explain, learned, rewrite, same_class, slot
+from streams.crawl.url_rules import at_work, explain, learned, rewrite, same_class, slot
 from streams.stores.protocols import VariantEvidence
 
 HOST = "https://a.test"

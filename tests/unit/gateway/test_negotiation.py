@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.gateway.negotiation import prefers_html
+from streams.gateway.http.negotiation import prefers_html
 
 ACCEPT = [
     # the header, whether a page is sent

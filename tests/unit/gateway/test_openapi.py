@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import client, gateway
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.gateway import presentation as show
+from streams.gateway.http import presentation as show
 
 CRUMBS = [
     ("https://sqlite.org/wal.html", ("sqlite.org", "wal.html")),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from streams.gateway.query import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
+from streams.gateway.search.request import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
 from streams.pages.normalize import normalize
 from streams.settings import Settings
 

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from streams.gateway.metrics import Metrics
-from streams.gateway.story import STATUSES
-from streams.stores.opening import Stores
+from streams.gateway.http.metrics import Metrics
+from streams.gateway.page.page_status import STATUSES
+from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import gateway
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +19,7 @@ def section(heading: str) -> str:
 
 def test_problems() -> None:
     documented = set(re.findall(r"^\| `([a-z-]+)` \| \d{3} \|", section("Problems"), re.M))
-    source = "\n".join(path.read_text() for path in (ROOT / "streams/gateway").glob("*.py"))
+    source = "\n".join(path.read_text() for path in (ROOT / "streams/gateway").rglob("*.py"))
     made = set(re.findall(r"Problem\(\s*\d{3},\s*\"([a-z-]+)\"", source))
     assert made
     assert documented == made

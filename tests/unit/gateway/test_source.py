@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.gateway.source import MAX_PIECE_CHARS, MIN_FOLDED_CHARS, Piece, read_source
+from streams.gateway.labs.source_view import MAX_PIECE_CHARS, MIN_FOLDED_CHARS, Piece, read_source
 
 LONG = "x" * MIN_FOLDED_CHARS
 FOLDED = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams.local.children import Child, Launch, keep_previous, stop, tail
+from streams.local.child_process import Child, Launch, keep_previous, stop, tail
 
 DEADLINE_SECONDS = 20.0
 READY = "print('ready', flush=True)"
@@ -99,7 +99,7 @@ def test_stopping_what_has_ended_does_nothing(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent")
 def test_no_child_outlives_a_killed_parent(tmp_path: Path) -> None:
     code = (
-        "import signal, sys; from pathlib import Path; from streams.local.children import Child, Launch;"
+        "import signal, sys; from pathlib import Path; from streams.local.child_process import Child, Launch;"
         f"child = Child('child', Launch(['sleep', '600']), Path({str(tmp_path)!r}) / 'log');"
         "print(child.pid, flush=True); signal.pause()"
     )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.local import cassandra, kafka, members
+from streams.local import cassandra, kafka
+from streams.local import riffle_processes as members
 from streams.topology import STAGES, Stage
 
 DATA = Path("/home/somebody/.riffle/data/server")

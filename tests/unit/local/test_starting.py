@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from streams.errors import StartError
-from streams.local import children
-from streams.local.children import Launch
+from streams.local import child_process as children
+from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import listens
 from streams.local.server import Cancelled, Hints, start_all

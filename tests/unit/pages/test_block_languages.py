@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.block_languages import MAX_ASKED, MAX_VAIN, identify_blocks, with_languages
-from streams.pages.codec import decode_document, encode_document
-from streams.pages.document import Block, Document, Identified
-from streams.pages.html import to_html
-from streams.pages.language import identify
+from streams.pages.assemble.block_languages import MAX_ASKED, MAX_VAIN, identify_blocks, with_languages
+from streams.pages.document.codec import decode_document, encode_document
+from streams.pages.document.model import Block, Document, Identified
+from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
+from streams.pages.text.language import identify
 
 URL = "https://site.example/page"
 ENGLISH = (
@@ -164,7 +164,7 @@ def test_any_blocks_have_an_answer_each(texts: list[str], language: str) -> None
 def test_a_page_of_many_languages_asks_about_some_of_its_blocks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(
-        "streams.pages.block_languages.identify",
+        "streams.pages.assemble.block_languages.identify",
         lambda text, declared: asked.append(text) or Identified("de", 1.0, "Latn"),
     )
     declared = tuple(Block("p", f"лиса {number}", language="ru") for number in range(MAX_ASKED + 50))

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.build import Builder
-from streams.pages.document import Block, Container, Span
-from streams.pages.links import ABSOLUTE, MAX_HREF_CHARS, OTHER, ROOTED, Resolver, form_of
+from streams.pages.assemble.builder import Builder
+from streams.pages.document.model import Block, Container, Span
 from streams.pages.native.blocks import build
 from streams.pages.native.library import is_compiled
 from streams.pages.native.walk import Found, walk
-from streams.pages.walk import Walk
+from streams.pages.parse.link_resolver import ABSOLUTE, MAX_HREF_CHARS, OTHER, ROOTED, Resolver, form_of
+from streams.pages.parse.segments import Walk
 
 URL = "https://site.example/a/b"
 

@@ -3,9 +3,9 @@
 import pytest
 
 from streams.errors import Refused
-from streams.pages.codec import decode_document, encode_document
+from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.normalize import normalize
-from streams.pages.pool import ParsePool
+from streams.pages.sandbox.pool import ParsePool
 
 URL = "https://site.example/"
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from streams.pages.language import identify, language_tag
 from streams.pages.normalize import normalize
+from streams.pages.text.language import identify, language_tag
 
 URL = "https://site.example/page"
 

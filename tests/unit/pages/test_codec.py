@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.codec import InvalidDocument, decode_document, encode_document
-from streams.pages.document import Block, Container, Document, Link, Span
+from streams.pages.document.codec import InvalidDocument, decode_document, encode_document
+from streams.pages.document.model import Block, Container, Document, Link, Span
 
 TEXT = st.text(max_size=20)
 FACTS = st.dictionaries(TEXT, st.recursive(TEXT | st.booleans(), lambda inner: st.lists(inner, max_size=3)), max_size=3)

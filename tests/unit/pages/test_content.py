@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.content import OUTSIDE, with_whole_tables, without_those_outside
-from streams.pages.measures import measured
+from streams.pages.content.main_content import OUTSIDE, with_whole_tables, without_those_outside
+from streams.pages.content.segment_stats import measured
 from streams.pages.normalize import explain, normalize
-from streams.pages.parsing import parse_page
+from streams.pages.parse.page import parse_page
 
 URL = "https://site.example/page"
 SENTENCE = "This sentence, which is one of several, says what an article says about its subject, at some length. "

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from streams.errors import Refused
 from streams.local.demo import ARCHIVE
-from streams.pages.codec import decode_document, encode_document
-from streams.pages.html import to_html
+from streams.pages.document.codec import decode_document, encode_document
+from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
 from tests.unit.pages.test_html import assert_valid
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.pages.dates import _MONTH_NAMES, MONTHS, _folded, iso_date
+from streams.pages.text.dates import _MONTH_NAMES, MONTHS, _folded, iso_date
 
 
 @pytest.mark.parametrize(

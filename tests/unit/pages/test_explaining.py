@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.document import Block, Document
-from streams.pages.explaining import (
+from streams.pages.document.model import Block, Document
+from streams.pages.document.to_html import to_html
+from streams.pages.sandbox.explanation import (
     KINDS,
     MAX_GROUPS,
     MAX_TEXT_CHARS,
@@ -14,7 +15,6 @@ from streams.pages.explaining import (
     grouped,
     removed_blocks,
 )
-from streams.pages.html import to_html
 
 URL = "https://a.example/"
 REMOVED = [

@@ -11,13 +11,13 @@ import pytest
 
 from streams.errors import UsageError
 from streams.pages.agent import build
-from streams.pages.codec import decode_document
+from streams.pages.document.codec import decode_document
+from streams.pages.metadata.structured_data_readers import reader_of
 from streams.pages.normalize import normalize
-from streams.pages.outcome import page_outcome
-from streams.pages.pool import ParsePool
-from streams.pages.readers import reader_of
+from streams.pages.sandbox.pool import ParsePool
+from streams.pages.sandbox.worker_messages import page_outcome
 from streams.settings import Settings
-from streams.stores.opening import Stores
+from streams.stores.opener import Stores
 
 URL = "https://site.example/page"
 SCRIPT = '<script type="application/ld+json">{}</script>'
@@ -91,7 +91,7 @@ def test_items_that_refer_to_each_other_stand_once() -> None:
 
 def test_it_is_not_loaded_unless_it_is_chosen() -> None:
     code = (
-        "import sys; from streams.pages.worker import START_PAGE, answer_to\n"
+        "import sys; from streams.pages.sandbox.worker import START_PAGE, answer_to\n"
         "for reader, loaded in (('own', False), ('extruct', True)):\n"
         "    assert answer_to('normalize', 'https://a.example/', {}, START_PAGE, reader=reader)[0] == 'ok'\n"
         "    assert ('extruct' in sys.modules) == ('rdflib' in sys.modules) == loaded, reader\n"

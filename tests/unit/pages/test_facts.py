@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from streams.pages.dates import iso_date
-from streams.pages.directives import directives
-from streams.pages.head import last_day
+from streams.pages.metadata.titles import without_site
 from streams.pages.normalize import normalize
-from streams.pages.titles import without_site
+from streams.pages.parse.head import last_day
+from streams.pages.parse.robots_directives import directives
+from streams.pages.text.dates import iso_date
 
 URL = "https://site.example/news/page"
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from streams.pages.footnotes import MAX_NOTES, _with_notes, attach
-from streams.pages.html import to_html
+from streams.pages.assemble.footnotes import MAX_NOTES, _with_notes, attach
+from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
-from streams.pages.parsing import parse_page
-from streams.pages.walk import RawSpan, Segment
+from streams.pages.parse.page import parse_page
+from streams.pages.parse.segments import RawSpan, Segment
 
 URL = "https://site.example/page"
 FOUND = [

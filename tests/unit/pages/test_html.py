@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.pages.codec import decode_document, encode_document
-from streams.pages.document import CONTAINER_TAGS, Document
-from streams.pages.html import to_html
+from streams.pages.document.codec import decode_document, encode_document
+from streams.pages.document.model import CONTAINER_TAGS, Document
+from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
-from streams.pages.outcome import page_outcome
+from streams.pages.sandbox.worker_messages import page_outcome
 
 URL = "https://site.example/a/page"
 _TEXT = st.text(alphabet=string.ascii_letters + "123- .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.document import Identified
-from streams.pages.language import identify
-from streams.pages.scripts import FEW_CHARS, dominant_script, script_counts, script_of
+from streams.pages.document.model import Identified
+from streams.pages.text.language import identify
+from streams.pages.text.scripts import FEW_CHARS, dominant_script, script_counts, script_of
 
 CASES = [
     # (text, language, script)
@@ -51,7 +51,7 @@ def test_a_declared_language_decides_between_close_ones_but_not_against_the_scri
 
 def test_a_text_that_is_plainly_what_it_says_to_be_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr("streams.pages.language._predict", lambda text: asked.append(text) or [("en", 0.9)])
+    monkeypatch.setattr("streams.pages.text.language._predict", lambda text: asked.append(text) or [("en", 0.9)])
     english = "You will find more about this in their guide, which has been written by people who know it. " * 3
     assert identify(english, "en") == Identified("en", 0.99, "Latn")
     assert not asked

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages import markers as law
-from streams.pages.markers import LABELLED, Label, Markers
 from streams.pages.native import markers as native
 from streams.pages.native.library import is_compiled
+from streams.pages.parse import head_elements as law
+from streams.pages.parse.head_elements import LABELLED, Label, Markers
 
 Find = Callable[[LexborHTMLParser], Markers]
 Lines = Callable[[LexborHTMLParser, Label, int, int], list[str]]

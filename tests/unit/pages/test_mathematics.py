@@ -4,8 +4,8 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.mathematics import MAX_DEPTH, MAX_NODES, source_of
 from streams.pages.normalize import normalize
+from streams.pages.parse.math_tex import MAX_DEPTH, MAX_NODES, source_of
 
 
 def source(formula: str) -> str:

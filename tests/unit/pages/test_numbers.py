@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.errors import Refused
-from streams.pages import features
-from streams.pages.lexicon import BITS
+from streams.pages.content import features
+from streams.pages.content.lexicon import BITS
 from streams.pages.native import numbers
 from streams.pages.native.library import library
-from streams.pages.parsing import _UNCLOSED, MAX_DEPTH, deepest, refuse_nesting
-from streams.pages.walk import Measured
+from streams.pages.parse.page import _UNCLOSED, MAX_DEPTH, deepest, refuse_nesting
+from streams.pages.parse.segments import Measured
 
 
 @st.composite

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from streams.errors import Refused
-from streams.pages.pool import ParsePool
-from streams.pages.worker import CPU_SECONDS
+from streams.pages.sandbox.pool import ParsePool
+from streams.pages.sandbox.worker import CPU_SECONDS
 
 URL = "https://site.example/"
 MEGABYTE = 1_000_000
@@ -44,7 +44,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]
         processes.append(await start(*arguments, **options))  # type: ignore[arg-type]
         return processes[-1]
 
-    monkeypatch.setattr("streams.pages.pool.asyncio.create_subprocess_exec", counted)
+    monkeypatch.setattr("streams.pages.sandbox.pool.asyncio.create_subprocess_exec", counted)
     return processes
 
 
@@ -81,7 +81,8 @@ async def test_a_process_that_keeps_much_memory_is_replaced(
     started: list[asyncio.subprocess.Process], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "streams.pages.pool.WORKER", ("-c", "from streams.pages import worker; worker.KEPT_BYTES = -1; worker.main()")
+        "streams.pages.sandbox.pool.WORKER",
+        ("-c", "from streams.pages.sandbox import worker; worker.KEPT_BYTES = -1; worker.main()"),
     )
     async with ParsePool(1) as pool:
         assert [await rule_of(pool, b"<p>a page") for _ in range(3)] == ["", "", ""]

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages import prune as law
-from streams.pages.links import OTHER, ROOTED
 from streams.pages.native import prune as native
 from streams.pages.native.library import is_compiled
-from streams.pages.prune import Pruned
+from streams.pages.parse import navigation as law
+from streams.pages.parse.link_resolver import OTHER, ROOTED
+from streams.pages.parse.navigation import Pruned
 
 Prune = Callable[[LexborHTMLParser], Pruned]
 MUCH = "words " * (law.MAX_PLAIN_CHARS // 6)

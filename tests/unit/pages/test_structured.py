@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.pages.codec import decode_document, encode_document
-from streams.pages.html import to_html
+from streams.pages.document.codec import decode_document, encode_document
+from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
 
 URL = "https://site.example/news/page"

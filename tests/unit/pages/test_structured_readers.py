@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.pages.codec import encode_document
+from streams.pages.document.codec import encode_document
+from streams.pages.metadata.structured_data import kinds
+from streams.pages.metadata.structured_data_readers import reader_of
 from streams.pages.normalize import normalize
-from streams.pages.readers import reader_of
-from streams.pages.structured import kinds
 
 URL = "https://site.example/news/page"
 SCHEMA = "https://schema.org/"

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.pages.content.host_boilerplate import BLOCKS_PER_PAGE, MIN_PAGES, MIN_SHARE, block_hash, template_of
 from streams.pages.normalize import explain, normalize
-from streams.pages.templates import BLOCKS_PER_PAGE, MIN_PAGES, MIN_SHARE, block_hash, template_of
-from streams.stores.values import HOST_PAGE_BLOCKS
+from streams.stores.row_codec import HOST_PAGE_BLOCKS
 
 URL = "https://shop.example/teapot"
 OFFER = "Join our club today and get ten percent off your first order above fifty."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.pages.tokens import words
+from streams.pages.text.tokens import words
 
 CASES = [
     # (text, language, words, why)

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages import walk
-from streams.pages.links import OTHER, ROOTED
-from streams.pages.measures import measured
+from streams.pages.content.segment_stats import measured
 from streams.pages.native import walk as native
 from streams.pages.native.library import is_compiled
-from streams.pages.walk import Walk
+from streams.pages.parse import segments as walk
+from streams.pages.parse.link_resolver import OTHER, ROOTED
+from streams.pages.parse.segments import Walk
 
 Walker = Callable[[LexborNode], Walk]
 KEPT_ATTRIBUTES = ("class", "id", "role", "lang", "colspan", "rowspan")

@@ -9,7 +9,7 @@ import pytest
 from schemas import Event, InvalidEvent
 from streams.errors import PoisonError, StoreUnavailable, TransientError
 from streams.runtime.agent import Agent, Delivery
-from streams.runtime.letters import read
+from streams.runtime.failure_headers import read
 from streams.runtime.processing import Incoming, Processor, Result, backoff_seconds
 from streams.runtime.records import Record, encode
 from streams.settings import RuntimeSettings

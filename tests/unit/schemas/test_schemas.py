@@ -15,7 +15,7 @@ from schemas import EVENTS, Envelope, Event, InvalidEvent, PageDiscovered, PageI
 from schemas.compatibility import breaking_changes
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id, statement_id
-from streams.publishing import asyncapi, json_schema, published_files
+from streams.docgen import asyncapi, json_schema, published_files
 
 SNAPSHOTS = Path(__file__).parents[2] / "data" / "schemas"
 PAGE = {"page_id": str(uuid4()), "url": "https://a.test/", "generation": 1}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.document import BLOCK_TAGS, CONTAINER_TAGS, Block, Container, Document
+from streams.pages.document.model import BLOCK_TAGS, CONTAINER_TAGS, Block, Container, Document
 from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.drafting import MAX_CONTEXT_WORDS, MAX_STATEMENTS, Draft, drafts

@@ -7,7 +7,7 @@ import pytest
 
 from streams.stores.packing import unpack
 from streams.stores.protocols import Fingerprint
-from streams.stores.values import pack_fingerprint, unpack_fingerprint
+from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
 
 PAGE = Fingerprint(UUID(int=7), "ab" * 32, 2**64 - 1, "https://a.test/", 5, words=60, sketch=b"\x01\x02", bands=(1, 2))
 

@@ -1,0 +1,1 @@
+"""Pages fetched elsewhere: WARC files and folders of HTML."""

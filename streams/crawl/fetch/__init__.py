@@ -1,0 +1,1 @@
+"""The fetch stage: one URL, through the network guard."""

@@ -1,0 +1,113 @@
+"""The fetch stage: PageScheduled -> one HTTP GET -> PageFetched.
+
+A scheduled event may be delivered twice. The answer to a lease is kept in the page's record before it is sent, so the
+second delivery sends the same event again instead of asking the server again. A lease that ran out is not fetched at
+all: the frontier has given the page to another attempt, and a late fetch would come at a time it didn't choose.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import aiohttp
+import structlog
+
+from schemas import Event, InvalidEvent, PageFetched, PageScheduled
+from schemas.envelope import micros_from_utc
+from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session
+from streams.runtime.agent import Agent, Delivery, Emit
+from streams.settings import CrawlSettings, Settings
+from streams.stores.opener import Stores
+
+log = structlog.get_logger(__name__)
+
+
+def now_micros() -> int:
+    return time.time_ns() // 1_000
+
+
+class FetchAgent(Agent):
+    """Fetches what the frontier scheduled."""
+
+    def __init__(self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._now = now
+        self._limits: Limits = limits_of(settings)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def start(self, emit: Emit) -> None:
+        self._session = open_session(self._settings)
+
+    async def stop(self) -> None:
+        if self._session:
+            await close_session(self._session)
+            self._session = None
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        match delivery.event:
+            case PageScheduled() as scheduled:
+                return await self._fetch(scheduled, delivery.at)
+        raise InvalidEvent(f"the fetch stage has no use for {type(delivery.event).__name__}")
+
+    async def _fetch(self, scheduled: PageScheduled, at: int) -> Sequence[Event]:
+        earlier = await self._answer_to(scheduled.page_id, scheduled.lease_id)
+        if earlier:
+            return [earlier]
+        if self._now() >= micros_from_utc(scheduled.lease_until):
+            log.info("lease ran out before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
+            return []
+        if self._session is None:
+            self._session = open_session(self._settings)
+        answer = await get(
+            self._session,
+            scheduled.url,
+            purpose=scheduled.purpose,
+            limits=self._limits,
+            monotonic=time.monotonic,
+            etag=scheduled.etag,
+            last_modified=scheduled.last_modified,
+        )
+        body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
+        fetched = _event(scheduled, answer, body_ref, self._now())
+        record = fetched.model_dump(mode="json", exclude_none=True)
+        await self._stores.pages.put(scheduled.page_id, "fetched", record, at)
+        return [fetched]
+
+    async def _answer_to(self, page_id: UUID, lease_id: UUID) -> PageFetched | None:
+        record = (await self._stores.pages.get(page_id)).get("fetched")
+        if record is None or record.get("lease_id") != str(lease_id):
+            return None
+        return PageFetched.model_validate(record)
+
+
+def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, generation: int) -> PageFetched:
+    verdict = answer.verdict
+    return PageFetched(
+        page_id=scheduled.page_id,
+        url=scheduled.url,
+        host=scheduled.host,
+        purpose=scheduled.purpose,
+        outcome=verdict.outcome,
+        retryable=verdict.retryable,
+        generation=generation,
+        lease_id=scheduled.lease_id,
+        attempt=scheduled.attempt,
+        depth=scheduled.depth,
+        max_depth=scheduled.max_depth,
+        max_pages=scheduled.max_pages,
+        same_host=scheduled.same_host,
+        crawl_id=scheduled.crawl_id,
+        status=answer.status,
+        headers=answer.headers,
+        body_ref=body_ref,
+        body_bytes=len(answer.body or b""),
+        redirect_to=verdict.redirect_to,
+        error=verdict.error,
+        elapsed_ms=round(answer.elapsed_ms, 3),
+    )
+
+
+async def build(settings: Settings, stores: Stores) -> Agent:
+    """The stage's agent, for the runtime."""
+    return FetchAgent(settings.crawl, stores)

@@ -1,0 +1,205 @@
+"""One HTTP GET against a server that may be hostile: capped in bytes, time, headers and inflation; never raises for it.
+
+Redirects are reported, not followed; no proxies or cookies from the environment; TLS is always verified. What the
+socket connects to is checked by `streams.crawl.fetch.guard`.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from schemas.crawl import Purpose
+from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, InvalidBody, decode, decoders
+from streams.crawl.fetch.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.outcomes import Verdict, judge, kept
+from streams.crawl.robots import MAX_ROBOTS_BYTES
+from streams.settings import CrawlSettings
+
+ACCEPT = "text/html,application/xhtml+xml,*/*;q=0.1"
+MIN_RATE_GRACE_SECONDS = 3.0
+"""Before the minimum rate counts: slow starts are normal, slow bodies are not."""
+MAX_FIELD_BYTES = 8_190
+READ_BYTES = 16 * 1024
+MAX_ERROR_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one answer may cost."""
+
+    body_bytes: int
+    header_bytes: int
+    total_seconds: float
+    bytes_per_second: int
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came back, or which failure."""
+
+    verdict: Verdict
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    elapsed_ms: float = 0.0
+
+
+class _Stop(Exception):
+    """Reading ends here, with this verdict."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.error)
+        self.verdict = verdict
+
+
+def user_agent(settings: CrawlSettings) -> str:
+    """Who we are, and where to complain."""
+    if not settings.contact_url or settings.contact_url in settings.user_agent:
+        return settings.user_agent
+    return f"{settings.user_agent.partition(' ')[0]} (+{settings.contact_url})"
+
+
+def limits_of(settings: CrawlSettings) -> Limits:
+    return Limits(
+        settings.max_body_bytes, settings.max_header_bytes, settings.timeout_seconds, settings.min_bytes_per_second
+    )
+
+
+def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
+    """A session whose every connection passes the guard. Close it with `close_session`."""
+    local = parse_local_hosts(settings.local_hosts)
+    context = ssl.create_default_context()
+    if settings.local_ca_file:
+        context.load_verify_locations(settings.local_ca_file)
+    connector = aiohttp.TCPConnector(
+        resolver=Resolver(local),
+        socket_factory=guarded_socket_factory(local),
+        ssl=context,
+        limit=0,  # the stage's concurrency is the limit
+        limit_per_host=0,
+        ttl_dns_cache=60,
+        keepalive_timeout=15.0,
+    )
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        auto_decompress=False,
+        headers={"User-Agent": user_agent(settings), "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING},
+        max_line_size=MAX_FIELD_BYTES,
+        max_field_size=MAX_FIELD_BYTES,
+        read_bufsize=READ_BYTES,
+        timeout=aiohttp.ClientTimeout(total=settings.timeout_seconds, sock_connect=settings.timeout_seconds / 2),
+    )
+
+
+async def get(
+    session: aiohttp.ClientSession,
+    url: str,
+    *,
+    purpose: Purpose,
+    limits: Limits,
+    monotonic: Callable[[], float],
+    etag: str | None = None,
+    last_modified: str | None = None,
+) -> Answer:
+    """Fetch once. Every failure of the other side is an Answer; what raises is a fault of ours."""
+    began = monotonic()
+    answer = Answer(Verdict("network_error", retryable=True))
+    conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+    headers = {name: value for name, value in conditions.items() if value}
+    try:
+        async with session.get(URL(url, encoded=True), headers=headers, allow_redirects=False) as response:
+            await _read(response, answer, url, purpose, bool(headers), limits, monotonic)
+    except _Stop as stop:
+        answer.verdict, answer.body = stop.verdict, None
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        # ValueError: yarl and aiohttp raise it for what a server sent (a Location, a header that is no latin-1).
+        answer.verdict, answer.body = _failure(error, limits), None
+    answer.elapsed_ms = (monotonic() - began) * 1000
+    return answer
+
+
+async def _read(
+    response: aiohttp.ClientResponse,
+    answer: Answer,
+    url: str,
+    purpose: Purpose,
+    conditional: bool,
+    limits: Limits,
+    monotonic: Callable[[], float],
+) -> None:
+    answer.status = response.status
+    size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
+    if size > limits.header_bytes:
+        raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {limits.header_bytes} are allowed"))
+    headers = {name.lower(): response.headers.getall(name) for name in response.headers}
+    answer.headers = kept(headers)
+    answer.verdict = judge(url, response.status, headers, purpose, conditional)
+    if answer.verdict.outcome == "ok":
+        answer.body = await _read_body(response, purpose, limits, monotonic)
+
+
+async def _read_body(
+    response: aiohttp.ClientResponse, purpose: Purpose, limits: Limits, monotonic: Callable[[], float]
+) -> bytes:
+    """The decoded body. A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit."""
+    cap = MAX_ROBOTS_BYTES if purpose == "robots" else limits.body_bytes
+    body = bytearray()
+    chain = decoders(response.headers.get("Content-Encoding", ""))
+    began, received = monotonic(), 0
+    async for data in response.content.iter_chunked(READ_BYTES):
+        received += len(data)
+        for piece in decode(data, chain):
+            body += piece
+            if len(body) > cap:
+                return _cut(body, cap, purpose)
+        _keep_up(received, monotonic() - began, limits)
+    return bytes(body)
+
+
+def _cut(body: bytearray, cap: int, purpose: Purpose) -> bytes:
+    if purpose == "robots":
+        return bytes(body[:cap])
+    raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
+
+
+def _keep_up(received: int, seconds: float, limits: Limits) -> None:
+    if seconds > MIN_RATE_GRACE_SECONDS and received < limits.bytes_per_second * seconds:
+        rate = received / seconds
+        raise _Stop(Verdict("timeout", True, f"{rate:.0f} bytes/s, below the minimum of {limits.bytes_per_second}"))
+
+
+def _failure(error: Exception, limits: Limits) -> Verdict:
+    """Which outcome an exception of aiohttp's is. The order goes from the particular to the general."""
+    text = " ".join(str(error).split())[:MAX_ERROR_CHARS]
+    match error:
+        case TimeoutError():
+            return Verdict("timeout", True, f"no whole answer in {limits.total_seconds:g} s")
+        case InvalidBody():
+            return Verdict("invalid", False, text)
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+            return Verdict("network_error", False, f"TLS: {text}")
+        case aiohttp.ClientConnectorError() if GUARD_MARK in str(error):
+            return Verdict("guarded", False, text)
+        case aiohttp.ClientConnectorDNSError():
+            return Verdict("network_error", True, f"DNS: {text}")
+        case aiohttp.ClientResponseError() | aiohttp.InvalidURL():
+            return Verdict("invalid", False, f"not HTTP as it should be: {text}")
+        case ValueError():
+            return Verdict("invalid", False, f"not HTTP as it should be: {text}")
+    return Verdict("network_error", True, f"{type(error).__name__}: {text}")
+
+
+async def close_session(session: aiohttp.ClientSession) -> None:
+    """Close, and give the transports a turn of the loop to end their TLS, so that no socket is left open."""
+    resolver: Any = getattr(session.connector, "_resolver", None)
+    await session.close()
+    if isinstance(resolver, Resolver):
+        await resolver.close()
+    await asyncio.sleep(0)

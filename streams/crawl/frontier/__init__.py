@@ -1,0 +1,1 @@
+"""The frontier: which URL is fetched next, and when."""

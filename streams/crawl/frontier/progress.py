@@ -1,0 +1,52 @@
+"""How far a crawl is, for those who started it."""
+
+from dataclasses import dataclass
+
+from streams.stores.opener import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlProgress:
+    """Counts of URLs. Each URL of the crawl is in exactly one of them but `discovered`, which is their sum."""
+
+    discovered: int = 0
+    pending: int = 0
+    """In a queue."""
+    leased: int = 0
+    """Given to a fetcher."""
+    digesting: int = 0
+    """Fetched; what becomes of it is not settled, and it may still lead to more."""
+    fetched: int = 0
+    """Fetched and settled."""
+    redirected: int = 0
+    failed: int = 0
+    refused: int = 0
+    """By URL rules, robots.txt, budget, guard, or the server."""
+    seen: int = 0
+    """Known from an earlier crawl, or taken over by a later one."""
+
+    @property
+    def answered(self) -> bool:
+        """Nothing is waiting to be fetched at this moment."""
+        return self.discovered > 0 and self.pending == 0 and self.leased == 0
+
+    @property
+    def done(self) -> bool:
+        """Nothing is on its way. Links to other hosts travel on their own: ask twice, a few seconds apart."""
+        return self.answered and self.digesting == 0
+
+
+async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
+    """Counted from where each URL stands. All zero when the frontier has not yet seen a URL of the crawl."""
+    counts = await stores.frontier.crawl_counts(crawl_id)
+    return CrawlProgress(
+        discovered=sum(counts.values()),
+        pending=counts.get("queued", 0),
+        leased=counts.get("leased", 0),
+        digesting=counts.get("fetched", 0),
+        fetched=counts.get("settled", 0),
+        redirected=counts.get("redirected", 0),
+        failed=counts.get("failed", 0),
+        refused=counts.get("refused", 0),
+        seen=counts.get("seen", 0),
+    )

@@ -1,0 +1,73 @@
+"""The journey of a page as a picture and as tables, from the topology."""
+
+from schemas import EVENTS, Event
+from streams.docgen.schemas import summary
+from streams.topology import OUTSIDE_PRODUCERS, STAGES
+
+
+def journey_diagram() -> str:
+    """The journey as a Mermaid flowchart: stages are boxes, arrows are topics."""
+    lines = ["```mermaid", "flowchart LR"]
+    lines += [f'    {stage.name}["{stage.name}"]' for stage in STAGES if stage.name != "ledger"]
+    for event in EVENTS:
+        readers = [s.name for s in STAGES if event in s.inputs and s.name != "ledger"] or ["subscribers"]
+        writers = [s.name for s in STAGES if event in s.outputs] or [OUTSIDE_PRODUCERS.get(event, "")]
+        if not any(event in s.inputs or event in s.outputs for s in STAGES):
+            continue
+        for writer in writers:
+            for reader in readers:
+                lines.append(f"    {_node(writer)} -- {event.topic} --> {_node(reader)}")
+    lines += ["    subscribers([subscribers])", "```", ""]
+    lines.append("Every event of a page also reaches the ledger, and each stage has a retry and a dead-letter topic.")
+    return "\n".join(lines)
+
+
+def _node(name: str) -> str:
+    return name.replace(" ", "_").replace(",", "")
+
+
+def journey_page() -> str:
+    """docs/concepts/journey.md: the stages and topics as tables."""
+    stages = "\n".join(
+        f"| `{s.name}` | {s.says} | {_topics(s.inputs)} | {_topics(s.outputs)} | {', '.join(s.stores)} |"
+        for s in STAGES
+    )
+    topics = "\n".join(
+        f"| `{e.topic}` | `{e.key_field}` | {summary(e)} | {_writers(e)} | {_readers(e)} |" for e in EVENTS
+    )
+    return f"""# The journey of a page
+
+This page is generated from `streams/topology.py` by `riffle schemas --write`.
+
+{journey_diagram()}
+
+## Stages
+
+Each is one consumer group and one worker type (`riffle worker NAME`), and scales alone.
+
+| stage | what it does | reads | sends | stores |
+|---|---|---|---|---|
+{stages}
+
+## Topics
+
+| topic | key | says | sent by | read by |
+|---|---|---|---|---|
+{topics}
+
+A stage NAME also has `NAME.retry` (an event that failed and will be tried again, read by that stage alone) and
+`NAME.dead` (an event that failed for good, kept for 90 days; see `riffle dead-letters`).
+"""
+
+
+def _topics(events: tuple[type[Event], ...]) -> str:
+    return "<br>".join(f"`{event.topic}`" for event in events) or "-"
+
+
+def _writers(event: type[Event]) -> str:
+    outside = [OUTSIDE_PRODUCERS[event]] if event in OUTSIDE_PRODUCERS else []
+    return ", ".join([stage.name for stage in STAGES if event in stage.outputs] + outside)
+
+
+def _readers(event: type[Event]) -> str:
+    return ", ".join(stage.name for stage in STAGES if event in stage.inputs) or "subscribers"

@@ -1,0 +1,90 @@
+"""What operators and load balancers ask: is the process alive, which stores answer, what was counted."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Literal
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from streams.gateway.context import Site
+from streams.gateway.http import examples
+
+PROBE_SECONDS = 1.0
+"""A store that takes longer to answer the smallest question is not one that answers."""
+_NOBODY = UUID(int=0)
+
+
+class Readiness(BaseModel):
+    """Which stores answer. `partial` serves people, with less; `unavailable` should get no traffic."""
+
+    status: Literal["ready", "partial", "unavailable"]
+    stores: dict[str, str]
+    """`ok`, or why not."""
+
+
+def operation_routes(site: Site) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+
+    @router.get(
+        "/healthz",
+        summary="Is the process alive?",
+        responses={200: examples.json_response("It is", {"status": "ok"})},
+    )
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @router.get(
+        "/readyz",
+        summary="Which stores answer?",
+        response_model=Readiness,
+        responses={
+            200: examples.json_response("Searches can be answered, perhaps in part", examples.READY),
+            503: {**examples.json_response("Searches can't be answered", examples.NOT_READY), "model": Readiness},
+        },
+    )
+    async def readyz() -> Response:
+        readiness = await check(site)
+        status = 503 if readiness.status == "unavailable" else 200
+        content = orjson.dumps(readiness.model_dump())
+        return Response(content, status, {"Cache-Control": "no-store"}, media_type="application/json")
+
+    @router.get(
+        "/metrics",
+        summary="Prometheus metrics",
+        response_class=Response,
+        responses={
+            200: {"description": "Text exposition format", "content": {"text/plain": {"example": examples.METRICS}}}
+        },
+    )
+    async def metrics() -> Response:
+        return Response(site.metrics.exposition(), media_type=site.metrics.content_type)
+
+    return router
+
+
+async def check(site: Site) -> Readiness:
+    """Ask every store the smallest question there is, all at once."""
+    probes: dict[str, Callable[[], Awaitable[object]]] = {
+        "cassandra": lambda: site.stores.ledger.history(_NOBODY),
+        "qdrant": lambda: site.stores.vectors.collections(),
+        "triton": lambda: site.stores.embedder.embed(["ready"], deadline_seconds=PROBE_SECONDS),
+    }
+    states = dict(zip(probes, await asyncio.gather(*map(_probe, probes.values())), strict=True))
+    if states["qdrant"] != "ok":
+        return Readiness(status="unavailable", stores=states)
+    return Readiness(status="ready" if set(states.values()) == {"ok"} else "partial", stores=states)
+
+
+async def _probe(ask: Callable[[], Awaitable[object]]) -> str:
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            await ask()
+    except TimeoutError:
+        return f"no answer within {PROBE_SECONDS:g} s"
+    except Exception as error:  # whatever it is, the store does not answer
+        return str(error) or type(error).__name__
+    return "ok"

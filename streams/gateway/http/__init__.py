@@ -1,0 +1,1 @@
+"""What every route shares: errors, negotiation, templates, headers, OpenAPI."""

@@ -1,0 +1,150 @@
+"""Examples of every response, for the OpenAPI document. A test validates each against its schema."""
+
+from typing import Any
+
+from streams.gateway.http.problems import (
+    MEDIA_TYPE,
+    Problem,
+    invalid_parameter,
+    records_unavailable,
+    search_unavailable,
+    unknown_page,
+)
+
+_PAGE = "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab"
+_URL = "https://sqlite.org/wal.html"
+
+SEARCH: dict[str, Any] = {
+    "query": "write-ahead log",
+    "languages": [],
+    "page": 1,
+    "per_page": 10,
+    "has_next": False,
+    "results": [
+        {
+            "page_id": _PAGE,
+            "url": _URL,
+            "title": "Write-Ahead Logging",
+            "host": "sqlite.org",
+            "language": "en",
+            "breadcrumbs": ["sqlite.org", "wal.html"],
+            "statements": [
+                {
+                    "id": "b4a04c7e-4b8c-5f43-8f7a-0a1f3b7f5c11",
+                    "text": "WAL is significantly faster in most scenarios.",
+                    "context": ["Overview"],
+                    "highlights": [],
+                    "score": 0.5,
+                }
+            ],
+            "similar": {
+                "count": 1,
+                "more": False,
+                "pages": [
+                    {"page_id": "5e0cbb0c-2d2c-5bfb-8f43-8d3f1d6e5a55", "url": "https://www2.sqlite.org/wal.html"}
+                ],
+            },
+            "why": f"/api/v1/pages/{_PAGE}",
+            "score": 0.5,
+        }
+    ],
+    "partial": True,
+    "reasons": [
+        {"part": "dense", "detail": "The embedding model took too long; meaning was not searched, words were."}
+    ],
+    "took_ms": 812.4,
+    "explain": {
+        "parts": {"dense": "failed", "sparse": "ok", "index": "ok"},
+        "timings_ms": {"terms_ms": 0.1, "embed_ms": 800.2, "retrieve_ms": 11.9, "similar_ms": 2.6},
+        "model": "",
+        "fusion": "",
+    },
+}
+
+PROBLEM_EMPTY = Problem(
+    400,
+    "query-empty",
+    "There is nothing to search for",
+    "No query was given.",
+    "Type the words that you are looking for.",
+    "q",
+).to_json("/api/v1/search")
+PROBLEM_PARAMETER = invalid_parameter("page", "page: Input should be a valid integer.").to_json("/api/v1/search")
+PROBLEM_UNAVAILABLE = search_unavailable("The index does not answer.").to_json("/api/v1/search")
+PROBLEM_UNKNOWN_PAGE = unknown_page("https://example.org/").to_json("/api/v1/pages/https://example.org/")
+
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "Problem details, RFC 9457.",
+    "type": "object",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "format": "uri", "description": "Names the kind: `urn:riffle:problem:<kind>`."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What happened this time."},
+        "instance": {"type": "string", "description": "The path that was asked."},
+        "hint": {"type": "string", "description": "What to do."},
+        "parameter": {"type": "string", "description": "Which parameter is at fault."},
+    },
+}
+
+
+def json_response(description: str, example: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"example": example}}}
+
+
+def problem_response(description: str, example: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}},
+    }
+
+
+PROBLEM_RECORDS = records_unavailable("The store of page records does not answer.").to_json(f"/api/v1/pages/{_PAGE}")
+PROBLEM_URL = Problem(
+    400,
+    "invalid-url",
+    "This is not the address of a web page",
+    "Scheme: ftp is not http or https.",
+    "Give one like `https://sqlite.org/wal.html`, or a page's id.",
+    "url",
+).to_json("/api/v1/pages/ftp://example.org/")
+
+PAGE: dict[str, Any] = {
+    "page_id": _PAGE,
+    "url": _URL,
+    "title": "Write-Ahead Logging",
+    "status": "indexed",
+    "says": "Searchable: 171 statements.",
+    "next_step": "Nothing to do: searches find it",
+    "duplicates": [],
+    "timeline": [
+        {
+            "id": "c9a3c3f2-7c43-5a4e-9c55-4a6b3a3e1d10",
+            "at": "2026-03-04T05:06:07.000008Z",
+            "topic": "pages.indexed",
+            "source": "/riffle/index",
+            "outcome": "Searchable: 171 statements",
+            "data": {"page_id": _PAGE, "url": _URL, "generation": 1772600767000000, "statements": 171},
+        }
+    ],
+    "older_transitions": 0,
+    "statements": [
+        {
+            "id": "b4a04c7e-4b8c-5f43-8f7a-0a1f3b7f5c11",
+            "text": "WAL is significantly faster in most scenarios.",
+            "context": ["Overview"],
+        }
+    ],
+    "parts": {"indexed": {"statements": 171, "model": "sbert", "model_version": "1"}},
+    "partial": False,
+    "missing": [],
+}
+
+READY: dict[str, Any] = {"status": "ready", "stores": {"cassandra": "ok", "qdrant": "ok", "triton": "ok"}}
+NOT_READY: dict[str, Any] = {
+    "status": "unavailable",
+    "stores": {"cassandra": "ok", "qdrant": "no answer within 1 s", "triton": "ok"},
+}
+METRICS = 'riffle_gateway_requests_total{method="GET",route="/api/v1/search",status="200"} 12.0\n'

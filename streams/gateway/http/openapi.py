@@ -1,0 +1,45 @@
+"""The OpenAPI document of the API, at /api/v1/openapi.json: with problems as they are really answered."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import JSONResponse
+
+from streams.gateway.http.examples import PROBLEM_SCHEMA
+
+ADDRESS = "/api/v1/openapi.json"
+DESCRIPTION = """\
+Search over single statements, and the whole life of every page that was ever seen.
+
+Every failure is answered with problem details (RFC 9457). Text in answers is plain text, never HTML. Answers only
+gain fields within version 1: ignore those that you don't know.
+"""
+
+
+def install(app: FastAPI) -> None:
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # FastAPI documents this as its extension point
+
+    @app.get(ADDRESS, include_in_schema=False)
+    async def document() -> JSONResponse:
+        return JSONResponse(app.openapi(), headers={"Cache-Control": "public, max-age=300"})
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title="Riffle",
+            version="1",
+            summary="An open web search engine in which every page transition is an event",
+            description=DESCRIPTION,
+            routes=app.routes,
+            license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = PROBLEM_SCHEMA
+        for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which we never answer with
+            schemas.pop(unused, None)
+        for operation in (operation for path in document["paths"].values() for operation in path.values()):
+            operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,73 @@
+"""Turns problems, and exceptions of any kind, into responses."""
+
+import orjson
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from streams.gateway.http.negotiation import wants_html
+from streams.gateway.http.presentation import clean_line
+from streams.gateway.http.problems import MEDIA_TYPE, Problem, ProblemError, internal, invalid_parameter, of_status
+from streams.gateway.http.templates import Views
+
+log = structlog.get_logger(__name__)
+
+
+def install(app: FastAPI, views: Views) -> None:
+    """Answer every failure of the app with a problem."""
+
+    def respond(request: Request, problem: Problem) -> Response:
+        if wants_html(request):
+            content = views.render("problem.html", request, problem=problem, **_asked(request))
+            return HTMLResponse(content, status_code=problem.status, headers={"Vary": "Accept", **problem.headers})
+        return problem_response(problem, request.url.path)
+
+    async def on_problem(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ProblemError)
+        return respond(request, error.problem)
+
+    async def on_invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return respond(request, _first_fault(error))
+
+    async def on_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})))
+
+    async def on_anything(request: Request, error: Exception) -> Response:
+        log.error("a request failed in a way that was not foreseen", path=request.url.path, exc_info=error)
+        return respond(request, internal())
+
+    app.add_exception_handler(ProblemError, on_problem)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(Exception, on_anything)
+
+
+def _asked(request: Request) -> dict[str, str]:
+    """What the search box and its filters held, so that a person corrects it instead of typing it again."""
+    given = {name: clean_line(request.query_params.get(name, "")) for name in ("q", "host", "language")}
+    path = "/" + request.url.path.lstrip("/")  # `//host/` would lead to another site
+    retry = f"{path}?{request.url.query}" if request.url.query else path
+    return {"query": given["q"], "host": given["host"], "language": given["language"], "retry": retry}
+
+
+def problem_response(problem: Problem, instance: str = "") -> Response:
+    # orjson refuses lone surrogates; none can come in through a URL, whose bytes are decoded with replacement.
+    return Response(
+        orjson.dumps(problem.to_json(instance)),
+        status_code=problem.status,
+        media_type=MEDIA_TYPE,
+        headers={"Vary": "Accept", "Cache-Control": "no-store", **problem.headers},
+    )
+
+
+def _first_fault(error: RequestValidationError) -> Problem:
+    """The first of the parameters that are wrong: one clear sentence rather than a list."""
+    fault = error.errors()[0]
+    location = [str(step) for step in fault["loc"]]
+    name = location[-1]
+    return invalid_parameter(name, f"{name}: {fault['msg']}.")

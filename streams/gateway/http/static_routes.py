@@ -1,0 +1,33 @@
+"""The small things around the pages: stylesheet, icon, robots.txt, and the description that browsers add us by."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import PlainTextResponse, Response
+
+from streams.gateway.http.templates import Views
+
+ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /page\nDisallow: /labs/\nDisallow: /api/\n"
+"""Results are made from other people's pages: other engines have nothing to crawl in them."""
+_DAY = {"Cache-Control": "public, max-age=86400"}
+
+
+def furniture_routes(views: Views) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/static/{name}")
+    async def static(name: str) -> Response:
+        return views.static.response(name)
+
+    @router.get("/favicon.ico")
+    async def favicon() -> Response:
+        return views.static.response(views.static.address("riffle.svg").rpartition("/")[2])
+
+    @router.get("/robots.txt")
+    async def robots() -> Response:
+        return PlainTextResponse(ROBOTS, headers=_DAY)
+
+    @router.get("/opensearch.xml")
+    async def opensearch(request: Request) -> Response:
+        content = views.render("opensearch.xml", request, base=str(request.base_url).rstrip("/"))
+        return Response(content, media_type="application/opensearchdescription+xml", headers=_DAY)
+
+    return router

@@ -1,0 +1,87 @@
+"""Templates, and the one stylesheet and icon: everything that makes a response look like Riffle."""
+
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.gateway.http import presentation
+
+_HERE = Path(__file__).parents[1]
+_MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_YEAR_SECONDS = 31_536_000
+
+
+class Views:
+    """Renders the pages for people. Everything is escaped by default; no template marks anything as safe."""
+
+    def __init__(self) -> None:
+        self.static = StaticFiles(_HERE / "static")
+
+    def render(self, template: str, request: Request, **values: Any) -> str:
+        given = {"path": request.url.path, "static": self.static.address, **_DEFAULTS, **values}
+        return _templates().get_template(template).render(given)
+
+
+@cache
+def _templates() -> Environment:
+    """Shared by all apps of the process: compiling templates is slow, rendering them is not."""
+    templates = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "segments": presentation.segments,
+        "href": presentation.safe_href,
+        "fragment": presentation.fragment_href,
+        "split_context": presentation.split_context,
+        "line": presentation.clean_line,
+        "folded": presentation.folded,
+        "plain": presentation.one_line,
+        "crumbs": presentation.breadcrumbs,
+    }
+    templates.globals |= {"address": address, "ago": presentation.ago}
+    return templates
+
+
+_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "subject": ""}
+
+
+def address(path: str, **parameters: object) -> str:
+    """A link within the site; parameters that are empty are left out."""
+    given = {name: value for name, value in parameters.items() if value not in ("", None)}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+class StaticFiles:
+    """The static files, held in memory, under names that change with their content: cached for ever by browsers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files: dict[str, tuple[bytes, str]] = {}
+        self._names: dict[str, str] = {}
+        for path in sorted(folder.iterdir()):
+            if path.suffix not in _MEDIA_TYPES:
+                continue
+            content = path.read_bytes()
+            digest = blake2b(content, digest_size=6).hexdigest()
+            self._names[path.name] = f"{path.stem}.{digest}{path.suffix}"
+            self._files[self._names[path.name]] = (content, _MEDIA_TYPES[path.suffix])
+
+    def address(self, name: str) -> str:
+        return f"/static/{self._names[name]}"
+
+    def response(self, name: str) -> Response:
+        if name not in self._files:
+            raise HTTPException(404)
+        content, media_type = self._files[name]
+        headers = {"Cache-Control": f"public, max-age={_YEAR_SECONDS}, immutable"}
+        return Response(content, media_type=media_type, headers=headers)

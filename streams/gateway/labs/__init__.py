@@ -1,0 +1,1 @@
+"""The labs: how Riffle read a page, for people who wonder."""

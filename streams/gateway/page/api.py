@@ -1,0 +1,40 @@
+"""`/api/v1/pages/{id or URL}`: the whole life of a page."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from streams.gateway.context import Site
+from streams.gateway.http import examples
+from streams.gateway.page.lookup import look_up
+from streams.gateway.page.response import PageRecord, to_page_record
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: examples.problem_response("Neither a page's id nor a URL", examples.PROBLEM_URL),
+    404: examples.problem_response("Riffle has never seen this page", examples.PROBLEM_UNKNOWN_PAGE),
+    503: examples.problem_response("The records do not answer", examples.PROBLEM_RECORDS),
+}
+
+
+def page_routes(site: Site) -> APIRouter:
+    router = APIRouter(prefix="/api/v1", tags=["pages"])
+
+    @router.get(
+        "/pages/{page:path}",
+        summary="Why is a page (not) indexed?",
+        description=(
+            "The page's status in a sentence, every event of its life, what each stage wrote down, its duplicates and "
+            "the statements that searches can find. The page is given by its id, or by its percent-encoded URL."
+        ),
+        responses={200: examples.json_response("All that is known of the page", examples.PAGE), **PROBLEMS},
+        response_model_exclude_none=True,
+    )
+    async def page(
+        response: Response,
+        page: Annotated[str, Path(description="Id or percent-encoded URL.", examples=["https%3A%2F%2Fsqlite.org%2F"])],
+    ) -> PageRecord:
+        known = await look_up(site, page)
+        response.headers["Cache-Control"] = "no-store"
+        return to_page_record(known)
+
+    return router

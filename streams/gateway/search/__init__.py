@@ -1,0 +1,1 @@
+"""A search: from the query's text to the result page and the API's answer."""

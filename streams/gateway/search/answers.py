@@ -1,0 +1,154 @@
+"""The API's answers to a search, as pydantic models: the shape, the documentation and the examples in one place."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from streams.gateway.http import presentation
+from streams.gateway.search.searcher import Answer
+from streams.gateway.search.similar import MAX_SIMILAR
+from streams.stores.protocols import Fingerprint, Hit, PageHits
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Statement(_Model):
+    """A sentence, list item or table row that matched."""
+
+    id: UUID = Field(description="Stable while page, position and text are.")
+    text: str = Field(description="Plain text, never HTML. Escape it before you show it.")
+    context: tuple[str, ...] = Field((), description="The headings and lead-ins that it stands under, widest first.")
+    highlights: tuple[tuple[int, int], ...] = Field(
+        (), description="Words of the query in `text`: [start, end) in Unicode code points."
+    )
+    score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
+
+
+class SimilarPage(_Model):
+    """A page that says the same, or nearly."""
+
+    page_id: UUID
+    url: str
+
+
+class Similar(_Model):
+    """Pages that are not results of their own, because this one stands for them."""
+
+    count: int = Field(description="How many are known; with `more`, there may be others.")
+    more: bool = Field(False, description="There may be others: `why` has more of them.")
+    pages: tuple[SimilarPage, ...] = Field(description="The shortest addresses first.")
+
+
+class Result(_Model):
+    """A page, with its statements that matched, best first."""
+
+    page_id: UUID
+    url: str
+    title: str
+    host: str
+    language: str = Field("", description="BCP 47; empty when unknown.")
+    breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
+    statements: tuple[Statement, ...]
+    similar: Similar | None = Field(
+        None, description="Similar pages that this one stands for; absent when there are none, or not known."
+    )
+    why: str = Field(description="Address of the page's life: when and why it was indexed.")
+    score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
+
+
+class Reason(_Model):
+    """A part of the search that failed, or had nothing to do."""
+
+    part: str = Field(description="`dense` (meaning), `sparse` (words) or `index`.")
+    detail: str
+
+
+class Explanation(_Model):
+    """How the answer came about."""
+
+    parts: dict[str, str] = Field(description="Each part's state: ok, cached, empty or failed.")
+    timings_ms: dict[str, float]
+    model: str = Field("", description="Embedding model and version; empty when meaning was not searched.")
+    fusion: str = Field("", description="How the two rankings became one; empty when there was one only.")
+
+
+class SearchAnswer(_Model):
+    """What was found, and how complete it is."""
+
+    query: str = Field(description="As it was searched for: normalised.")
+    languages: tuple[str, ...] = Field((), description="Those that were searched; empty: all.")
+    page: int
+    per_page: int
+    has_next: bool
+    results: tuple[Result, ...]
+    partial: bool = Field(description="Some part failed; the results are those of the others.")
+    reasons: tuple[Reason, ...] = ()
+    took_ms: float
+    explain: Explanation | None = None
+
+
+def to_search_answer(answer: Answer) -> SearchAnswer:
+    request, trace = answer.request, answer.trace
+    words = presentation.query_words(request.text)
+    return SearchAnswer(
+        query=request.text,
+        languages=request.languages,
+        page=request.page,
+        per_page=request.per_page,
+        has_next=answer.has_next,
+        results=tuple(to_result(page, words, (answer.similar or {}).get(page.page_id, ())) for page in answer.pages),
+        partial=answer.partial,
+        reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
+        took_ms=answer.took_ms,
+        explain=to_explanation(answer) if request.explain else None,
+    )
+
+
+def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[Fingerprint] = ()) -> Result:
+    payload = page.hits[0].payload
+    url = str(payload.get("url") or "")
+    return Result(
+        page_id=page.page_id,
+        url=url,
+        title=presentation.title_of(payload),
+        host=str(payload.get("host") or ""),
+        language=str(payload.get("language") or ""),
+        breadcrumbs=presentation.breadcrumbs(url),
+        statements=tuple(to_statement(hit, words) for hit in page.hits),
+        similar=to_similar(similar) if similar else None,
+        why=f"/api/v1/pages/{page.page_id}",
+        score=page.score,
+    )
+
+
+def to_similar(pages: Sequence[Fingerprint]) -> Similar:
+    return Similar(
+        count=len(pages),
+        more=len(pages) >= MAX_SIMILAR,
+        pages=tuple(SimilarPage(page_id=page.page_id, url=page.url) for page in pages),
+    )
+
+
+def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
+    text = presentation.snippet(str(hit.payload.get("text") or ""), words)
+    return Statement(
+        id=hit.id,
+        text=text,
+        context=presentation.context_of(hit.payload),
+        highlights=tuple(presentation.highlights(text, words)),
+        score=hit.score,
+    )
+
+
+def to_explanation(answer: Answer) -> Explanation:
+    trace = answer.trace
+    fused = all(trace.states.get(part) in ("ok", "cached") for part in ("dense", "sparse"))
+    return Explanation(
+        parts=dict(trace.states),
+        timings_ms=trace.timings_ms,
+        model=f"{trace.model.name}/{trace.model.version}" if trace.model else "",
+        fusion="rrf" if fused else "",
+    )

@@ -1,0 +1,1 @@
+"""The ledger: what became of each page, as a type and in words."""

@@ -1,0 +1,117 @@
+"""Child processes: started so that they can't outlive us, logged to a file each, stopped by process id alone."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from streams.local import die_with_parent as launch
+
+KEPT_LOG_SUFFIX = ".previous"
+TAIL_LINES = 15
+TAIL_BYTES = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is to be run. `environment` is laid over ours."""
+
+    command: list[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+
+
+class Child:
+    """One running child process. Start it from a thread that lives as long as it shall: see launch.py."""
+
+    def __init__(self, name: str, what: Launch, log: Path, port: int = 0) -> None:
+        self.name, self.log, self.port = name, log, port
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *what.command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **what.environment},
+                cwd=what.folder,
+                start_new_session=True,  # Ctrl-C reaches us alone, and we stop the children in order
+            )
+        self.create_time = psutil.Process(self.process.pid).create_time()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative: the number of the signal that ended it."""
+        return self.process.poll()
+
+
+def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
+    """SIGTERM to all of them, and SIGKILL after `grace_seconds` to what is left, their own children too.
+
+    Returns the names of those that had to be killed. A grace of 0 kills at once.
+    """
+    running = [child for child in children if child.exit_code is None]
+    families = [(child, _family(child.pid)) for child in running]
+    if grace_seconds:
+        for child in running:
+            child.process.terminate()
+    deadline = time.monotonic() + grace_seconds
+    killed = []
+    for child, family in families:
+        if not _ended(child, deadline - time.monotonic()):
+            killed.append(child.name)
+            child.process.kill()
+            child.process.wait()
+        for process in family:
+            _kill(process)
+    psutil.wait_procs([process for _, family in families for process in family], timeout=5)
+    return killed
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _ended(child: Child, seconds: float) -> bool:
+    try:
+        child.process.wait(max(seconds, 0))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _kill(process: psutil.Process) -> None:
+    # psutil compares the creation time first, so a process id that was given anew isn't hit.
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
+def keep_previous(log: Path) -> None:
+    """Lay the last start's log aside, so that this one's tells about this start alone."""
+    if log.exists():
+        log.replace(log.with_name(log.name + KEPT_LOG_SUFFIX))
+
+
+def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
+    """The last lines of a log that say something: not the empty ones, nor the frames of Java's stack traces."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("\tat ")][-lines:]

@@ -1,0 +1,109 @@
+"""Riffle's own processes in the local stack: a worker for each stage, the gateway, and a web to crawl if asked for."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams.errors import UsageError
+from streams.local.child_process import Launch
+from streams.local.ports import free_ports, preferred_port
+from streams.local.probing import answers, listens
+from streams.local.server import Hints
+from streams.topology import STAGES, Stage
+
+RIFFLE = "from streams.cli import main; main()"
+"""The command line on the interpreter that we run on, whether or not its script is on the PATH."""
+
+
+@dataclass(slots=True)
+class Member:
+    """A `riffle` command that runs until it's told to stop, and tells over HTTP how it is."""
+
+    name: str
+    title: str
+    port: int
+    arguments: tuple[str, ...]
+    home: Path
+    hints: Hints = field(default=())
+    ready_timeout_seconds: float = 180.0
+
+    @property
+    def health(self) -> str:
+        return f"http://127.0.0.1:{self.port}/healthz"
+
+    def prepare(self) -> Launch:
+        command = [sys.executable, "-c", RIFFLE, *self.arguments]
+        # One thread for linear algebra: matrices here are small, and its pool of threads costs memory in each process.
+        environment = {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
+        return Launch(command, environment)
+
+    def is_ready(self) -> bool:
+        return answers(f"http://127.0.0.1:{self.port}/readyz")
+
+
+def workers(home: Path, stages: tuple[Stage, ...] = STAGES) -> list[Member]:
+    """One member for each worker that the topology wants of each stage."""
+    names = [(stage.name, number) for stage in stages for number in range(stage.workers)]
+    return [
+        _worker(home, stage, number, port) for (stage, number), port in zip(names, free_ports(len(names)), strict=True)
+    ]
+
+
+def _worker(home: Path, stage: str, number: int, port: int) -> Member:
+    suffix = f"-{number + 1}" if number else ""
+    arguments = ("worker", stage, "--health-port", str(port), "--instance", str(number))
+    return Member(f"worker-{stage}{suffix}", f"Worker {stage}{suffix}", port, arguments, home)
+
+
+def gateway(home: Path, wanted_port: int) -> Member:
+    """The gateway on `wanted_port` if that is free, else on any."""
+    return Member("gateway", "Gateway", preferred_port(wanted_port), ("gateway",), home)
+
+
+@dataclass(slots=True)
+class Web:
+    """The web server of `riffle web serve`, for a folder of pages that the local stack is to crawl."""
+
+    folder: Path
+    home: Path
+    port: int
+    name: str = "web"
+    title: str = "Web"
+    hints: Hints = field(default=())
+    ready_timeout_seconds: float = 30.0
+
+    @property
+    def health(self) -> str:
+        return ""
+
+    @property
+    def ca_dir(self) -> Path:
+        return self.home / "web"
+
+    def prepare(self) -> Launch:
+        command = [sys.executable, "-m", "streams.local.web", str(self.folder)]
+        return Launch([*command, "--port", str(self.port), "--ca-dir", str(self.ca_dir)], {"PYTHONUNBUFFERED": "1"})
+
+    def is_ready(self) -> bool:
+        return listens(self.port)
+
+    @property
+    def addresses(self) -> dict[str, object]:
+        """The crawl's settings that have it find these hosts, and trust them."""
+        hosts = sorted(path.name for path in self.folder.iterdir() if path.is_dir())
+        return {
+            "local_hosts": dict.fromkeys(hosts, f"127.0.0.1:{self.port}"),
+            "local_ca_file": str((self.ca_dir / "ca.pem").resolve()),
+        }
+
+
+def web(folder: Path, home: Path) -> Web:
+    """A web server for `folder`, on a free port."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder: RIFFLE_LOCAL_WEB names one that holds a folder for each host")
+    (port,) = free_ports(1)
+    return Web(folder.resolve(), home, port)
+
+
+OURS = (Member, Web)
+"""What stops before the servers do."""

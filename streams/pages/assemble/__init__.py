@@ -1,0 +1,1 @@
+"""From the kept segments to the blocks of a document: lists, tables, footnotes, languages."""

@@ -1,0 +1,323 @@
+"""Kept segments -> the containers and blocks of a document, by the grammar of docs/reference/document.md.
+
+Whatever elements a page used, what comes out is valid: a list holds items alone, a table sections, rows and cells, a
+definition list terms and definitions; what stands where the grammar has no place for it gets the element that is
+missing around it, or loses the one that is too many.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+from streams.pages.document.model import Block, Container, Span
+from streams.pages.parse.elements import HEADINGS
+from streams.pages.parse.segments import Segment, Walk
+from streams.pages.text.language import language_tag
+
+FLOW = frozenset({"", "blockquote", "li", "dt", "dd", "th", "td", "caption", "figure", "figcaption"})
+OPENERS = frozenset({"blockquote", "ul", "ol", "dl", "table", "figure"})
+ALIASES = {"menu": "ul", "dir": "ul"}
+_SECTIONS = frozenset({"thead", "tbody", "tfoot"})
+CHILDREN = {
+    "ul": frozenset({"li"}),
+    "ol": frozenset({"li"}),
+    "dl": frozenset({"dt", "dd"}),
+    "table": _SECTIONS | {"caption"},
+    "thead": frozenset({"tr"}),
+    "tbody": frozenset({"tr"}),
+    "tfoot": frozenset({"tr"}),
+    "tr": frozenset({"th", "td"}),
+}
+MISSING = {
+    "ul": "li",
+    "ol": "li",
+    "dl": "dd",
+    "table": "tbody",
+    "thead": "tr",
+    "tbody": "tr",
+    "tfoot": "tr",
+    "tr": "td",
+}
+_INNER = {*MISSING, *OPENERS, *HEADINGS, "pre", "li", "dt", "dd", "th", "td", "caption", "figcaption"}
+MAX_SPAN = 50
+"""Columns that one cell may span: more are a mistake, and would be a way to blow a page up."""
+MAX_ROWS, MAX_COLUMNS, MAX_HUNG = 1_000, 200, 10_000
+"""Rows that a cell may span, columns in which cells may, and empty cells that a page gets where they do."""
+
+_CODE_LANGUAGE = re.compile(
+    r"(?:^|[\s_-])(?:"
+    r"(?:(?:lang(?:uage)?|brush:?|sourceCode)[-\s:]+|src\s+src-)([A-Za-z0-9+#.]{1,30}(?:-[A-Za-z0-9+#.]{1,30}){0,2})"
+    r"|highlight-(?:(?:source|text|lang)-)?([A-Za-z0-9+#.]{1,30}))(?![A-Za-z0-9+#.])"
+)
+_NO_LANGUAGE_TEXT = """
+    none txt auto plain text plaintext default notranslate pre code block box source container wrap wrapper lines line
+    area content copy header title toolbar theme
+"""
+_NO_LANGUAGE = frozenset(_NO_LANGUAGE_TEXT.split())
+_CODE_LANGUAGES_TEXT = """
+    actionscript ada apache applescript arduino asm assembly awk bash bat batch c c# c++ clojure cmake cobol
+    coffeescript console cpp crystal cs csharp css csv cuda cython dart delphi diff django docker dockerfile dos
+    elixir elm emacs-lisp erlang f# fortran fsharp glsl go golang gradle graphql groovy haml handlebars haskell hcl
+    html http ini java javascript jinja jinja2 js json json5 jsonc jsx julia kotlin latex less lisp lua makefile
+    markdown mathematica matlab ml mysql nginx nim nix objc objective-c objectivec ocaml pascal perl php pl postgresql
+    powershell prolog protobuf puppet py pycon python python3 racket rb rst ruby rust sass scala scheme scss sh shell
+    smalltalk solidity sql svelte swift tcl terraform tex toml ts tsx twig typescript vb vbnet verilog vhdl vim vue
+    wasm xml xquery yaml yml zig zsh
+"""
+_CODE_LANGUAGES = frozenset(_CODE_LANGUAGES_TEXT.split())
+"""Names that count alone, as highlight.js and Pygments know them: those that mean little else."""
+_HIGHLIGHTED = frozenset({"highlight", "hljs", "codehilite", "prettyprint", "code", "sourcecode", "syntax", "source"})
+"""Classes beside which such a name is meant, on an element around the text."""
+_SPOKEN = frozenset({"cs", "ml", "pl"})
+"""In `lang`, these are Czech, Malayalam and Polish."""
+_LETTERING = frozenset({"strong", "em", "code"})
+"""Highlighters use these; in preformatted text they mean nothing."""
+_KIND_ORDER = {"link": 0, "strong": 1, "em": 2, "code": 3, "math": 4, "image": 5, "footnote": 6}
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]+")
+
+Resolve = Callable[[str], str]
+"""A link as written -> absolute, or empty when it leads nowhere."""
+
+
+class Builder:
+    """Gathers containers and blocks; one instance per page."""
+
+    def __init__(self, walk: Walk, resolve: Resolve, kept: Iterable[Segment], *, clean: bool = False) -> None:
+        self._walk = walk
+        self._resolve = resolve
+        self._containers: list[Container] = []
+        self._blocks: list[Block] = []
+        self._places: dict[int, tuple[int, str]] = {}
+        self._made: dict[tuple[int, str, int], int] = {}
+        self._layout = frozenset() if clean else layout_tables(walk)
+        self._cells = _cells(walk)
+        self._implied = self._hung = 0
+        self._hanging: dict[int, list[int]] = {}
+        self._languages = Languages(walk)
+        for segment in kept:
+            self._add(segment)
+
+    def result(self) -> tuple[tuple[Container, ...], tuple[Block, ...]]:
+        return tuple(self._containers), tuple(self._blocks)
+
+    def _add(self, segment: Segment) -> None:
+        text, spans = segment.text, segment.spans
+        controls = not text.isprintable() and _CONTROL.search(text) is not None
+        if controls and not _CONTROL.sub("", text).strip():
+            return
+        place, tag = self._place(segment.element)
+        if controls and tag != "pre":
+            text, spans = " ".join(_CONTROL.sub(" ", text).split()), []
+        place = self._completed(place)
+        language = self._languages.of(segment.element, tag)
+        self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
+
+    def _place(self, element: int) -> tuple[int, str]:
+        """The container of an element's text, and the tag of its blocks. Known for each element once."""
+        chain = []
+        while element >= 0 and element not in self._places:
+            chain.append(element)
+            element = self._walk.parents[element]
+        place, block = self._places[element] if element >= 0 else (-1, "p")
+        for inner in reversed(chain):
+            tag = self._walk.tags[inner]
+            tag = ALIASES.get(tag, tag)
+            if tag in HEADINGS or tag == "pre":
+                block = tag
+            elif tag in _INNER and inner not in self._layout:
+                place = self._entered(place, tag, inner)
+                if tag in OPENERS:
+                    block = "p"
+            self._places[inner] = place, block
+        return place, block
+
+    def _entered(self, place: int, tag: str, element: int) -> int:
+        """Where `tag` leads from `place`: a new container, with those that are missing between, or nowhere new."""
+        current = self._containers[place].tag if place >= 0 else ""
+        while current in MISSING and tag not in CHILDREN[current]:
+            if tag not in OPENERS and not self._reaches(current, tag):
+                return place
+            place = self._new(place, MISSING[current], -1_000_000_000 - element)
+            current = self._containers[place].tag
+        if current in FLOW and tag not in OPENERS and not (tag == "figcaption" and current == "figure"):
+            return place
+        entered = self._new(place, tag, element)
+        if tag == "tr":
+            self._row(entered, element)
+        return entered
+
+    def _row(self, row: int, element: int) -> None:
+        """All cells of a row at once, also those without text, and empty ones where a cell of a row above hangs down: a
+        cell's place says which column it belongs to."""
+        hanging = self._hanging.setdefault(self._containers[row].parent, [])
+        column = 0
+        for cell in self._cells.get(element, ()):
+            while column < len(hanging) and hanging[column] and self._hung < MAX_HUNG:
+                hanging[column] -= 1
+                self._hung += 1
+                self._implied += 1
+                self._new(row, "td", -self._implied)
+                column += 1
+            tag, says = self._walk.tags[cell], self._walk.attributes[cell]
+            self._new(row, tag, cell)
+            columns = columns_of(says.get("colspan") or "")
+            for extra in range(columns - 1):
+                self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra)
+            below, end = rows_of(says.get("rowspan") or "") - 1, min(column + columns, MAX_COLUMNS)
+            if column < end and (below or column < len(hanging)):
+                hanging += [0] * (end - len(hanging))
+                hanging[column:end] = [below] * (end - column)
+            column += columns
+        for rest in range(column, len(hanging)):
+            hanging[rest] = max(hanging[rest] - 1, 0)
+
+    @staticmethod
+    def _reaches(current: str, tag: str) -> bool:
+        while current in MISSING:
+            if tag in CHILDREN[current]:
+                return True
+            current = MISSING[current]
+        return False
+
+    def _completed(self, place: int) -> int:
+        """Text straight in a list or row gets the item or cell that is missing."""
+        while place >= 0 and (missing := MISSING.get(self._containers[place].tag)):
+            self._implied += 1
+            place = self._new(place, missing, -self._implied)
+        return place
+
+    def _new(self, parent: int, tag: str, key: int) -> int:
+        made = self._made.get((parent, tag, key))
+        if made is None:
+            made = len(self._containers)
+            self._containers.append(Container(tag, parent))
+            self._made[parent, tag, key] = made
+        return made
+
+    def _spans(self, spans: list[tuple[int, int, str, str, str]], length: int, tag: str) -> tuple[Span, ...]:
+        if not spans:
+            return ()
+        found = []
+        for start, end, kind, target, label in spans:
+            if kind == "link" or kind == "image":
+                target = self._resolve(target)
+                if not target:
+                    continue
+            elif is_idle(kind, tag, start == 0 and end == length):
+                continue
+            found.append(Span(start, end, kind, target, label))
+        return in_order(found)
+
+
+def is_idle(kind: str, tag: str, is_whole: bool) -> bool:
+    """Whether emphasis or code means nothing, as all of its block is so: in preformatted text, around a heading."""
+    return kind in _LETTERING if tag == "pre" else is_whole and tag in HEADINGS and kind in ("strong", "em")
+
+
+def in_order(spans: list[Span]) -> tuple[Span, ...]:
+    """What starts first, then what takes no room, then outer before inner; each once."""
+    if len(spans) < 2:
+        return tuple(spans)
+    spans.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
+    return tuple(dict.fromkeys(spans))
+
+
+class Languages:
+    """What a page's markup says of the languages of its blocks."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._speaks = {
+            element: language.lower()
+            for element, said in walk.named("lang").items()
+            if element and (language := language_tag(said))
+        }
+
+    def of(self, element: int, tag: str) -> str:
+        """Of a block with this tag in this element; empty where nothing is said."""
+        return self._of_code(element) if tag == "pre" else self._of_text(element) if self._speaks else ""
+
+    def of_all(self, elements: list[int], tags: list[str]) -> list[str]:
+        """The same of many blocks."""
+        if not self._speaks and "pre" not in tags:
+            return [""] * len(tags)
+        return [self.of(element, tag) for element, tag in zip(elements, tags, strict=True)]
+
+    def _of_text(self, element: int) -> str:
+        """What the nearest element that names a language says."""
+        while element > 0:
+            language = self._speaks.get(element)
+            if language is not None:
+                return language
+            element = self._walk.parents[element]
+        return ""
+
+    def _of_code(self, element: int) -> str:
+        """What the classes of the nearest three elements say, or the text's own `lang`."""
+        for level in range(3):
+            if element < 0:
+                break
+            attributes = self._walk.attributes[element]
+            classes = attributes.get("class") or ""
+            for found in _CODE_LANGUAGE.finditer(classes):
+                language = (found[1] or found[2]).lower()
+                if language not in _NO_LANGUAGE:
+                    return language
+            names = classes.lower().split()
+            if level == 0:
+                own = (attributes.get("lang") or "").strip().lower()
+                if own in _CODE_LANGUAGES and own not in _SPOKEN:
+                    return own
+            elif _HIGHLIGHTED.isdisjoint(names):
+                names = []
+            for name in names:
+                if name in _CODE_LANGUAGES:
+                    return name
+            element = self._walk.parents[element]
+        return ""
+
+
+def columns_of(colspan: str) -> int:
+    """How many columns a cell takes, by what it says."""
+    return min(max(int(colspan[:9]), 1), MAX_SPAN) if colspan.isascii() and colspan.isdigit() else 1
+
+
+def rows_of(rowspan: str) -> int:
+    """How many rows a cell takes, by what it says; 0 means all that are left of its part of the table."""
+    return min(int(rowspan[:9]) or MAX_ROWS, MAX_ROWS) if rowspan.isascii() and rowspan.isdigit() else 1
+
+
+def _cells(walk: Walk) -> dict[int, list[int]]:
+    """The cells of each row element."""
+    found: dict[int, list[int]] = {}
+    for index, tag in enumerate(walk.tags):
+        if tag == "td" or tag == "th":
+            found.setdefault(walk.parents[index], []).append(index)
+    return found
+
+
+def layout_tables(walk: Walk) -> frozenset[int]:
+    """Elements of tables that only lay a page out: the table says so, or holds another table and no heading cell."""
+    if "table" not in walk.tags:
+        return frozenset()
+    tags, parents = walk.tags, walk.parents
+    owner: list[int] = []
+    nested, headed = set(), set()
+    for index, tag in enumerate(tags):
+        above = owner[parents[index]] if parents[index] >= 0 else -1
+        if tag == "table":
+            if above >= 0:
+                nested.add(above)
+            above = index
+        elif tag in ("th", "caption", "thead") and above >= 0:
+            headed.add(above)
+        owner.append(above)
+    layout = {
+        index
+        for index, tag in enumerate(tags)
+        if tag == "table"
+        and (
+            walk.attributes[index].get("role") in ("presentation", "none") or (index in nested and index not in headed)
+        )
+    }
+    table_parts = _SECTIONS | {"table", "caption", "tr", "th", "td"}
+    return frozenset(index for index, tag in enumerate(tags) if tag in table_parts and owner[index] in layout)

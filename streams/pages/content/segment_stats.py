@@ -1,0 +1,134 @@
+"""What is counted of each text and of each element's markup, before it becomes the content model's input.
+
+In Python, node by node; `native` counts the same on its way through the page.
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.pages.content.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
+from streams.pages.parse.elements import BLOCK_TAGS, HEADINGS
+from streams.pages.parse.segments import Attributes, Measured, Walk
+from streams.pages.text.script_weights import commas_in, stops_in, weight_of
+
+SHORT = 120
+"""Characters below which a text's words are looked at."""
+COUNTED_FROM = 40
+"""Characters above which commas and full stops are counted."""
+TAG_FLAGS = dict.fromkeys(HEADINGS, FLAGS["heading"]) | {"h1": FLAGS["heading"] | FLAGS["h1"], "li": FLAGS["li"]}
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+_SENTENCE_END = (".", "!", "?", "。", "！", "？", '."', ".”", "…")
+_DIGIT = re.compile("[0-9]")
+_TAG_NUMBERS = {tag: number for number, tag in enumerate(BLOCK_TAGS)}
+_masks: dict[str, int] = {}
+_MAX_KNOWN_MASKS = 50_000
+
+
+def word_mask(names: str) -> int:
+    """Which groups the words of a class or id belong to. Sites repeat their classes, so answers are kept."""
+    mask = _masks.get(names)
+    if mask is None:
+        mask = 0
+        for word in _WORDS.findall(names[:200]):
+            mask |= WORD_BITS.get(word.lower(), 0)
+        if len(_masks) >= _MAX_KNOWN_MASKS:
+            _masks.clear()
+        _masks[names] = mask
+    return mask
+
+
+def _own_mask(tag: str, attributes: Attributes) -> int:
+    mask = ELEMENT_BITS.get(tag, 0)
+    for attribute, value in attributes.items():
+        if attribute == "class" or attribute == "id":
+            if value:
+                known = _masks.get(value)
+                mask |= word_mask(value) if known is None else known
+        elif attribute == "role":
+            mask |= ELEMENT_BITS.get(value, 0)
+        elif attribute == "style":
+            if value and _HIDDEN_STYLE.search(value):
+                mask |= 1 << HIDDEN_BIT
+        elif attribute == "hidden" or (attribute == "aria-hidden" and value == "true"):
+            mask |= 1 << HIDDEN_BIT
+    return mask
+
+
+def measured(page: Walk, title: str) -> Measured:
+    """The measures of a page that was walked in Python."""
+    elements = np.array([segment.element for segment in page.segments], np.int32)
+    counts, flags = _texts(page, title.lower())
+    return Measured(
+        tags=np.array([_TAG_NUMBERS[tag] for tag in page.tags], np.int32),
+        parents=np.array(page.parents, np.int32),
+        elements=elements,
+        counts=counts,
+        words=np.array([_words_in(segment.text) for segment in page.segments], np.float32),
+        flags=flags,
+        groups=_group_numbers(page),
+        masks=np.array([_own_mask(tag, has) for tag, has in zip(page.tags, page.attributes, strict=True)], np.uint64),
+    )
+
+
+def _texts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+    tags = page.tags
+    texts = [segment.text for segment in page.segments]
+    seen = Counter(texts)
+    counts: list[int] = []
+    flags: list[int] = []
+    for segment, text in zip(page.segments, texts, strict=True):
+        size, weight = len(text), weight_of(text)
+        bits = TAG_FLAGS.get(tags[segment.element], 0)
+        bits |= FLAGS["sentence"] * text.endswith(_SENTENCE_END) | FLAGS["image"] * bool(segment.images)
+        bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * is_no_small_letter(text[0])
+        bits |= FLAGS["colon"] * (text[-1] == ":") | FLAGS["marked"] * segment.marked
+        words = text.count(" ") + 1 + weight.words
+        if size < SHORT:
+            low = text.lower()
+            parts = low.split()
+            words = len(parts) + weight.words
+            bits |= _short_flags(text, parts) | FLAGS["title"] * (size > 3 and low in title)
+        flags.append(bits)
+        size += weight.chars
+        commas, stops = (commas_in(text), stops_in(text)) if size > COUNTED_FROM else (0, 0)
+        counts += (size, segment.link_chars, words, commas, stops, segment.links)
+    return np.array(counts, np.float32).reshape(-1, 6), np.array(flags, np.uint16)
+
+
+def is_no_small_letter(letter: str) -> bool:
+    """Whether a text that begins so may begin a sentence: with a capital, or in a script that has none."""
+    return letter.isupper() or (letter.isalpha() and letter.lower() == letter.upper())
+
+
+def _words_in(text: str) -> int:
+    return text.count(" ") + 1 + weight_of(text).words
+
+
+def term_flags(words: list[str]) -> int:
+    """What the words of a short text tell, which are in lower case."""
+    return sum(FLAGS[flag] * (not terms.isdisjoint(words)) for flag, terms in TERMS.items())
+
+
+def _short_flags(text: str, parts: list[str]) -> int:
+    bits = FLAGS["digit"] * bool(_DIGIT.search(text)) | term_flags(parts)
+    bits |= FLAGS["money"] * any(sign in text for sign in "$€£")
+    return bits | FLAGS["bar"] * any(sign in text for sign in "|»›•")
+
+
+def _group_numbers(page: Walk) -> NDArray[np.int64]:
+    tags, parents, attributes = page.tags, page.parents, page.attributes
+    keys: dict[Any, int] = {}
+    numbers = []
+    for segment in page.segments:
+        element = segment.element
+        parent = max(parents[element], 0)
+        names, names_above = attributes[element].get("class") or "", attributes[parent].get("class") or ""
+        key = (tags[element], names, tags[parent], names_above)
+        numbers.append(keys.setdefault(key, len(keys)))
+    return np.array(numbers, np.int64)

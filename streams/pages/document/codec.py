@@ -1,0 +1,88 @@
+"""The bytes of a document: MessagePack, with the version of the layout in front.
+
+Layout 2 is an array: [2, url, title, description, language, language_confidence, script, containers, blocks, links,
+facts], with containers as [tag, parent], blocks as [tag, text, parent, spans, language] and, where the block has one of
+them, [..., confidence, script], spans as [start, end, kind, target, label] and links as [url, text, nofollow,
+in_content]. Layout 1, which is still read, had no script in front of the containers (it was among the facts), and all
+blocks short. Equal documents have equal bytes, so that a replay writes the
+same blob: the keys of `facts` are sorted on the way in.
+"""
+
+from typing import Any
+
+import msgpack
+
+from streams.errors import PoisonError
+from streams.pages.document.model import Block, Container, Document, Link, Span
+
+VERSION = 2
+_SCRIPT = 5
+"""Its place behind the version."""
+
+
+class InvalidDocument(PoisonError):
+    """The bytes are not a document of a version that this release knows."""
+
+
+def encode_document(document: Document) -> bytes:
+    """The document as bytes, the same for the same document."""
+    layout = [
+        VERSION,
+        document.url,
+        document.title,
+        document.description,
+        document.language,
+        document.language_confidence,
+        document.script,
+        [[container.tag, container.parent] for container in document.containers],
+        [_block_layout(block) for block in document.blocks],
+        [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
+        _sorted(document.facts),
+    ]
+    packed: bytes = msgpack.packb(layout, use_bin_type=True)
+    return packed
+
+
+def decode_document(content: bytes) -> Document:
+    """The document again. Raises InvalidDocument."""
+    try:
+        version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
+        if version == 1:
+            layout.insert(_SCRIPT, layout[-1].pop("script", ""))
+        elif version != VERSION:
+            raise InvalidDocument(f"document layout {version}; this release reads layouts 1 to {VERSION}")
+        url, title, description, language, confidence, script, containers, blocks, links, facts = layout
+        return Document(
+            url=url,
+            title=title,
+            description=description,
+            language=language,
+            language_confidence=confidence,
+            script=script,
+            containers=tuple(Container(*container) for container in containers),
+            blocks=tuple(_block(*block) for block in blocks),
+            links=tuple(Link(*link) for link in links),
+            facts=facts,
+        )
+    except (ValueError, TypeError, LookupError, AttributeError, msgpack.UnpackException) as error:
+        raise InvalidDocument(f"{len(content)} bytes are not a document: {error}") from error
+
+
+def _block_layout(block: Block) -> list[Any]:
+    spans = [[span.start, span.end, span.kind, span.target, span.label] for span in block.spans]
+    layout = [block.tag, block.text, block.parent, spans, block.language]
+    return [*layout, block.confidence, block.script] if block.confidence or block.script else layout
+
+
+def _block(
+    tag: str, text: str, parent: int, spans: list[list[Any]], language: str, confidence: float = 0.0, script: str = ""
+) -> Block:
+    return Block(tag, text, parent, tuple(Span(*span) for span in spans), language, confidence, script)
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_sorted(item) for item in value]
+    return value

@@ -1,0 +1,137 @@
+"""Reads back what `streams.pages.document.to_html` wrote beside the text of a document."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import orjson
+
+from streams.pages.document.model import Block, Link
+from streams.pages.parse.head import DATA_TYPE
+
+MAX_CHARS = 50_000
+"""Of one text: an address of 4,096 characters whose every character is escaped is the longest."""
+MAX_LINKS = 5_000
+MAX_DEPTH = 20
+_SCRIPT = re.compile("(?:[A-Z][a-z]{3})?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.+-]{5,30})?")
+
+
+def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
+    """The fields of a document that its text does not hold; None when the page holds none of that form.
+
+    Any page may claim to be a document of ours. It gains nothing: its own words are taken for its own words.
+    """
+    script = next((text for kind, text in scripts if kind == DATA_TYPE), None)
+    if script is None:
+        return None
+    try:
+        data = orjson.loads(script)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(data, dict) or not all(name in data and fits(data[name]) for name, fits in _FIELDS.items()):
+        return None
+    return {**{name: data[name] for name in _FIELDS}, "links": tuple(Link(*link) for link in data["links"])}
+
+
+def as_written(written: dict[str, Any], blocks: tuple[Block, ...]) -> dict[str, Any]:
+    """The fields of a document: `written_out`'s, what is known of the languages of its blocks with them."""
+    known = {index: (sure, script) for index, sure, script in written["spoken"]}
+    spoken = tuple(
+        block._replace(confidence=known[index][0] if block.language else 0.0, script=known[index][1])
+        if index in known
+        else block
+        for index, block in enumerate(blocks)
+    )
+    return {**{name: value for name, value in written.items() if name != "spoken"}, "blocks": spoken}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_CHARS
+
+
+def _is_address(value: Any) -> bool:
+    return _is_text(value) and value.startswith(("https://", "http://"))
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, str) and _DATE.fullmatch(value) is not None
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 <= value <= 1
+
+
+def _listed(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _is_card(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(_is_text(inner) or _are_texts(inner) for inner in value.values())
+
+
+def _is_item(value: Any) -> bool:
+    return isinstance(value, dict) and _is_text(value.get("type")) and bool(value["type"]) and _is_plain(value, 0)
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return depth < MAX_DEPTH and all(_is_plain(part, depth + 1) for part in inner)
+    return not isinstance(value, str) or _is_text(value)
+
+
+def _is_link(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 4:
+        return False
+    url, text, nofollow, in_content = value
+    return _is_address(url) and isinstance(text, str) and isinstance(nofollow, bool) and isinstance(in_content, bool)
+
+
+def _is_script(value: Any) -> bool:
+    return isinstance(value, str) and _SCRIPT.fullmatch(value) is not None
+
+
+def _is_spoken(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    index, sure, script = value
+    return type(index) is int and _is_share(sure) and _is_script(script)
+
+
+def _are_facts(value: Any) -> bool:
+    return isinstance(value, dict) and all(name in _FACTS and _FACTS[name](fact) for name, fact in value.items())
+
+
+def _are_links(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= MAX_LINKS and all(map(_is_link, value))
+
+
+_are_texts = _listed(_is_text)
+_FACTS: dict[str, Callable[[Any], bool]] = {
+    "author": _is_text,
+    "published": _is_date,
+    "modified": _is_date,
+    "site_name": _is_text,
+    "image": _is_address,
+    "canonical": _is_address,
+    "feeds": _listed(_is_address),
+    "breadcrumbs": _are_texts,
+    "licence": _is_text,
+    "type": _is_text,
+    "structured": _listed(_is_item),
+    "opengraph": _is_card,
+    "twitter": _is_card,
+}
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "title": _is_text,
+    "description": _is_text,
+    "language": _is_text,
+    "language_confidence": _is_share,
+    "script": _is_script,
+    "spoken": _listed(_is_spoken),
+    "facts": _are_facts,
+    "links": _are_links,
+}

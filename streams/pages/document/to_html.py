@@ -1,0 +1,137 @@
+"""A document as HTML that gives the same document again: `normalize(to_html(d), url=d.url).document == d`.
+
+The page says of itself that it is clean (a generator name), so that nothing is taken for chrome. What has no place in
+the text (facts, links of the chrome, scripts, how sure languages are) rides in a JSON script.
+"""
+
+from html import escape
+
+import orjson
+
+from streams.pages.document.model import Block, Document, Span
+from streams.pages.parse.head import CLEAN_GENERATOR, DATA_TYPE
+
+_PARTS = frozenset({"li", "dt", "dd", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"})
+_WRAPPED = {"em": "em", "strong": "strong", "code": "code"}
+
+
+def to_html(document: Document) -> str:
+    """The whole page."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="{escape(document.language)}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="generator" content="{CLEAN_GENERATOR}">\n<title>{escape(document.title)}</title>\n'
+        f"</head>\n<body>\n<main>\n{body_html(document)}\n</main>\n"
+        f'<script type="{DATA_TYPE}">{_data(document)}</script>\n</body>\n</html>\n'
+    )
+
+
+def body_html(document: Document) -> str:
+    """The text alone: containers and blocks, escaped, safe to put into a page as it is."""
+    first = _first_blocks(document)
+    children: dict[int, list[tuple[int, str]]] = {}
+    for index, block in enumerate(document.blocks):
+        children.setdefault(block.parent, []).append((index, _block_html(block, document.language)))
+    for index in range(len(document.containers) - 1, -1, -1):
+        container = document.containers[index]
+        html = f"<{container.tag}>{_in_order(children.pop(index, []))}</{container.tag}>"
+        # Cells may be empty, so the parts of a structure keep the order in which they were made.
+        place = index if container.tag in _PARTS else first[index]
+        children.setdefault(container.parent, []).append((place, html))
+    return _in_order(children.get(-1, []), "\n")
+
+
+def _in_order(entries: list[tuple[int, str]], between: str = "") -> str:
+    return between.join(text for _, text in sorted(entries, key=lambda entry: entry[0]))
+
+
+def _first_blocks(document: Document) -> list[int]:
+    """For each container the index of the first block that it holds, at any depth."""
+    first = [len(document.blocks)] * len(document.containers)
+    for index, block in enumerate(document.blocks):
+        if block.parent >= 0:
+            first[block.parent] = min(first[block.parent], index)
+    for index in range(len(first) - 1, -1, -1):
+        parent = document.containers[index].parent
+        if parent >= 0:
+            first[parent] = min(first[parent], first[index])
+    return first
+
+
+def _block_html(block: Block, page_language: str) -> str:
+    inner = _inline(block.text, block.spans)
+    if block.tag == "pre":
+        kind = f' class="language-{escape(block.language)}"' if block.language else ""
+        return f"<pre><code{kind}>{inner}</code></pre>"
+    language = f' lang="{escape(block.language)}"' if block.language and block.language != page_language else ""
+    return f"<{block.tag}{language}>{inner}</{block.tag}>"
+
+
+def _inline(text: str, spans: tuple[Span, ...]) -> str:
+    """The text with its spans as elements. Spans nest, and come with outer ones before inner ones."""
+    out: list[str] = []
+    open_spans: list[Span] = []
+    at = 0
+
+    def close(until: int) -> None:
+        nonlocal at
+        while open_spans and open_spans[-1].end <= until:
+            span = open_spans.pop()
+            out.append(escape(text[at : span.end], quote=False))
+            at = max(at, span.end)
+            out.append(_end_tag(span))
+
+    for span in spans:
+        close(span.start)
+        out.append(escape(text[at : span.start], quote=False))
+        at = span.start
+        if span.kind in ("image", "footnote"):
+            out.append(_start_tag(span))
+            continue
+        out.append(_start_tag(span))
+        open_spans.append(span)
+    close(len(text))
+    out.append(escape(text[at:], quote=False))
+    return "".join(out)
+
+
+def _start_tag(span: Span) -> str:
+    match span.kind:
+        case "link":
+            return f'<a href="{escape(span.target)}">'
+        case "image":
+            return f'<img src="{escape(span.target)}" alt="{escape(span.label)}">'
+        case "footnote":
+            return f'<small role="doc-footnote">{escape(span.target, quote=False)}</small>'
+        case "math":
+            return '<math><semantics><annotation encoding="application/x-tex">'
+        case _:
+            return f"<{_WRAPPED[span.kind]}>"
+
+
+def _end_tag(span: Span) -> str:
+    match span.kind:
+        case "link":
+            return "</a>"
+        case "math":
+            return "</annotation></semantics></math>"
+        case _:
+            return f"</{_WRAPPED[span.kind]}>"
+
+
+def _data(document: Document) -> str:
+    """What the text does not hold, as JSON that no script element can be closed by."""
+    data = {
+        "title": document.title,
+        "description": document.description,
+        "language": document.language,
+        "language_confidence": document.language_confidence,
+        "script": document.script,
+        "spoken": [
+            [index, block.confidence, block.script]
+            for index, block in enumerate(document.blocks)
+            if block.confidence or block.script
+        ],
+        "links": [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
+        "facts": document.facts,
+    }
+    return orjson.dumps(data).decode().replace("<", "\\u003c")

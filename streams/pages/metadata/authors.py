@@ -1,0 +1,153 @@
+"""Who wrote a page: structured data, then meta elements, then the byline that a reader sees."""
+
+import re
+from collections.abc import Iterable, Set
+
+from selectolax.lexbor import LexborHTMLParser
+
+from streams.pages.metadata.structured_data import Item, texts
+from streams.pages.native.markers import labelled
+from streams.pages.parse.segments import Segment, Walk
+
+_META = (
+    "author",
+    "article:author",
+    "dc.creator",
+    "dcterms.creator",
+    "parsely-author",
+    "sailthru.author",
+    "byl",
+    "article.author",
+    "citation_author",
+    "twitter:data1",
+)
+_BY = re.compile(
+    r"^(?:(?:written|posted|published|reviewed|authored|edited|created|story|words|text|article|insights from)\s*)?"
+    r"(?:\b(?:by|von|par|por|di|door|av|af|author)\b\s*[:\-]?\s*)",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"\s*(?:[|•·]|\s[-–—]\s|\s(?:on|in|at)\s(?!(?:der|den|dem|de|het|['’]t)\s)|\(|\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d|"
+    r",\s*(?:staff|editor|contributor|senior|chief|head|founder|director|[A-Z][a-z]+ \d)|"
+    r"(?:last\s+)?(?:updated|published|posted|reviewed|modified)\b|"
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s\d|\b(?:mon|tue|wed|thu|fri|sat|"
+    r"sun)[a-z]*,\s).*$",
+    re.IGNORECASE,
+)
+_NAME_CLASS = re.compile(r"author|byline|username|user-name|poster|creator|contributor|postedby|writer", re.IGNORECASE)
+_PROFILE = re.compile(
+    r"/(?:authors?|writers?|contributors?|columnists?|profiles?|users?|u|members?|people|staff|by)(?:/|"
+    r"\.php\?)[^/?#]|[?&]author=|"
+    r"/member\.php|/@[^/]+/?$",
+    re.IGNORECASE,
+)
+_NOT_NAME = re.compile(
+    r"https?:|www\.|@.*\.|[{}<>\\]|^(?:admin|administrator|guest|unknown|none|null|default|user|by|name|"
+    r"author|authors|staff|"
+    r"member|moderator|topic author|about|profile|login|log in|sign in|sign up|register|read more|home|"
+    r"share|follow|view all|"
+    r"see all|view profile|my account|account|company size|written|posted|edit|comments?|reply|page\.head.*)$",
+    re.IGNORECASE,
+)
+MAX_NAME_CHARS = 80
+MAX_NAMES = 6
+MAX_LABELLED = 12
+NEAR_BEFORE = 6
+NEAR_AFTER = 16
+
+
+def find_author(
+    tree: LexborHTMLParser,
+    metas: list[tuple[str, str]],
+    page: Walk,
+    kept: list[int],
+    items: list[Item],
+    others: Iterable[str] = (),
+    *,
+    doubt_metas: bool = True,
+) -> str:
+    """The names, with commas between; empty when nobody is named. `others`: those who wrote reviews or comments, who
+    are taken from nowhere but `items`, and from `metas` where these are not in doubt: an editor may write a review."""
+    for item in items:
+        if names := _clean(texts(item.get("author"))):
+            return names
+    strangers = {name for text in others if (name := _clean([text]))}
+    label = next((content for meta, content in metas if meta == "twitter:label1"), "")
+    for name in _META:
+        if name == "twitter:data1" and "by" not in label.lower():
+            continue
+        found = [content for meta, content in metas if meta == name]
+        if found and (names := _clean(found, strangers if doubt_metas else frozenset())):
+            return names
+    credited = (link for link in page.links if link[2] and "author" in link[2].lower().split())
+    linked = (text for href, text, _, _, _ in credited if not _is_licence(href))
+    if names := _clean(linked, strangers):
+        return names.split(", ")[0]
+    return _byline(page, kept, strangers) or _by_class(tree, strangers)
+
+
+def _is_licence(href: str) -> bool:
+    return "creativecommons.org/" in href
+
+
+def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
+    """Near the heading: a text that starts with "By", one whose element is called author, or a link to a profile."""
+    start = kept[0] if kept else 0
+    heading = next((index for index, element in enumerate(page.elements()) if page.tags[element] == "h1"), start)
+    low, high = max(min(start, heading) - NEAR_BEFORE, 0), max(start, heading) + NEAR_AFTER
+    if high - low > 5 * NEAR_AFTER:
+        low, high = max(start - NEAR_BEFORE, 0), start + NEAR_AFTER
+    near = page.segments[low:high]
+    for number, segment in enumerate(near):
+        if len(segment.text) > 2 * MAX_NAME_CHARS:
+            continue
+        cut = _BY.sub("", segment.text)
+        by = cut != segment.text
+        if by and not cut and number + 1 < len(near):
+            cut = near[number + 1].text
+        if (by or _called_author(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
+            return name if name not in strangers else ""  # behind the first review stand the others
+    for href, text, _, index, _ in page.links:
+        is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
+        if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
+            return name
+    return ""
+
+
+def _called_author(page: Walk, segment: Segment) -> bool:
+    element = segment.element
+    for _ in range(2):
+        if element > 0 and (named := page.attribute(element, "class")) and _NAME_CLASS.search(named):
+            return True
+        element = page.parents[element]
+        if element < 0:
+            break
+    return False
+
+
+def _linked_part(segment: Segment) -> str:
+    """The text of the first link in a byline: the name, without what follows it."""
+    return next((segment.text[start:end] for start, end, kind, _, _ in segment.spans if kind == "link"), "")
+
+
+def _by_class(tree: LexborHTMLParser, strangers: Set[str]) -> str:
+    for text in labelled(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
+        if name := _clean([text]):
+            return name if name not in strangers else ""
+    return ""
+
+
+def _clean(names: Iterable[str], strangers: Set[str] = frozenset()) -> str:
+    found: dict[str, None] = {}
+    for text in names:
+        name = _AFTER.sub("", _BY.sub("", " ".join(text[:500].split()))).strip(" ,.;:|-–—")
+        words = len(name.split())
+        if (
+            1 < len(name) <= MAX_NAME_CHARS
+            and words <= 6
+            and not _NOT_NAME.search(name)
+            and any(map(str.isalpha, name))
+            and name not in strangers
+        ):
+            found.setdefault(name)
+    return ", ".join(list(found)[:MAX_NAMES])

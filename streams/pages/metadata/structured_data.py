@@ -1,0 +1,435 @@
+"""Structured data of a page: JSON-LD, microdata, RDFa, OpenGraph and Twitter cards, read from the one parse.
+
+All end in the same form: items with a `type` (schema.org's name; `types` where there are several) and properties whose
+values are texts, numbers, items or lists of them, cut to what a search engine can use. `extruct` does more of RDF and
+parses the page once per syntax; see docs/decisions.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import orjson
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from streams.pages.parse.head import Head, is_json_ld
+
+Item = dict[str, Any]
+MAX_DEPTH = 12
+"""Of items and lists in each other: a recipe's section, its step, its direction and the text of that are eight."""
+MAX_ITEMS = 50
+MAX_PROPERTIES = 60
+MAX_TEXT_CHARS = 1_000
+MAX_RAW_CHARS = 8 * MAX_TEXT_CHARS
+"""Of a text with its escapes and spaces."""
+MAX_TYPE_CHARS = 100
+MAX_SCRIPT_CHARS = 500_000
+MAX_READ_CHARS = 3_000_000
+"""Of the text below annotated elements, which may stand in each other."""
+MAX_CHARS = 300_000
+"""Of all values of a page together: references may make much of little."""
+MAX_OPINIONS = 5
+"""Reviews or comments of one thing."""
+VALUE_CHARS = 8
+"""What a value counts for beside its text."""
+_DROPPED = frozenset({"@context", "@id", "@type", "type", "types", "potentialAction"})
+_OPINIONS = frozenset({"review", "reviews", "comment", "comments"})
+_DROPPED_OF_ARTICLES = _DROPPED | {"articleBody", "text"}
+_ARTICLES = ("Article", "Posting", "Report")
+_PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEntityOfPage", "subjectOf"})
+"""Properties whose references are left out: what they lead to is an item of the page anyway."""
+_ASKED = frozenset({"Question", "Answer"})
+REPLIES = ("Review", "Comment", "Comments", "Answer")
+"""What others say of the page or its subject: who wrote that, and when, is not who wrote the page."""
+_DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
+OTHER_DATES = frozenset({
+    "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
+    "availabilityStarts", "availabilityEnds", "expires", "birthDate", "deathDate", "foundingDate",
+})  # fmt: skip
+_TRAILING_COMMA = re.compile(r",\s*([}\]])")
+_COMMENT = re.compile(
+    r"^\s*+(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*+;?\s*+$"
+)
+_CODE_COMMENT = re.compile(r'("(?:[^"\\]++|\\.)*+"?+)|//[^\n]*+|/\*(?:.*?\*/|.*)|<!--(?:.*?-->|.*)', re.DOTALL)
+"""As JavaScript and HTML write them, outside of strings, which are matched so that nothing in them is."""
+_CONTROL = re.compile("[\x00-\x1f]")
+_URL_ATTRIBUTES = {
+    "a": "href",
+    "area": "href",
+    "link": "href",
+    "audio": "src",
+    "embed": "src",
+    "iframe": "src",
+    "img": "src",
+    "source": "src",
+    "track": "src",
+    "video": "src",
+    "object": "data",
+}
+_TEXT_ATTRIBUTES = {"time": "datetime", "data": "value", "meter": "value"}
+_MEANT_AS_TEXT = frozenset({
+    "about", "address", "addressCountry", "addressLocality", "addressRegion", "alternateName", "alternativeHeadline",
+    "articleBody", "articleSection", "author", "brand", "caption", "category", "contributor", "creator", "dateCreated",
+    "dateModified", "datePublished", "description", "editor", "email", "genre", "headline", "ingredients", "jobTitle",
+    "keywords", "name", "position", "postalCode", "price", "publisher", "recipeCategory", "recipeCuisine",
+    "recipeIngredient", "reviewBody", "streetAddress", "telephone", "text", "title",
+})  # fmt: skip
+"""What pages put on links and mean the words of: by the letter of the standard it would be the address."""
+_WHOLE_NAMES = ("article:", "product:", "book:", "profile:")
+_EMPTY: tuple[Any, ...] = ("", None, [], {})
+
+
+class Structured:
+    """The items of one page, as they are read."""
+
+    def __init__(self, absolute: Callable[[str], str] = str) -> None:
+        self.items: list[Item] = []
+        self.others: set[str] = set()
+        """Names and dates, as written, that are those of reviews and events, not the page's own."""
+        self.replies: set[str] = set()
+        """The same of comments and answers."""
+        self._absolute = absolute
+        self._left = MAX_CHARS
+        self._known: dict[str, Item] = {}
+        self._placed: set[str] = set()
+        self._open: set[int] = set()
+
+    def read(self, tree: LexborHTMLParser, head: Head) -> None:
+        """All three syntaxes of a page, each where it has it."""
+        self.json_ld(head.scripts)
+        if head.has_microdata:
+            self.microdata(tree)
+        if head.has_rdfa:
+            self.rdfa(tree)
+
+    def json_ld(self, scripts: list[tuple[str, str]]) -> None:
+        """All JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left
+        out."""
+        self.graph([loaded(text) for kind, text in scripts if is_json_ld(kind)])
+
+    def graph(self, roots: list[Any]) -> None:
+        """The items of JSON-LD that was parsed."""
+        items = list(_unfolded(roots, 0))
+        self._known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
+        made = [(item, self._item(item, 0)) for item in items[:MAX_ITEMS]]
+        self._known = {}
+        self.items += [
+            item
+            for raw, item in made
+            if is_item(item) and not (item["type"] in _ASKED and str(raw.get("@id")) in self._placed)
+        ]
+
+    def microdata(self, tree: LexborHTMLParser) -> None:
+        """Items by itemscope and itemprop (HTML Standard, section 5)."""
+        self._annotated(tree, "[itemscope]", "itemtype", "[itemprop]", "itemprop", "itemscope")
+
+    def rdfa(self, tree: LexborHTMLParser) -> None:
+        """Items by typeof and property (RDFa Lite 1.1), which is what pages use of RDFa."""
+        self._annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
+
+    def annotated(self, items: Iterable[Item]) -> None:
+        """Items of annotated elements, each `@type` and properties (`put`). Kept are those with both, and of those
+        without a type the items in them that have one."""
+        seen: set[int] = set()
+        found = [inner for item in items for inner in _typed(item, seen, 0)]
+        made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
+        self.items += [item for item in made_of if len(item) > 1]
+
+    def _value(self, value: Any, depth: int, name: str = "") -> Any:
+        """The value as it is kept; one of `_EMPTY` when nothing is."""
+        if isinstance(value, str):
+            return self._text(value)
+        self._left -= VALUE_CHARS
+        if self._left < 0:
+            return None
+        if not isinstance(value, list | dict):
+            return value
+        if depth > MAX_DEPTH:
+            return None
+        if isinstance(value, dict):
+            return self._item(value, depth, name)
+        most = MAX_OPINIONS if name in _OPINIONS else MAX_ITEMS
+        for more in value[most:] if name in _OPINIONS else ():
+            if isinstance(more, dict):
+                said = {key: self._value(more[key], MAX_DEPTH - 1) for key in ("author", *_DATES) if key in more}
+                self._note(said, _type_names(more))
+        made = [self._value(inner, depth + 1, name) for inner in value[:most]]
+        return [inner for inner in made if inner or inner not in _EMPTY]
+
+    def _text(self, value: str) -> str:
+        if self._left < 0:
+            return ""
+        value = value[:MAX_RAW_CHARS]
+        text = " ".join((html.unescape(value) if "&" in value else value).split())[:MAX_TEXT_CHARS]
+        self._left -= len(text) + VALUE_CHARS
+        return text if self._left >= 0 else ""
+
+    def _item(self, value: Item, depth: int, name: str = "") -> Any:
+        reference = value.get("@id")
+        if depth and len(value) <= 2 and isinstance(reference, str) and reference in self._known:
+            target = self._known[reference]
+            asked = not _ASKED.isdisjoint(_type_names(target))
+            if name in _PAGES and not asked:
+                return None
+            self._placed.add(reference)
+            value = target
+        for wrapper in ("@value", "@list", "@set"):
+            if wrapper in value:
+                inner = value[wrapper]
+                return None if isinstance(inner, dict) else self._value(inner, depth + 1, name)
+        if id(value) in self._open:
+            return None
+        self._open.add(id(value))
+        types = _type_names(value)
+        made: Item = {"type": types[0]} if types else {}
+        if len(types) > 1:
+            made["types"] = types
+        left_out = _DROPPED_OF_ARTICLES if any(map(_is_article, types)) else _DROPPED
+        for key, inner in islice(value.items(), MAX_PROPERTIES):
+            if key not in left_out and not key.startswith("@"):
+                kept = self._text(inner) if isinstance(inner, str) else self._value(inner, depth + 1, key)
+                if kept or kept not in _EMPTY:
+                    made[key] = kept
+        self._open.discard(id(value))
+        self._note(made, types)
+        return made
+
+    def _note(self, item: Item, types: list[str]) -> None:
+        """Remember what the item says of itself and not of the page."""
+        if any(map(_is_reply, types)):
+            into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
+            for name in ("author", *_DATES):
+                into.update(texts(item.get(name)))
+        if not OTHER_DATES.isdisjoint(item):
+            self.others.update(text for name in OTHER_DATES for text in texts(item.get(name)))
+
+    def _annotated(
+        self,
+        tree: LexborHTMLParser,
+        item_selector: str,
+        type_attribute: str,
+        property_selector: str,
+        name_attribute: str,
+        scope: str,
+    ) -> None:
+        items: dict[int, Item] = {}
+        referred: dict[str, Item] = {}
+        for node in tree.css(item_selector)[: MAX_ITEMS * 4]:
+            attributes = node.attributes
+            made = items[node.mem_id] = {"@type": (attributes.get(type_attribute) or "").split()}
+            for name in (attributes.get("itemref") or "").split()[:MAX_ITEMS]:
+                referred.setdefault(name, made)
+        nested: set[int] = set()
+        owners: dict[int, Item | None] = {}
+        read = 0
+        for node in tree.css(property_selector)[: MAX_ITEMS * MAX_PROPERTIES]:
+            owner = _owner(node, items, referred, owners)
+            if owner is None or read > MAX_READ_CHARS:
+                continue
+            attributes = node.attributes
+            names = (attributes.get(name_attribute) or "").split()
+            inner = items.get(node.mem_id) if scope in attributes else None
+            if inner is not None:
+                nested.add(node.mem_id)
+            for name in names:
+                name = local_name(name)
+                value: Any = inner
+                if inner is None:
+                    value, chars = self._node_value(node, attributes, name)
+                    read += chars
+                if value:
+                    put(owner, name, value)
+                if name == "item" and inner is None and _holds_text_alone(node):
+                    put(owner, "name", " ".join(node.text().split()))  # a crumb whose name is nothing but the link's
+        self.annotated(item for key, item in items.items() if key not in nested)
+
+    def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> tuple[str, int]:
+        """HTML Standard, section 5.2.4, but that `content` counts everywhere, and words that are links stay words; and
+        how much text was read for it."""
+        tag = node.tag or ""
+        value = attributes.get("content") or attributes.get(_TEXT_ATTRIBUTES.get(tag, ""))
+        href = attributes.get(_URL_ATTRIBUTES.get(tag, ""))
+        text = "" if value or (href and not (tag == "a" and name in _MEANT_AS_TEXT)) else node.text()
+        if href and not value and not text.strip():
+            return (self._absolute(href) or href).strip()[:MAX_TEXT_CHARS], len(text)
+        return " ".join((value or text).split())[:MAX_TEXT_CHARS], len(text)
+
+
+def loaded(text: str) -> Any:
+    """A script's JSON, some common faults mended; None where it is none."""
+    written = text[:MAX_SCRIPT_CHARS].strip()
+    text = _COMMENT.sub("", written) if written[:1] in "/<" or written[-1:] in ">/;" else written
+    for attempt, of in ((str, text), (_mended, text), (_bared, written)):
+        try:
+            return orjson.loads(attempt(of).encode("utf-8", "replace"))
+        except (orjson.JSONDecodeError, RecursionError):
+            continue
+    return None
+
+
+def _mended(text: str) -> str:
+    return _TRAILING_COMMA.sub(r"\1", _CONTROL.sub(" ", text))
+
+
+def _bared(text: str) -> str:
+    """Without comments, and what is mended else."""
+    return _mended(_CODE_COMMENT.sub(lambda found: found[1] or " ", text).strip().removesuffix(";"))
+
+
+def _unfolded(value: Any, depth: int) -> Iterator[Item]:
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for inner in value:
+            yield from _unfolded(inner, depth + 1)
+    elif isinstance(value, dict):
+        if _type_names(value) and "@value" not in value:
+            yield value
+        yield from _unfolded(value.get("@graph"), depth + 1)
+
+
+def _type_names(item: Item) -> list[str]:
+    """schema.org's names of the item's types; `type` is another word for `@type`."""
+    value = item["@type"] if "@type" in item else item.get("type")
+    if isinstance(value, str):
+        return [name] if (name := _type_name(value[:MAX_TYPE_CHARS])) else []
+    if not isinstance(value, list):
+        return []
+    names = [_type_name(inner[:MAX_TYPE_CHARS]) for inner in value[:MAX_ITEMS] if isinstance(inner, str)]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+@lru_cache(maxsize=1_000)
+def _type_name(value: str) -> str:
+    return value.strip().rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
+
+
+def _is_article(kind: str) -> bool:
+    return kind.endswith(_ARTICLES)
+
+
+def _is_reply(kind: str) -> bool:
+    return kind.endswith(REPLIES)
+
+
+def _owner(
+    node: LexborNode, items: dict[int, Item], referred: dict[str, Item], known: dict[int, Item | None]
+) -> Item | None:
+    """The item that a property is one of: the next around it, or one that refers to it (itemref). `known`: those of
+    properties in the elements that were asked before."""
+    if referred and (found := referred.get(node.attributes.get("id") or "")) is not None:
+        return found
+    path: list[int] = []
+    owner: Item | None = None
+    around = node.parent
+    while around is not None:
+        place = around.mem_id
+        if place in known:
+            owner = known[place]
+            break
+        path.append(place)
+        owner = items.get(place)
+        if owner is None and referred:
+            owner = referred.get(around.attributes.get("id") or "")
+        if owner is not None:
+            break
+        around = around.parent
+    known.update(dict.fromkeys(path, owner))
+    return owner
+
+
+def _holds_text_alone(node: LexborNode) -> bool:
+    child = node.child
+    return child is not None and child.tag == "-text" and child.next is None
+
+
+def _typed(item: Item, seen: set[int], depth: int) -> Iterator[Item]:
+    """The item, or those in it where it has no type itself; each once."""
+    if _type_names(item):
+        if len(item) > 1:
+            yield item
+        return
+    seen.add(id(item))
+    for value in item.values() if depth < MAX_DEPTH else ():
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict) and id(inner) not in seen:
+                seen.add(id(inner))
+                yield from _typed(inner, seen, depth + 1)
+
+
+def local_name(name: str) -> str:
+    """A property's name without its vocabulary: `name` of https://schema.org/name and schema:name."""
+    return name.rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
+
+
+def put(item: Item, name: str, value: Any) -> None:
+    """Give an item that is being read a property, or one more value of it."""
+    if not name or name in _DROPPED or name.startswith("@") or len(item) > MAX_PROPERTIES:
+        return
+    known = item.get(name)
+    if known is None:
+        item[name] = value
+    elif isinstance(known, list):
+        known.append(value)
+    elif known is not value and (isinstance(known, dict) or known != value):
+        item[name] = [known, value]
+
+
+def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
+    """The first value of each `og:...` or `twitter:...` property. With OpenGraph's, the values of those of its types
+    (`article:tag`), by their whole names."""
+    found: dict[str, Any] = {}
+    for name, content in metas:
+        if name.startswith(prefix) and len(found) < MAX_PROPERTIES:
+            found.setdefault(name[len(prefix) :], content[:MAX_TEXT_CHARS])
+        elif prefix == "og:" and name.startswith(_WHOLE_NAMES) and len(found) < MAX_PROPERTIES and content:
+            known, content = found.setdefault(name, content[:MAX_TEXT_CHARS]), content[:MAX_TEXT_CHARS]
+            if isinstance(known, list):
+                if content not in known and len(known) < MAX_ITEMS:
+                    known.append(content)
+            elif known != content:
+                found[name] = [known, content]
+    return found
+
+
+def kinds(item: Item) -> list[str]:
+    """All types of an item."""
+    return item.get("types") or [item["type"]] if "type" in item else []
+
+
+def items_of(items: Iterable[Item], *types: str) -> list[Item]:
+    """Those of which a type ends so: `Article` finds NewsArticle, too."""
+    return [item for item in items if any(kind.endswith(types) for kind in kinds(item))]
+
+
+def with_main(items: list[Item]) -> list[Item]:
+    """The items, each followed by what it is mainly about: the article of a page. Of questions with answers only the
+    one that a page is about."""
+    found: list[Item] = []
+    for item in items:
+        found.append(item)
+        main = item.get("mainEntity")
+        if main and "FAQPage" not in kinds(item):
+            found += [inner for inner in (main if isinstance(main, list) else [main]) if is_item(inner)]
+    return found
+
+
+def is_item(value: Any) -> bool:
+    """Whether a property's value is an item that says its type."""
+    return isinstance(value, dict) and "type" in value
+
+
+def texts(value: Any) -> list[str]:
+    """A property's values as texts; an item gives its name."""
+    if isinstance(value, str):
+        return [value] if value else []
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [str(value)]
+    if isinstance(value, dict):
+        return texts(value.get("name") or value.get("url") or "")
+    if isinstance(value, list):
+        return [text for inner in value for text in texts(inner)]
+    return []

@@ -1,0 +1,100 @@
+"""A page's title: what it is called, without the name of its site."""
+
+import re
+import unicodedata
+
+from streams.pages.metadata.structured_data import Item, texts
+from streams.pages.parse.segments import Walk
+
+_UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"
+"""Letters of scripts that put no spaces around a separator."""
+_SEPARATOR = re.compile(rf"\s+[|\-–—:·•»«›‹/~_]+\s+|\s*[|｜]\s*|\s+::\s+|(?<=[{_UNSPACED}])_+|_+(?=[{_UNSPACED}])")
+_CLOSE = re.compile(rf"[_｜|:：·–—－]|(?<=[{_UNSPACED}])-|-(?=[{_UNSPACED}])")
+"""Separates a name that is known from a title without a space between."""
+_ENDS = r"[\s|｜\-–—－:：·•»«›‹/~_]+"
+_BEGINNING, _ENDING = re.compile(f"^{_ENDS}"), re.compile(f"{_ENDS}$")
+_CLOSED = ("｜", "_")
+"""What only sites' names stand behind, even long ones."""
+_WORD = re.compile(r"\w+")
+MAX_HEADING_CHARS = 250
+
+
+AGREEMENT = 0.25
+"""Least likeness (Jaccard, of words) of a heading and what the page calls itself, for the heading to be its title."""
+
+
+def choose_title(title: str, card_title: str, site_name: str, page: Walk, kept: list[int], written: list[Item]) -> str:
+    """The heading that is like the page's own title; else that title itself, without the site's name."""
+    carded, named = without_site(card_title, site_name), without_site(title, site_name)
+    headline = next((text for item in written for text in texts(item.get("headline"))), "")
+    claims = [claim for claim in (carded, named, headline) if claim]
+    headings = _headings(page, kept)[:4]
+    best = max(headings, key=lambda heading: _likeness(heading, claims), default="")
+    if best and (not claims or _likeness(best, claims) >= AGREEMENT):
+        return best
+    return claims[0] if claims else ""
+
+
+def without_site(title: str, site_name: str) -> str:
+    """`Moon landing | The Daily` -> `Moon landing`, when the site's name says so or it is plainly the short end."""
+    parts = _SEPARATOR.split(title)
+    site = _words(site_name)
+    if site and len(parts) > 1:
+        for index in (-1, 0):
+            own = _words(parts[index])
+            if own and (own <= site or site <= own) and len(own) <= len(site) + 2:
+                return _cut(title, parts, index)
+    if site and (rest := _beside(title.strip(), site_name.strip())):
+        return rest
+    if len(parts) < 2:
+        return title.strip()
+    last = parts[-1]
+    others = len(title) - len(last)
+    is_short = len(last) <= others * 1.5 if title[:others].endswith(_CLOSED) else len(last) * 1.5 < others
+    if len(last.split()) <= 4 and is_short:
+        return _cut(title, parts, -1)
+    return title.strip()
+
+
+def _beside(title: str, site_name: str) -> str:
+    """`The Daily: Moon landing` -> `Moon landing`: what a known name leaves, with no space before the separator."""
+    if title.startswith(site_name) and _CLOSE.match(title, len(site_name)):
+        return _BEGINNING.sub("", title[len(site_name) :])
+    if title.endswith(site_name):
+        before = title.removesuffix(site_name).rstrip()
+        if before and _CLOSE.match(title, len(before) - 1):
+            return _ENDING.sub("", before)
+    return ""
+
+
+def _cut(title: str, parts: list[str], index: int) -> str:
+    """The title without its first or last part, with the separators that stay as they are."""
+    if index == -1:
+        rest = title[: title.rindex(parts[-1])]
+        return _ENDING.sub("", rest)
+    rest = title[len(parts[0]) :]
+    return _BEGINNING.sub("", rest)
+
+
+def _headings(page: Walk, kept: list[int]) -> list[str]:
+    """The h1 texts, those of the content first; without any, the first h2 of the content."""
+    tags, elements = page.tags, page.elements()
+    own = frozenset(kept)
+    found = [
+        (index not in own, page.segments[index].text) for index, element in enumerate(elements) if tags[element] == "h1"
+    ]
+    if not found:
+        seconds = (page.segments[index].text for index in kept if tags[elements[index]] == "h2")
+        found = [(False, text) for text in [next(seconds, "")] if text]
+    found.sort(key=lambda entry: entry[0])
+    return [text for _, text in found if len(text) <= MAX_HEADING_CHARS]
+
+
+def _likeness(heading: str, claims: list[str]) -> float:
+    """The best Jaccard index of the heading's words and a claim's."""
+    own = _words(heading)
+    return max((len(own & other) / max(len(own | other), 1) for other in map(_words, claims)), default=0.0)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))

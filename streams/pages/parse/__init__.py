@@ -1,0 +1,1 @@
+"""From bytes to a walked page: encoding, the one parse, what is surely chrome, blocks and runs of text."""

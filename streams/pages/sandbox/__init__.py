@@ -1,0 +1,1 @@
+"""The killable processes that read strangers' HTML."""

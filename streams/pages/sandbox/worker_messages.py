@@ -1,0 +1,107 @@
+"""What the agent needs of a page, in plain values that cross a process boundary: the document's bytes, and canonical
+links."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from streams.crawl.urls import InvalidUrl, canonicalize
+from streams.pages.document.codec import encode_document
+from streams.pages.metadata.structured_data_readers import Reader, read_own
+from streams.pages.normalize import Normalized, normalize
+
+MAX_FOLLOWED = 1_000
+MAX_ANCHOR_CHARS = 300
+MAX_TITLE_CHARS = 500
+MAX_DESCRIPTION_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class OutLink:
+    """A link to another page, canonical."""
+
+    url: str
+    text: str
+    nofollow: bool
+    in_content: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageOutcome:
+    """A page, understood."""
+
+    document: bytes
+    content_hash: str
+    title: str
+    description: str
+    language: str
+    language_confidence: float
+    canonical_url: str | None
+    directives: tuple[str, ...]
+    text_chars: int
+    blocks: int
+    facts: dict[str, Any]
+    links: tuple[OutLink, ...]
+    host_blocks: tuple[int, ...] = ()
+    """Hashes of its blocks that count when its host's other pages are judged; empty where nobody asked."""
+    removed_blocks: tuple[int, ...] = ()
+    """Hashes of those that were removed as its host's."""
+
+    def to_fields(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        links = tuple(OutLink(**link) for link in fields.pop("links"))
+        tuples = {name: tuple(fields[name]) for name in ("directives", "host_blocks", "removed_blocks")}
+        return cls(**{**fields, **tuples, "links": links})
+
+
+def page_outcome(
+    body: bytes,
+    *,
+    url: str,
+    headers: Mapping[str, str],
+    template: Collection[int] | None = None,
+    reader: Reader = read_own,
+) -> PageOutcome:
+    """Normalize a page, and make its URLs canonical. Raises Refused."""
+    normalized = normalize(body, url=url, headers=headers, template=template, reader=reader)
+    document, repetition = normalized.document, normalized.repetition
+    return PageOutcome(
+        document=encode_document(document),
+        content_hash=normalized.content_hash,
+        title=document.title[:MAX_TITLE_CHARS],
+        description=document.description[:MAX_DESCRIPTION_CHARS],
+        language=document.language,
+        language_confidence=document.language_confidence,
+        canonical_url=_canonical(normalized.canonical) if normalized.canonical else None,
+        directives=normalized.directives,
+        text_chars=len(document.text),
+        blocks=len(document.blocks),
+        facts=document.facts,
+        links=_out_links(normalized, url),
+        host_blocks=repetition.blocks if repetition else (),
+        removed_blocks=repetition.removed if repetition else (),
+    )
+
+
+def _canonical(url: str) -> str | None:
+    try:
+        return canonicalize(url)
+    except InvalidUrl:
+        return None
+
+
+def _out_links(normalized: Normalized, url: str) -> tuple[OutLink, ...]:
+    """One link per target, the page's own text first, at most MAX_FOLLOWED."""
+    found: dict[str, OutLink] = {}
+    links = sorted(normalized.document.links, key=lambda link: not link.in_content)
+    for link in links:
+        target = _canonical(link.url)
+        if target is None or target == url or target in found:
+            continue
+        found[target] = OutLink(target, link.text[:MAX_ANCHOR_CHARS], link.nofollow, link.in_content)
+        if len(found) == MAX_FOLLOWED:
+            break
+    return tuple(found.values())

@@ -1,0 +1,1 @@
+"""Text in any language: words, languages, scripts, dates. Nothing here knows HTML."""

