@@ -114,3 +114,7 @@ def root() -> None:
 
 def main() -> None:
     app(prog_name="riffle")
+
+
+if __name__ == "__main__":
+    main()
