@@ -121,9 +121,6 @@ class CrawlSettings(_Group):
 
 
 class PagesSettings(_Group):
-    host_templates: bool = False
-    """Remove paragraphs that stand on at least 80 % of a host's sampled pages (docs/decisions/0014). Off: measured, it
-    found next to nothing that the content model had left."""
     structured_data: Literal["own", "extruct"] = "own"
     """Who reads JSON-LD, Microdata and RDFa of pages: Riffle's own reader, or the library extruct (an extra of the
     package), which takes many times as long and finds nearly the same (docs/decisions/0012)."""

@@ -188,7 +188,6 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
 async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
     """The same list as the gateway's labs show, made by a process that the page may end."""
     from streams.pages.parse.content_type import as_html
-    from streams.pages.sandbox.explanation import removed_blocks
     from streams.pages.sandbox.pool import ParsePool
 
     parts = await stores.pages.get(identity)
@@ -199,9 +198,7 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
     body, headers = await stores.blobs.get(fetched["body_ref"]), fetched.get("headers") or {}
     try:
         async with ParsePool(1) as pool:
-            explained = await pool.explain(
-                as_html(body, headers), url=fetched["url"], headers=headers, template=removed_blocks(parts)
-            )
+            explained = await pool.explain(as_html(body, headers), url=fetched["url"], headers=headers)
     except Refused as refusal:
         err.print(f"The page can't be taken apart: {escape(str(refusal))}", highlight=False, soft_wrap=True)
         return EXIT_NO

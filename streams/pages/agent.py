@@ -1,16 +1,13 @@
 """The normalize stage: a fetched page becomes a document, its links are announced, and what robots may not index is
 removed."""
 
-import asyncio
-import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
 from streams.crawl.urls import crawlable, host_of
 from streams.errors import Refused
-from streams.pages.content.host_samples import HostTemplates
 from streams.pages.metadata.structured_data_readers import require
 from streams.pages.parse.content_type import as_html
 from streams.pages.sandbox.pool import ParsePool
@@ -18,16 +15,14 @@ from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.protocols import HostPage
 
 
 class NormalizeAgent(Agent):
     """Blob (document) -> record (`normalized`) -> events."""
 
-    def __init__(self, stores: Stores, pool: ParsePool, templates: HostTemplates | None = None) -> None:
+    def __init__(self, stores: Stores, pool: ParsePool) -> None:
         self._stores = stores
         self._pool = pool
-        self._templates = templates
 
     async def start(self, emit: Emit) -> None:
         self._pool.start()
@@ -40,28 +35,12 @@ class NormalizeAgent(Agent):
         assert isinstance(event, PageFetched)
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
-        body, template = await asyncio.gather(self._stores.blobs.get(event.body_ref), self._template(event))
+        body = await self._stores.blobs.get(event.body_ref)
         try:
-            outcome = await self._pool.parse(
-                as_html(body, event.headers), url=event.url, headers=event.headers, template=template
-            )
+            outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
         except Refused as refusal:
             return await self._refused(event, refusal, delivery.at)
         return await self._understood(event, outcome, delivery.at)
-
-    async def _template(self, event: PageFetched) -> Collection[int] | None:
-        """What is to be removed as the host's, if that is wanted.
-
-        Of a body that was normalized before, what was removed then: the host's other pages may have changed since, but
-        the same body must become the same document.
-        """
-        if self._templates is None:
-            return None
-        former = (await self._stores.pages.get(event.page_id)).get("normalized", {})
-        if "template" in former and former.get("body_ref") == event.body_ref:
-            removed: list[int] = former["template"]
-            return removed
-        return await self._templates.of(event.host, event.page_id)
 
     async def _understood(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
         reference = await self._stores.blobs.put(outcome.document)
@@ -82,11 +61,7 @@ class NormalizeAgent(Agent):
             "links": len(outcome.links),
             **{name: outcome.facts[name] for name in _RECORDED_FACTS if name in outcome.facts},
         }
-        if self._templates is not None:
-            record |= {"body_ref": event.body_ref, "template": list(outcome.removed_blocks)}
         await self._stores.pages.put(event.page_id, "normalized", record, at)
-        if self._templates is not None:
-            await self._templates.note(HostPage(event.host, event.page_id, outcome.host_blocks), at)
         first = (
             _removed(event, "noindex", "the page asks not to be indexed")
             if noindex
@@ -201,6 +176,5 @@ def _id(event: PageFetched) -> UUID:
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
     """The stage's agent. Its processes start with it and die with it. Raises UsageError when the chosen reader of
     structured data is not installed."""
-    templates = HostTemplates(stores.host_pages, time.monotonic) if settings.pages.host_templates else None
     require(settings.pages.structured_data)
-    return NormalizeAgent(stores, ParsePool(reader=settings.pages.structured_data), templates)
+    return NormalizeAgent(stores, ParsePool(reader=settings.pages.structured_data))

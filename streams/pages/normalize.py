@@ -6,14 +6,13 @@ process that can be killed (`streams.pages.sandbox.pool`).
 """
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from streams.pages.assemble.block_languages import with_languages, without_page_language
 from streams.pages.assemble.footnotes import attach
-from streams.pages.content.host_boilerplate import Repetition, without_template
-from streams.pages.content.main_content import Labels, label
+from streams.pages.content.main_content import label
 from streams.pages.content.removal_reasons import reasons
 from streams.pages.document.from_html import as_written
 from streams.pages.document.model import Block, Document, Link, new_link
@@ -40,8 +39,6 @@ class Normalized:
     """What the page says is its canonical URL, absolute, as written."""
     content_hash: str = ""
     """blake2b-256 of the text, case and spaces aside: equal for exact duplicates."""
-    repetition: Repetition | None = None
-    """What it has in common with its host's other pages; None where that was not asked, or a quirk knows the site."""
 
 
 def normalize(
@@ -49,11 +46,9 @@ def normalize(
     *,
     url: str,
     headers: Mapping[str, str] | None = None,
-    template: Collection[int] | None = None,
     reader: Reader = read_own,
 ) -> Normalized:
-    """Normalize a page. `headers` have lower-case names; `template`: hashes of the blocks that are its host's, to be
-    removed (`templates.template_of`); None: nobody asks what repeats. `reader`: who reads its structured data.
+    """Normalize a page. `headers` have lower-case names. `reader` reads its structured data.
 
     Raises Refused for nesting that no parser should be given.
     """
@@ -61,8 +56,6 @@ def normalize(
     parsed = parse_page(html, headers, url=url)
     resolver = Resolver(url, parsed.head.base)
     kept = label(parsed).kept
-    repetition = _repetition(parsed, kept, template, url)
-    kept = repetition.kept if repetition else kept
     own = frozenset(kept)
     kept = attach(parsed.walk, kept, parsed.tree, url)
     containers, blocks = build(parsed.walk, kept, resolver, clean=parsed.head.clean)
@@ -77,28 +70,13 @@ def normalize(
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(text),
-        repetition=repetition,
     )
 
 
-def explain(
-    html: bytes | str, url: str, headers: Mapping[str, str] | None = None, template: Collection[int] | None = None
-) -> list[tuple[str, str]]:
+def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """What was removed from a page, and why (`reasons`): for people who wonder where a text went. Raises Refused."""
     parsed = parse_page(html, headers, url=url, explaining=True)
-    labels = label(parsed, explaining=True)
-    repetition = _repetition(parsed, labels.kept, template, url)
-    if repetition is not None:
-        gone = dict.fromkeys(set(labels.kept) - set(repetition.kept), "repeated on the host's other pages")
-        labels = Labels(repetition.kept, labels.reasons | gone)
-    return reasons(parsed, labels)
-
-
-def _repetition(parsed: Parsed, kept: list[int], template: Collection[int] | None, url: str) -> Repetition | None:
-    """A document of ours is all content, and a quirk knows its site better than numbers do."""
-    if template is None or parsed.head.clean or parsed.quirk is not None:
-        return None
-    return without_template(parsed.walk, kept, template, url)
+    return reasons(parsed, label(parsed, explaining=True))
 
 
 def _said(

@@ -12,7 +12,6 @@ from streams.stores.protocols import (
     Embedder,
     Fingerprints,
     FrontierStore,
-    HostPages,
     Ledger,
     Pages,
     VectorIndex,
@@ -39,7 +38,6 @@ class Stores:
     ledger: Ledger = cast(Ledger, _NotOpened("cassandra"))
     fingerprints: Fingerprints = cast(Fingerprints, _NotOpened("cassandra"))
     frontier: FrontierStore = cast(FrontierStore, _NotOpened("cassandra"))
-    host_pages: HostPages = cast(HostPages, _NotOpened("cassandra"))
     vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
     embedder: Embedder = cast(Embedder, _NotOpened("triton"))
     chains: ChainModel = cast(ChainModel, _NotOpened("triton"))
@@ -62,7 +60,6 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.ledger = cassandra.CassandraLedger(session)
             stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
             stores.frontier = cassandra.CassandraFrontier(session)
-            stores.host_pages = cassandra.CassandraHostPages(session)
         if "triton" in wanted:
             from streams.stores import triton
 
@@ -87,7 +84,6 @@ def memory_stores() -> Stores:
         ledger=memory.MemoryLedger(),
         fingerprints=memory.MemoryFingerprints(),
         frontier=memory.MemoryFrontier(),
-        host_pages=memory.MemoryHostPages(),
         vectors=memory.MemoryIndex(),
         embedder=memory.MemoryEmbedder(),
         chains=memory.MemoryChains(),

@@ -265,37 +265,6 @@ class Fingerprints(Protocol):
         """What is known of a host's URLs, by rule and slot."""
 
 
-HOST_SLOTS = 32
-
-
-@dataclass(frozen=True, slots=True)
-class HostPage:
-    """A page of a host, and what of it may stand on the host's other pages."""
-
-    host: str
-    page_id: UUID
-    blocks: tuple[int, ...]
-    """Hashes of its blocks, unsigned, 64 bits each; at most 128."""
-
-    @property
-    def slot(self) -> int:
-        """Where in its host's sample it stands."""
-        return self.page_id.int % HOST_SLOTS
-
-
-class HostPages(Protocol):
-    """A sample of each host's pages: HOST_SLOTS slots, a page's given by its id, in each the page that was put last.
-
-    So a page that is put twice counts once, a host's sample has a bound (32 KB), and it is read in one step.
-    """
-
-    async def put(self, page: HostPage, at: int) -> None:
-        """Keep it in its slot, in place of what is there."""
-
-    async def sample(self, host: str) -> list[HostPage]:
-        """By slot; empty when nothing is known."""
-
-
 CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
 """Where a URL stands in one crawl. Only queued, leased and fetched are on their way; the others are ends."""
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from streams.errors import Refused
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import Fingerprint, FrontierUrl, HostPage, Transition
+from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
@@ -46,23 +46,6 @@ def pack_transition(transition: Transition) -> bytes:
 def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transition:
     row = unpack(packed)
     return Transition(page_id=page_id, event_id=event_id, **row)
-
-
-HOST_PAGE_BLOCKS = 128
-_HASH_BYTES = 8
-
-
-def pack_host_page(page: HostPage) -> bytes:
-    """The page's id (16 bytes), then each hash as 8 bytes, big endian. Raises ValueError for too many."""
-    if len(page.blocks) > HOST_PAGE_BLOCKS:
-        raise ValueError(f"{len(page.blocks)} blocks of one page: a host's sample keeps {HOST_PAGE_BLOCKS}")
-    return page.page_id.bytes + b"".join(block.to_bytes(_HASH_BYTES) for block in page.blocks)
-
-
-def unpack_host_page(host: str, packed: bytes) -> HostPage:
-    starts = range(16, len(packed), _HASH_BYTES)
-    blocks = tuple(int.from_bytes(packed[start : start + _HASH_BYTES]) for start in starts)
-    return HostPage(host, UUID(bytes=packed[:16]), blocks)
 
 
 _URL_KEY = ("page_id", "at")

@@ -11,7 +11,6 @@ import pytest
 
 from schemas.ids import page_id
 from streams.gateway.labs.explanation import MAX_WAITING, Explainer
-from streams.pages.content.host_boilerplate import block_hash
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import page_outcome
 from streams.stores.opener import Stores, memory_stores
@@ -103,16 +102,6 @@ async def test_scripts_and_styles_are_no_text_that_was_removed(explainer: Explai
     assert "Home About &amp; contact" in found
     assert "let c" not in found
     assert ".a {" not in found
-
-
-async def test_what_the_hosts_other_pages_repeat_is_told_by_the_record(explainer: Explainer) -> None:
-    repeated = "Our office is open daily, and whoever has a question about it may ask us there in person."
-    stores = await stored(f"<main>{PARAGRAPH * 6}<p>{repeated}</main>")
-    parts = await stores.pages.get(page_id("https://logs.example/wal"))
-    told = {"template": [block_hash(repeated)], "body_ref": parts["fetched"]["body_ref"]}
-    await stores.pages.put(page_id("https://logs.example/wal"), "normalized", parts["normalized"] | told, 2)
-    html = await shown(stores, explainer)
-    assert repeated in html.partition("<h3>Repeated on the host&#39;s other pages</h3>")[2]
 
 
 async def test_a_page_that_kept_everything_says_so(explainer: Explainer) -> None:

@@ -5,7 +5,7 @@ Whatever becomes of the page in there, what comes back is an explanation or a se
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -42,17 +42,15 @@ class Explainer:
     def started(self) -> bool:
         return self._pool is not None
 
-    async def explain(
-        self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
-    ) -> Explanation:
-        """`template`: what was removed of the page as its host's. Raises UnexplainedError."""
+    async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
+        """Explain what was removed from a page. Raises UnexplainedError."""
         if self._waiting >= MAX_WAITING:
             raise UnexplainedError("Many people ask for this just now. Try again in a few seconds.")
         self._waiting += 1
         try:
             async with asyncio.timeout(self.seconds):
                 html = await asyncio.to_thread(as_html, body, headers)
-                return await self._open().explain(html, url=url, headers=headers, template=template)
+                return await self._open().explain(html, url=url, headers=headers)
         except Refused as refusal:
             said = _PARSER if refusal.rule == "parser" else refusal.detail or refusal.rule
             raise UnexplainedError(f"The page can't be taken apart: {said}.") from None

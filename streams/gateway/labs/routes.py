@@ -20,7 +20,7 @@ from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.parse.charset import decode
 from streams.pages.parse.content_type import media_type
-from streams.pages.sandbox.explanation import Explanation, removed_blocks
+from streams.pages.sandbox.explanation import Explanation
 
 MAX_ORIGINAL_CHARS = 200_000
 MAX_BLOCKS = 2_000
@@ -147,8 +147,7 @@ async def _explained(
     if body is None:
         return None, "Without the original nothing can be said of it."
     try:
-        template = removed_blocks({str(part): values for part, values in known.parts.items()})
-        return await site.explainer.explain(body, url=known.url, headers=headers, template=template), ""
+        return await site.explainer.explain(body, url=known.url, headers=headers), ""
     except UnexplainedError as error:
         return None, str(error)
 

@@ -4,7 +4,7 @@ However large and hostile the page, an explanation stays small: it holds the fir
 that people read, and counts the rest.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -27,7 +27,6 @@ KINDS = {
     "model": "Judged text by text. Before each stands how likely it is to be the page's own text. What is kept lies "
     "above a threshold that is chosen for each page, between 20 and 50 %, or above 70 % where it stands before or "
     "behind a text that is certain; what came near it is marked.",
-    "template": "Stands on most pages of the host.",
     "unread": "In elements whose text is not read: choices, drawings, what is shown where something fails. (Scripts, "
     "styles and comments are not listed.)",
 }
@@ -38,7 +37,6 @@ _TITLES = {
     "role": "Role {}",
     "name": "Class or id",
     "model": "The content model",
-    "template": "Repeated on the host's other pages",
     "unread": "Never read",
 }
 _MODEL = "content with probability "
@@ -105,19 +103,9 @@ class Explanation:
         )
 
 
-def removed_blocks(parts: Mapping[str, Mapping[str, Any]]) -> list[int] | None:
-    """The hashes that were removed of the page as its host's, by its record; None where that is of another body."""
-    fetched, normalized = parts.get("fetched", {}), parts.get("normalized", {})
-    removed = normalized.get("template")
-    same = normalized.get("body_ref") == fetched.get("body_ref")
-    return [value for value in removed if isinstance(value, int)] if isinstance(removed, list) and same else None
-
-
-def explanation(
-    body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
-) -> Explanation:
-    """`template`: the hashes that were used of the page. Raises Refused, as `normalize` does of the same page."""
-    return grouped(explain(body, url, headers, template))
+def explanation(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
+    """Explain what was removed from a page. Raises Refused, as `normalize` does of the same page."""
+    return grouped(explain(body, url, headers))
 
 
 def grouped(removed: list[tuple[str, str]]) -> Explanation:
@@ -147,8 +135,6 @@ def _read(text: str, why: str) -> tuple[str, str, RemovedText]:
     named, _, detail = why.partition(": ")
     kind, _, of = named.partition(" of ")
     detail = detail[:MAX_DETAIL_CHARS]
-    if kind not in KINDS:
-        return "template", "", _removed(text)
     if kind == "model":
         return kind, "", _removed(text, probability=float(detail.removeprefix(_MODEL)))
     if kind in ("element", "role"):

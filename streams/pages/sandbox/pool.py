@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,10 +82,8 @@ class ParsePool:
         while self._jobs:
             self._fail(self._jobs.popleft(), TransientError("the parsing processes are ending"))
 
-    async def parse(
-        self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
-    ) -> PageOutcome:
-        """Understand a page; `template` as `normalize` takes it.
+    async def parse(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> PageOutcome:
+        """Understand a page.
 
         A page that reaches a limit while a library reads its structured data is read again by our own reader: which
         of them was chosen costs no page.
@@ -93,18 +91,16 @@ class ParsePool:
         Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError.
         """
         try:
-            fields = await self._fields_of("normalize", body, url, headers, template, self._reader)
+            fields = await self._fields_of("normalize", body, url, headers, self._reader)
         except Refused as refusal:
             if self._reader == "own" or refusal.rule not in LIMITS:
                 raise
-            fields = await self._fields_of("normalize", body, url, headers, template)
+            fields = await self._fields_of("normalize", body, url, headers)
         return PageOutcome.from_fields(fields)
 
-    async def explain(
-        self, body: bytes, *, url: str, headers: Mapping[str, str], template: Collection[int] | None = None
-    ) -> Explanation:
+    async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
         """What was removed from a page, and why, within the same limits. Raises as `parse` does."""
-        return Explanation.from_fields(await self._fields_of("explain", body, url, headers, template))
+        return Explanation.from_fields(await self._fields_of("explain", body, url, headers))
 
     async def _fields_of(
         self,
@@ -112,12 +108,10 @@ class ParsePool:
         body: bytes,
         url: str,
         headers: Mapping[str, str],
-        template: Collection[int] | None,
         reader: ReaderName = "own",
     ) -> dict[str, Any]:
         self.start()
-        own = None if template is None else sorted(template)
-        packed = msgpack.packb([task, url, dict(headers), body, own, reader], use_bin_type=True)
+        packed = msgpack.packb([task, url, dict(headers), body, reader], use_bin_type=True)
         job = _Job(LENGTH.pack(len(packed)) + packed)
         async with self._wake:
             self._jobs.append(job)

@@ -8,8 +8,8 @@ answer, and says so in it.
 
 Its argument names the reader of structured data whose library is loaded before the limits; none is our own.
 
-Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, template, reader]; the job
-is "normalize" or "explain", the template hashes of what is the host's, or None, the reader a name (`readers`). Answer:
+Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, reader]; the job
+is "normalize" or "explain", the reader a name (`readers`). Answer:
 [whether the process ends, "ok", fields], [.., "refused", rule, detail] or [.., "failed", message]. The fields are those
 of a `PageOutcome`, or of an `Explanation`.
 """
@@ -56,7 +56,6 @@ def answer_to(
     url: str,
     headers: dict[str, str],
     body: bytes,
-    template: list[int] | None = None,
     reader: "ReaderName" = "own",
 ) -> list[Any]:
     """One page, understood or explained, as an answer."""
@@ -65,11 +64,10 @@ def answer_to(
     from streams.pages.sandbox.explanation import explanation
     from streams.pages.sandbox.worker_messages import page_outcome
 
-    own = None if template is None else frozenset(template)
     try:
         if job == "explain":
-            return ["ok", explanation(body, url=url, headers=headers, template=own).to_fields()]
-        outcome = page_outcome(body, url=url, headers=headers, template=own, reader=reader_of(reader))
+            return ["ok", explanation(body, url=url, headers=headers).to_fields()]
+        outcome = page_outcome(body, url=url, headers=headers, reader=reader_of(reader))
         return ["ok", outcome.to_fields()]
     except Refused as refusal:
         return ["refused", refusal.rule, refusal.detail]

@@ -1,7 +1,7 @@
 """What the agent needs of a page, in plain values that cross a process boundary: the document's bytes, and canonical
 links."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -42,10 +42,6 @@ class PageOutcome:
     blocks: int
     facts: dict[str, Any]
     links: tuple[OutLink, ...]
-    host_blocks: tuple[int, ...] = ()
-    """Hashes of its blocks that count when its host's other pages are judged; empty where nobody asked."""
-    removed_blocks: tuple[int, ...] = ()
-    """Hashes of those that were removed as its host's."""
 
     def to_fields(self) -> dict[str, Any]:
         return asdict(self)
@@ -53,8 +49,7 @@ class PageOutcome:
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         links = tuple(OutLink(**link) for link in fields.pop("links"))
-        tuples = {name: tuple(fields[name]) for name in ("directives", "host_blocks", "removed_blocks")}
-        return cls(**{**fields, **tuples, "links": links})
+        return cls(**{**fields, "directives": tuple(fields["directives"]), "links": links})
 
 
 def page_outcome(
@@ -62,12 +57,11 @@ def page_outcome(
     *,
     url: str,
     headers: Mapping[str, str],
-    template: Collection[int] | None = None,
     reader: Reader = read_own,
 ) -> PageOutcome:
     """Normalize a page, and make its URLs canonical. Raises Refused."""
-    normalized = normalize(body, url=url, headers=headers, template=template, reader=reader)
-    document, repetition = normalized.document, normalized.repetition
+    normalized = normalize(body, url=url, headers=headers, reader=reader)
+    document = normalized.document
     return PageOutcome(
         document=encode_document(document),
         content_hash=normalized.content_hash,
@@ -81,8 +75,6 @@ def page_outcome(
         blocks=len(document.blocks),
         facts=document.facts,
         links=_out_links(normalized, url),
-        host_blocks=repetition.blocks if repetition else (),
-        removed_blocks=repetition.removed if repetition else (),
     )
 
 

@@ -7,7 +7,6 @@ Every write of a record carries the time of the event that it comes from.
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
-from streams.stores.cassandra.host_pages import CassandraHostPages
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.pages import CassandraPages
@@ -17,7 +16,6 @@ __all__ = [
     "CassandraBlobs",
     "CassandraFingerprints",
     "CassandraFrontier",
-    "CassandraHostPages",
     "CassandraLedger",
     "CassandraPages",
     "CassandraSession",

@@ -6,7 +6,6 @@ fake allows, the server allows too. Nothing here survives the process.
 
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
-from streams.stores.memory.host_pages import MemoryHostPages
 from streams.stores.memory.models import MemoryChains, MemoryEmbedder
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.vectors import MemoryIndex
@@ -17,7 +16,6 @@ __all__ = [
     "MemoryEmbedder",
     "MemoryFingerprints",
     "MemoryFrontier",
-    "MemoryHostPages",
     "MemoryIndex",
     "MemoryLedger",
     "MemoryPages",

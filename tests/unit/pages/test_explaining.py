@@ -13,7 +13,6 @@ from streams.pages.sandbox.explanation import (
     Explanation,
     explanation,
     grouped,
-    removed_blocks,
 )
 
 URL = "https://a.example/"
@@ -26,7 +25,6 @@ REMOVED = [
     ("Find", "role: search"),
     ("Cookies", "name: cookie-bar"),
     ("Menu 2", "element: nav"),
-    ("Open daily", "repeated on the host's other pages"),
     ("A choice", "unread: select"),
 ]
 
@@ -43,7 +41,6 @@ def test_each_reason_is_a_group_and_kinds_come_in_the_order_in_which_they_are_as
         ("Role search", [("Find", "", None)]),
         ("Class or id", [("Cookies", "cookie-bar", None)]),
         ("The content model", [("Buy", "", 0.03)]),
-        ("Repeated on the host's other pages", [("Open daily", "", None)]),
         ("Never read", [("A choice", "select", None)]),
     ]
     assert all(group.meaning for group in groups)
@@ -78,11 +75,3 @@ def test_it_stays_small() -> None:
 def test_a_document_of_ours_loses_nothing() -> None:
     written = to_html(Document(URL, blocks=(Block("p", "Menu"), Block("p", "Share"))))
     assert explanation(written.encode(), url=URL, headers={}) == Explanation()
-
-
-def test_hashes_of_another_body_are_not_used() -> None:
-    told = {"template": [1, 2], "body_ref": "a"}
-    assert removed_blocks({"fetched": {"body_ref": "a"}, "normalized": told}) == [1, 2]
-    assert removed_blocks({"fetched": {"body_ref": "b"}, "normalized": told}) is None
-    assert removed_blocks({"fetched": {"body_ref": "a"}, "normalized": {"body_ref": "a"}}) is None
-    assert removed_blocks({}) is None
