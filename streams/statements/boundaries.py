@@ -1,8 +1,9 @@
-"""Where a sentence may end, by rule: enough for most text, and a judgement which text needs a model.
+"""Sentence boundaries by rule, and which of them are doubtful enough to need a model.
 
-A terminator is clear when what stands around it leaves no doubt: "... the file. The next ...". It is doubtful after an
+A boundary is clear when the text around the mark leaves no doubt: "... the file. The next ...". It is doubtful after an
 abbreviation, an initial or a number ("No. 5", "J. Smith", "z. B."). Follows UAX 29 in outline: closing quotes and
-brackets belong to the sentence, and ideographic terminators need no space.
+brackets belong to the sentence, and ideographic marks need no space behind them. The text is a stranger's: each
+expression and loop takes time that grows with the text's length alone.
 """
 
 import re
@@ -12,13 +13,21 @@ from itertools import pairwise
 
 Span = tuple[int, int]
 
-_CLOSERS = "\"'”’»›)\\]}」』）】"
+_MARKS = ".!?…‽؟۔।॥։።჻"
+_CLOSERS = "\"'”’»›)]}」』）】"
+_CLOSER_CLASS = re.escape(_CLOSERS)
+_CLOSERS_AND_STOPS = frozenset(_CLOSERS + ".…")
+# A match begins at the first mark of a run and takes the whole run (possessive). Each reference begins with a character
+# that nothing before it can end with, so that there is one way to match them.
 _ENDS = re.compile(
-    rf"(?P<mark>[.!?…‽؟۔।॥։።჻]+)[{_CLOSERS}]*(?:\s?\[(?:\d{{1,3}}|note \d+)\]|[⁰¹²³⁴-⁹]{{1,3}})*(?P<gap>\s+)"
-    rf"|(?P<wide>[。！？｡︒]+)[{_CLOSERS}]*\s*"
+    rf"(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSER_CLASS}]*+"
+    rf"(?:\s?\[(?:\d{{1,3}}|note \d++)\]|[⁰¹²³⁴-⁹]++)*(?P<gap>\s++)"
+    rf"|(?P<wide>[。！？｡︒]++)[{_CLOSER_CLASS}]*+\s*+"
 )
-"""A reference in brackets or raised, as in "... was found. [12] The ...", still belongs to the sentence."""
+"""A reference in brackets or in superscript digits, as in "... was found. [12] The ...", belongs to the sentence."""
 _BEFORE = re.compile(r"(\S+)$")
+_BEFORE_CHARS = 24
+"""Number of characters in which the word before a mark is looked for."""
 _OPENERS = "\"'“‘«‹([{¿¡„‚*•–—-"
 _ABBREVIATION_LIST = (
     "mr mrs ms dr prof st vs etc no vol pp fig figs eq eqs sec ch cf al ca approx inc ltd co corp jr sr rev gen col "
@@ -30,18 +39,20 @@ _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 
 
 class Ending(Enum):
+    """How sure it is that a sentence ends at a place."""
+
     NO = 0
     CLEAR = 1
     DOUBTFUL = 2
 
 
 def endings(text: str) -> list[tuple[int, Ending]]:
-    """Each place at which a sentence may end before the text does: the next sentence's start, and how sure it is."""
+    """Each place inside the text at which a sentence may end: the next sentence's start, and how sure it is."""
     return [(match.end(), _judge(text, match)) for match in _ENDS.finditer(text) if match.end() < len(text)]
 
 
 def spans_between(text: str, starts: list[int]) -> list[Span]:
-    """The spans that these starts (besides 0) cut the text into, without the white space around them."""
+    """The spans that these starts (besides 0) divide the text into, without the white space around them."""
     bounds = [0, *starts, len(text)]
     spans = []
     for start, end in pairwise(bounds):
@@ -64,7 +75,7 @@ def _judge(text: str, match: re.Match[str]) -> Ending:
     if match["mark"][-1] not in ".…":
         return Ending.CLEAR
     before = _word_before(text, match.start())
-    # A letter without case (Arabic, Hindi, Thai) follows as surely as a capital does.
+    # A letter without case (Arabic, Hindi, Thai) begins a sentence as surely as a capital does.
     starts_anew = following.isupper() or (following.isalpha() and not following.islower())
     if starts_anew and len(before) > 3 and before.lower() not in _ABBREVIATIONS and "." not in before:
         return Ending.CLEAR if before[-1:].isalnum() else Ending.DOUBTFUL
@@ -72,14 +83,14 @@ def _judge(text: str, match: re.Match[str]) -> Ending:
 
 
 def _word_before(text: str, end: int) -> str:
-    found = _BEFORE.search(text[max(0, end - 24) : end])
+    found = _BEFORE.search(text[max(0, end - _BEFORE_CHARS) : end])
     return found.group(1).lstrip(_OPENERS) if found else ""
 
 
 def decided(text: str, ends: list[tuple[int, Ending]], modelled: Collection[int] | None = None) -> list[int]:
-    """The starts of sentences among the endings: the clear ones, and of the doubtful ones those that a model saw too.
+    """The starts of sentences: after the clear endings, and after the doubtful ones that the model found as well.
 
-    Without a model, a doubtful ending counts when a real word stands before it.
+    Without a model (None), a doubtful ending counts when a real word is before it.
     """
     return [
         at
@@ -90,6 +101,10 @@ def decided(text: str, ends: list[tuple[int, Ending]], modelled: Collection[int]
 
 
 def _plausible(text: str, start: int) -> bool:
-    before = text[:start].rstrip().rstrip(_CLOSERS + ".…")
-    word = _word_before(before, len(before))
+    end = start
+    while end and text[end - 1].isspace():
+        end -= 1
+    while end and text[end - 1] in _CLOSERS_AND_STOPS:
+        end -= 1
+    word = _word_before(text, end)
     return len(word) > 2 and word.lower() not in _ABBREVIATIONS and not word.isdigit() and "." not in word

