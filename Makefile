@@ -44,7 +44,7 @@ schemas: setup ## Generate the schemas, AsyncAPI and the journey's diagram again
 	@$(BIN)/riffle schemas --write
 
 lock: setup ## Resolve the locks again after a change of pyproject.toml.
-	@$(COMPILE) --extra local --extra extruct --group build --group dev --group compare -o requirements/lock.txt
+	@$(COMPILE) --extra local --group build --group dev --group compare -o requirements/lock.txt
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
 
 clean: ## Remove .venv and the local stack's data (stop it first: riffle down).

@@ -1,18 +1,17 @@
-"""Structured data as we read it and as extruct does, on the same pages in the same run: time, and whether both agree.
+"""Structured data as Riffle and extruct read it, on the same pages in the same run: time and agreement.
 
     python -m benchmarks.structured_data DIR [--limit 200] [--every 2]
 
-DIR is an extraction set (`html/ID.html[.gz]`, `truth/ID.json`, as for `riffle eval extract`); its truths are not read
-but for the pages' addresses. Two questions are asked of each page:
+DIR is an extraction set (`html/ID.html[.gz]`, `truth/ID.json`, as for `riffle eval extract`). Of its truths only the
+pages' addresses are read. Each page gives two measurements:
 
-- How long: of extruct for each syntax as its own function reads it, which parses the page for it, and of ours, which
-  reads the tree that the page has anyway. Both in CPU time, one after the other on each page.
-- Whether both find the same: through the normalizer's own readers (`pages.metadata`), both in the same normal
-  form. Types are counted once for each page that has them, wherever in an item they stand. Ours reads the page without
-  its menus and footers, extruct as it came; what extruct finds in those alone is counted apart, by asking it again for
-  the page without them. Where extruct fails, ours reads for it: such pages are left out of the comparison, and counted.
+- Time: of extruct for each syntax by its own function, which parses the page for it, and of Riffle, which reads the
+  tree that the page has anyway. Both in CPU time, one after the other on each page.
+- Agreement, in the same normal form. Types are counted once for each page that has them, at any depth of an item.
+  Riffle reads the page without its menus and footers, and extruct reads all of it. Types that extruct finds in menus
+  and footers alone are counted apart. Pages on which extruct fails are left out of the comparison, and counted.
 
-Only pages that have a syntax count for its agreement; all pages count for the means of time, as each would be asked.
+Only pages that have a syntax count for its agreement. All pages count for the means of time.
 """
 
 import argparse
@@ -29,13 +28,13 @@ import extruct
 from benchmarks.machine import machine
 from streams.errors import Refused
 from streams.pages.evaluation import Page, load_pages
-from streams.pages.metadata.structured_data import Item, kinds
-from streams.pages.metadata.structured_data_readers import read_own, reader_of
+from streams.pages.metadata.structured_data import Item, Structured, kinds, read_structured_data
 from streams.pages.normalize import normalize
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver
-from streams.pages.parse.page import parse_page
+from streams.pages.parse.page import Parsed, parse_page
 from streams.pages.sandbox.worker import settle
+from tests.unit.pages.extruct_oracle import read_with_extruct
 
 SYNTAXES = ("json-ld", "microdata", "rdfa")
 WARM_PAGES = 10
@@ -82,14 +81,17 @@ def _times(page: Page) -> dict[str, float]:
     parsed = parse_page(page.html, url=page.url)
     resolver = Resolver(page.url, parsed.head.base)
     html = parsed.html.encode("utf-8", "replace")
-    spent = {"ours, all three": _seconds(lambda: read_own(parsed, resolver))}
+    spent = {"ours, all three": _seconds(lambda: _read(parsed, resolver))}
     spent["the whole normalizer, with ours"] = _seconds(lambda: normalize(page.html, url=page.url))
     for syntax in SYNTAXES:
         spent[f"extruct, {syntax}"] = _seconds(lambda syntax=syntax: _extract(html, page.url, [syntax]))
     spent["extruct, all three, one parse"] = _seconds(lambda: _extract(html, page.url, list(SYNTAXES)))
-    as_chosen = reader_of("extruct")
-    spent["extruct, as the normalizer asks it"] = _seconds(lambda: as_chosen(parsed, resolver))
+    spent["extruct, each syntax only where the page has it"] = _seconds(lambda: read_with_extruct(parsed, resolver))
     return spent
+
+
+def _read(parsed: Parsed, resolver: Resolver) -> Structured:
+    return read_structured_data(parsed.tree, parsed.head, resolver.absolute)
 
 
 def _extract(html: bytes, url: str, syntaxes: list[str], errors: str = "ignore") -> Any:
@@ -102,14 +104,14 @@ def _items_of(page: Page, syntax: str) -> tuple[list[Item], list[Item], list[Ite
     parsed = parse_page(page.html, url=page.url)
     if not _keep_only(parsed.head, syntax):
         return None
-    resolver, theirs = Resolver(page.url, parsed.head.base), reader_of("extruct")
+    resolver = Resolver(page.url, parsed.head.base)
     try:
         _extract(parsed.html.encode("utf-8", "replace"), resolver.base, [syntax], errors="strict")
     except Exception as error:
         raise _FailedError from error
-    ours, whole = read_own(parsed, resolver).items, theirs(parsed, resolver).items
+    ours, whole = _read(parsed, resolver).items, read_with_extruct(parsed, resolver).items
     parsed.html = parsed.tree.html or ""
-    return ours, whole, theirs(parsed, resolver).items
+    return ours, whole, read_with_extruct(parsed, resolver).items
 
 
 def _keep_only(head: Head, syntax: str) -> bool:

@@ -120,12 +120,6 @@ class CrawlSettings(_Group):
     """PEM: who signed the certificates of `local_hosts`. Refused in production."""
 
 
-class PagesSettings(_Group):
-    structured_data: Literal["own", "extruct"] = "own"
-    """Who reads JSON-LD, Microdata and RDFa of pages: Riffle's own reader, or the library extruct (an extra of the
-    package), which takes many times as long and finds nearly the same (docs/decisions/0012)."""
-
-
 class RuntimeSettings(_Group):
     retries_in_place: int = Field(3, ge=0)
     """When a store fails, before the event goes to the retry topic."""
@@ -194,7 +188,6 @@ class Settings(BaseSettings):
     qdrant: QdrantSettings = QdrantSettings()
     triton: TritonSettings = TritonSettings()
     crawl: CrawlSettings = CrawlSettings()
-    pages: PagesSettings = PagesSettings()
     runtime: RuntimeSettings = RuntimeSettings()
     gateway: GatewaySettings = GatewaySettings()
 

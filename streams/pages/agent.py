@@ -8,7 +8,6 @@ from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalize
 from schemas.ids import page_id
 from streams.crawl.urls import crawlable, host_of
 from streams.errors import Refused
-from streams.pages.metadata.structured_data_readers import require
 from streams.pages.parse.content_type import as_html
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
@@ -174,7 +173,5 @@ def _id(event: PageFetched) -> UUID:
 
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
-    """The stage's agent. Its processes start with it and die with it. Raises UsageError when the chosen reader of
-    structured data is not installed."""
-    require(settings.pages.structured_data)
-    return NormalizeAgent(stores, ParsePool(reader=settings.pages.structured_data))
+    """Make the stage's agent. Its processes start and end with it."""
+    return NormalizeAgent(stores, ParsePool())

@@ -17,7 +17,7 @@ from streams.pages.content.removal_reasons import reasons
 from streams.pages.document.from_html import as_written
 from streams.pages.document.model import Block, Document, Link, new_link
 from streams.pages.metadata import facts
-from streams.pages.metadata.structured_data_readers import Reader, read_own
+from streams.pages.metadata.structured_data import read_structured_data
 from streams.pages.native.blocks import build
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
@@ -46,9 +46,8 @@ def normalize(
     *,
     url: str,
     headers: Mapping[str, str] | None = None,
-    reader: Reader = read_own,
 ) -> Normalized:
-    """Normalize a page. `headers` have lower-case names. `reader` reads its structured data.
+    """Normalize a page. `headers` have lower-case names.
 
     Raises Refused for nesting that no parser should be given.
     """
@@ -62,7 +61,7 @@ def normalize(
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written
-    said = as_written(written, blocks) if written else _said(parsed, blocks, text, kept, own, resolver, reader)
+    said = as_written(written, blocks) if written else _said(parsed, blocks, text, kept, own, resolver)
     document = replace(document, **said)
     document = replace(document, blocks=without_page_language(document.blocks, document.language))
     return Normalized(
@@ -86,10 +85,10 @@ def _said(
     kept: list[int],
     own: frozenset[int],
     resolver: Resolver,
-    reader: Reader,
 ) -> dict[str, Any]:
     """What the page says of itself, as fields of the document."""
-    found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver, reader(parsed, resolver))
+    data = read_structured_data(parsed.tree, parsed.head, resolver.absolute)
+    found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver, data)
     declared = language_tag(parsed.head.language)
     language = identify(text[:LANGUAGE_CHARS], declared)
     title = found.title

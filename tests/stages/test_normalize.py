@@ -9,11 +9,10 @@ import pytest
 
 from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
-from streams.pages.agent import NormalizeAgent, build
+from streams.pages.agent import NormalizeAgent
 from streams.pages.document.codec import decode_document
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
-from streams.settings import Settings
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
 
@@ -93,28 +92,6 @@ async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage
     second = await stage.agent.handle(delivery)
     assert first == second
     assert await stage.stores.pages.get(page_id(URL)) == stored
-
-
-ANNOTATED = """<title>T</title><div vocab="https://schema.org/">
-<div typeof=Article><b property=headline>H</b><i property=author typeof=Person><b property=name>Ada</b></i>
-<p property=about resource=#a>A</div>
-<div typeof=Thing resource=#a><b property=name>A</b><b property=name>B</b></div></div>"""
-
-
-@pytest.mark.parametrize(("reader", "about"), [("own", "A"), ("extruct", {"type": "Thing", "name": ["A", "B"]})])
-async def test_the_chosen_reader_reads_and_leaves_the_same_in_another_process(
-    stage: Stage, reader: str, about: Any
-) -> None:
-    settings = Settings.model_validate({"pages": {"structured_data": reader}})
-    stored = []
-    for _ in range(2):
-        stage.agent = await build(settings, stage.stores)
-        (normalized,) = of(PageNormalized, await stage.handle(ANNOTATED))
-        await stage.agent.stop()
-        stored.append(await stage.stores.blobs.get(normalized.document_ref))
-    assert stored[0] == stored[1]
-    article = decode_document(stored[0]).facts["structured"][0]
-    assert article["about"] == about
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Structured data of a page: JSON-LD, microdata, RDFa, OpenGraph and Twitter cards, read from the one parse.
 
 All end in the same form: items with a `type` (schema.org's name; `types` where there are several) and properties whose
-values are texts, numbers, items or lists of them, cut to what a search engine can use. `extruct` does more of RDF and
-parses the page once per syntax; see docs/decisions.
+values are texts, numbers, items or lists of them, cut to what a search engine can use. The library extruct
+reads more of RDF, but parses the page once for each syntax (docs/decisions/0012).
 """
 
 import html
@@ -96,14 +96,6 @@ class Structured:
         self._known: dict[str, Item] = {}
         self._placed: set[str] = set()
         self._open: set[int] = set()
-
-    def read(self, tree: LexborHTMLParser, head: Head) -> None:
-        """All three syntaxes of a page, each where it has it."""
-        self.json_ld(head.scripts)
-        if head.has_microdata:
-            self.microdata(tree)
-        if head.has_rdfa:
-            self.rdfa(tree)
 
     def json_ld(self, scripts: list[tuple[str, str]]) -> None:
         """All JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left
@@ -256,6 +248,17 @@ class Structured:
         if href and not value and not text.strip():
             return (self._absolute(href) or href).strip()[:MAX_TEXT_CHARS], len(text)
         return " ".join((value or text).split())[:MAX_TEXT_CHARS], len(text)
+
+
+def read_structured_data(tree: LexborHTMLParser, head: Head, absolute: Callable[[str], str]) -> Structured:
+    """Read each syntax that the page has. `absolute` resolves a URL of the page."""
+    data = Structured(absolute)
+    data.json_ld(head.scripts)
+    if head.has_microdata:
+        data.microdata(tree)
+    if head.has_rdfa:
+        data.rdfa(tree)
+    return data
 
 
 def loaded(text: str) -> Any:

@@ -19,7 +19,6 @@ from typing import Any
 import msgpack
 
 from streams.errors import PoisonError, Refused, TransientError
-from streams.pages.metadata.structured_data_readers import ReaderName
 from streams.pages.sandbox.explanation import Explanation
 from streams.pages.sandbox.worker import CPU_SECONDS, LENGTH, is_short_of_memory
 from streams.pages.sandbox.worker_messages import PageOutcome
@@ -35,9 +34,6 @@ END_SECONDS = 10.0
 PAGES_PER_PROCESS = 20_000
 """Then a fresh process replaces it, so that what a parser may leak stays small."""
 
-LIMITS = frozenset({"time", "memory", "crash"})
-"""Rules that refuse a page for what its process used."""
-
 Answer = list[Any]
 _DONE = {"normalize": "normalized", "explain": "explained"}
 
@@ -51,9 +47,8 @@ class _Job:
 class ParsePool:
     """`async with ParsePool(2) as pool: outcome = await pool.parse(body, url=..., headers=...)`."""
 
-    def __init__(self, processes: int = 2, *, reader: ReaderName = "own", stall_seconds: float = STALL_SECONDS) -> None:
+    def __init__(self, processes: int = 2, *, stall_seconds: float = STALL_SECONDS) -> None:
         self._processes = processes
-        self._reader: ReaderName = reader
         self._stall_seconds = stall_seconds
         self._jobs: deque[_Job] = deque()
         self._wake = asyncio.Condition()
@@ -85,18 +80,9 @@ class ParsePool:
     async def parse(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> PageOutcome:
         """Understand a page.
 
-        A page that reaches a limit while a library reads its structured data is read again by our own reader: which
-        of them was chosen costs no page.
-
         Raises Refused (the page is not let in), PoisonError (a fault of ours), TransientError.
         """
-        try:
-            fields = await self._fields_of("normalize", body, url, headers, self._reader)
-        except Refused as refusal:
-            if self._reader == "own" or refusal.rule not in LIMITS:
-                raise
-            fields = await self._fields_of("normalize", body, url, headers)
-        return PageOutcome.from_fields(fields)
+        return PageOutcome.from_fields(await self._fields_of("normalize", body, url, headers))
 
     async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
         """What was removed from a page, and why, within the same limits. Raises as `parse` does."""
@@ -108,10 +94,9 @@ class ParsePool:
         body: bytes,
         url: str,
         headers: Mapping[str, str],
-        reader: ReaderName = "own",
     ) -> dict[str, Any]:
         self.start()
-        packed = msgpack.packb([task, url, dict(headers), body, reader], use_bin_type=True)
+        packed = msgpack.packb([task, url, dict(headers), body], use_bin_type=True)
         job = _Job(LENGTH.pack(len(packed)) + packed)
         async with self._wake:
             self._jobs.append(job)
@@ -138,7 +123,6 @@ class ParsePool:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *WORKER,
-            self._reader,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},

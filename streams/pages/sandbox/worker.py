@@ -6,10 +6,8 @@ it was, and refuses that page. CPU time is meant, not the clock: a busy machine 
 page. Nor must the pages before it: a process that got no more memory, or keeps much of what it got, ends after its
 answer, and says so in it.
 
-Its argument names the reader of structured data whose library is loaded before the limits; none is our own.
-
-Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body, reader]; the job
-is "normalize" or "explain", the reader a name (`readers`). Answer:
+Frames are a length (4 bytes, big endian) and MessagePack. Request: [job, url, headers, body]; the job
+is "normalize" or "explain". Answer:
 [whether the process ends, "ok", fields], [.., "refused", rule, detail] or [.., "failed", message]. The fields are those
 of a `PageOutcome`, or of an `Explanation`.
 """
@@ -23,12 +21,9 @@ import signal
 import struct
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import msgpack
-
-if TYPE_CHECKING:
-    from streams.pages.metadata.structured_data_readers import ReaderName
 
 CPU_SECONDS = 2.0
 MEMORY_BYTES = 200 * 1024 * 1024
@@ -56,18 +51,16 @@ def answer_to(
     url: str,
     headers: dict[str, str],
     body: bytes,
-    reader: "ReaderName" = "own",
 ) -> list[Any]:
     """One page, understood or explained, as an answer."""
     from streams.errors import Refused
-    from streams.pages.metadata.structured_data_readers import reader_of
     from streams.pages.sandbox.explanation import explanation
     from streams.pages.sandbox.worker_messages import page_outcome
 
     try:
         if job == "explain":
             return ["ok", explanation(body, url=url, headers=headers).to_fields()]
-        outcome = page_outcome(body, url=url, headers=headers, reader=reader_of(reader))
+        outcome = page_outcome(body, url=url, headers=headers)
         return ["ok", outcome.to_fields()]
     except Refused as refusal:
         return ["refused", refusal.rule, refusal.detail]
@@ -149,14 +142,10 @@ def settle() -> None:
     gc.set_threshold(COLLECTED_OBJECTS)
 
 
-def _argument() -> Any:
-    return sys.argv[1] if len(sys.argv) > 1 else "own"
-
-
 def main() -> None:
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not end up between the frames
-    said, *rest = answer_to("normalize", "https://start.example/", {}, START_PAGE, reader=_argument())
+    said, *rest = answer_to("normalize", "https://start.example/", {}, START_PAGE)
     if said != "ok":
         sys.exit(f"the first page was not understood: {rest}")
     data = _confine()

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.pages.document.codec import encode_document
-from streams.pages.metadata.structured_data_readers import Reader, read_own
 from streams.pages.normalize import Normalized, normalize
 
 MAX_FOLLOWED = 1_000
@@ -57,10 +56,9 @@ def page_outcome(
     *,
     url: str,
     headers: Mapping[str, str],
-    reader: Reader = read_own,
 ) -> PageOutcome:
     """Normalize a page, and make its URLs canonical. Raises Refused."""
-    normalized = normalize(body, url=url, headers=headers, reader=reader)
+    normalized = normalize(body, url=url, headers=headers)
     document = normalized.document
     return PageOutcome(
         document=encode_document(document),
