@@ -1,1 +1,1 @@
-"""Which URL is fetched next, and when, and how: URL law, robots, politeness, the frontier, the guard, fetching."""
+"""The crawl: URL rules, robots.txt, the frontier, fetching, archives."""

@@ -1,4 +1,4 @@
-"""What duplicates teach about a host's URLs: which spellings lead to one page, so that later ones need no fetch.
+"""URL alias rules: two spellings of a host's URLs lead to the same page, as learned from duplicates. Pure.
 
 A rule is a string, so that it can be stored and read by people:
 
@@ -9,12 +9,11 @@ A rule is a string, so that it can be stored and read by people:
     parameter:remove:NAME       ?NAME=... makes no difference
     host:OTHER                  the same pages are on the host OTHER
 
-Evidence is kept per class: all URLs that a rule makes one. One class in which two URLs turn out to be different pages
-counts for ever, whatever else agreed: a parameter that matters on one page (`?id=`) makes duplicates on a hundred pages
-that say "not found". A rule is believed when enough classes agreed and none did not; one that was disagreed with is
-retired, and stays so.
+A class is the set of all URLs that a rule maps to one. Evidence is kept per class. A rule is believed when enough
+classes agreed and none disagreed. One class in which two URLs turn out to be different pages retires the rule for good:
+a parameter that matters on one page (`?id=`) makes duplicates of a hundred pages with the text "not found".
 
-Canonical URLs go in and come out (`streams.crawl.urls.canonicalize`).
+All URLs, as arguments and results, are canonical (`streams.crawl.urls.canonicalize`).
 """
 
 import re
@@ -27,21 +26,22 @@ from xxhash import xxh3_64_intdigest
 from streams.stores.protocols import VariantEvidence
 
 SLOTS = 64
-"""Classes of one rule that are remembered: of two in one slot the first stays, until one of them disagrees."""
+"""Maximum classes kept per rule. The first one in a slot stays, until a later one disagrees."""
 MIN_AGREEING = 5
+"""Minimum classes that agree before a rule is believed."""
 MIN_AGREEING_OF_MIRROR = 10
-"""A mirror makes a whole host disappear: more is asked for."""
+"""Minimum classes that agree before a mirror is believed. It is more, because a mirror hides a whole host."""
 MAX_RULES = 32
-"""Under consideration for one host: random parameter names would fill its row."""
+"""Maximum rules per host for which evidence is kept: random parameter names would fill the host's row."""
 
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|cgi)$", re.IGNORECASE)
 _ESCAPE = re.compile(r"%[0-9a-f]{2}")
 _PATH_RULES = ("slashes:collapse", "case:lower", "index:remove", "slash:remove", "slash:add")
-"""In the order in which they are applied, again and again until nothing changes."""
+"""The path rules, in the order in which they are applied, again and again until nothing changes."""
 
 
 def rewrite(url: str, rules: Iterable[str]) -> str:
-    """The URL that stands for this one by the rules of its host. `rewrite(rewrite(u, r), r) == rewrite(u, r)`."""
+    """Return the URL to which the rules of its host map this one. `rewrite(rewrite(u, r), r) == rewrite(u, r)`."""
     chosen = frozenset(rules)
     if not chosen:
         return url
@@ -56,9 +56,9 @@ def rewrite(url: str, rules: Iterable[str]) -> str:
 
 
 def explain(url: str, canonical: str) -> list[str]:
-    """The rules, each for itself, that would have made `url` into the `canonical` URL of its duplicate.
+    """Return the rules that each map `url` to the `canonical` URL of its duplicate.
 
-    None when they differ in more than one way; several parameters are one way.
+    The list is empty if they differ in more than one way. Several parameters count as one way.
     """
     one, other = urlsplit(url), urlsplit(canonical)
     if one.netloc != other.netloc:
@@ -72,17 +72,17 @@ def explain(url: str, canonical: str) -> list[str]:
 
 
 def slot(rule: str, url: str) -> int:
-    """Where the class of a URL is remembered."""
+    """Return the slot of the URL's class."""
     return xxh3_64_intdigest(rewrite(url, [rule]).encode()) % SLOTS
 
 
 def same_class(rule: str, one: str, other: str) -> bool:
-    """Whether the rule makes two different URLs one."""
+    """Return whether the rule maps two different URLs to one."""
     return one != other and rewrite(one, [rule]) == rewrite(other, [rule])
 
 
 def learned(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
-    """The rules of one host that are believed. Evidence without a second URL only waits for one."""
+    """Return the rules of one host that are believed. A class with a single URL is no evidence yet."""
     found = list(evidence)
     enough = {
         rule
@@ -93,25 +93,26 @@ def learned(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
 
 
 def agreeing(evidence: Iterable[VariantEvidence]) -> Counter[str]:
-    """How many classes agreed with each rule of one host: at most SLOTS."""
+    """Count the classes that agreed with each rule of one host: at most SLOTS."""
     return Counter(found.rule for found in evidence if found.other and found.agrees)
 
 
 def retired(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
-    """The rules of one host that made one URL of two different pages."""
+    """Return the rules of one host that map two different pages to one URL."""
     return frozenset(found.rule for found in evidence if found.other and not found.agrees)
 
 
 def at_work(url: str, rules: frozenset[str]) -> list[str]:
-    """Those of the rules without which the URL would not be rewritten as it is; or, where one does another's work, all
-    that change it."""
+    """Return the rules that are needed to rewrite the URL as all rules do. If none is needed because another has the
+    same effect, return all that change the URL."""
     rewritten = rewrite(url, rules)
     needed = sorted(rule for rule in rules if rewrite(url, rules - {rule}) != rewritten)
     return needed or sorted(rule for rule in rules if rewrite(url, [rule]) != url)
 
 
 def _explained_by_parameters(query: str, canonical: str) -> list[str]:
-    """Parameters that only the duplicate has, or has with another value; nothing when the canonical has more."""
+    """Return rules for the parameters that only the duplicate has, or has with another value. If the canonical URL has
+    a parameter more, there are none."""
     one, other = (Counter(pair for pair in text.split("&") if pair) for text in (query, canonical))
     extra = {pair.partition("=")[0] for pair in one - other}
     missing = {pair.partition("=")[0] for pair in other - one}
@@ -140,5 +141,5 @@ def _by_rule(path: str, rule: str) -> str:
 
 
 def _better_host(hosts: Iterable[str]) -> str:
-    """Of mirrors the shorter name, so that two hosts never point to each other."""
+    """Return the shortest name of several mirrors, so that two hosts never point to each other."""
     return min(hosts, key=lambda host: (len(host), host))

@@ -1,9 +1,9 @@
-"""The law of URLs: one spelling for each page, and which URLs are worth a fetch at all.
+"""The URL rules: the canonical URL of a page, and which URLs are worth a fetch. Pure.
 
-The parser is the WHATWG one (`ada_url`), because links are written for browsers; on top of it comes the
-normalization of RFC 3986, section 6.2.2, and what only a search engine wants: https alone, no fragments, no
-credentials, no tracking parameters. Pure: nothing here resolves a name. That a name may still lead to a private
-address is the business of `streams.crawl.fetch.guard`, which sees the address that a socket really connects to.
+The parser is the one of the URL standard (`ada_url`), because links are written for browsers. After it come the
+normalization of RFC 3986, section 6.2.2, and rules of a search engine: https alone, no fragments, no credentials, no
+tracking parameters. No name is resolved here. A name may still lead to a private address: `streams.crawl.fetch.guard`
+checks the address that a socket really connects to.
 """
 
 import re
@@ -11,15 +11,17 @@ import re
 from ada_url import URL, HostType
 
 MAX_URL_CHARS = 2_048
-"""Longer ones are traps or payloads more often than pages; RFC 9110, section 4.1, asks for 8000, the web uses few."""
+"""Maximum characters of a canonical URL. Longer ones are traps more often than pages (RFC 9110, 4.1, asks for 8000)."""
 MAX_INPUT_CHARS = 16_384
-"""What is not even parsed: `data:` URLs of whole images are common in links."""
+"""Maximum characters that are parsed: `data:` URLs of whole images are common in links."""
 MAX_PATH_SEGMENTS = 24
+"""Maximum segments of a path that is crawled."""
 MAX_SEGMENT_REPEATS = 3
-"""Calendars and relative links gone wrong build /a/b/a/b/a/b without end."""
+"""Maximum repetitions of a path segment: calendars and wrong relative links build /a/b/a/b/a/b without end."""
 MAX_QUERY_PARAMETERS = 16
+"""Maximum parameters of a URL that is crawled."""
 MAX_HOST_CHARS = 253
-"""RFC 1035, section 2.3.4, without the trailing dot."""
+"""Maximum characters of a host (RFC 1035, section 2.3.4, without the trailing dot)."""
 
 _TRACKING_NAMES = (
     "gclid gclsrc dclid gbraid wbraid fbclid msclkid twclid ttclid yclid ysclid igshid igsh mc_cid mc_eid li_fat_id "
@@ -45,7 +47,7 @@ _NOT_PAGES = frozenset(_FILE_EXTENSIONS.split())
 
 
 class InvalidUrl(ValueError):
-    """Not a URL that Riffle would ever fetch. `rule` names the rule, for the ledger and the metrics."""
+    """The URL is one that Riffle never fetches. `rule` names the URL rule, for the ledger and the metrics."""
 
     def __init__(self, rule: str, detail: str) -> None:
         super().__init__(f"{rule}: {detail}")
@@ -53,7 +55,7 @@ class InvalidUrl(ValueError):
 
 
 def canonicalize(url: str) -> str:
-    """The one spelling of an absolute URL. `canonicalize(canonicalize(u)) == canonicalize(u)`.
+    """Return the canonical URL of an absolute URL. `canonicalize(canonicalize(u)) == canonicalize(u)`.
 
     Raises InvalidUrl with the rule: syntax, scheme, credentials, host or length.
     """
@@ -61,32 +63,23 @@ def canonicalize(url: str) -> str:
 
 
 def resolve(base: str, href: str) -> str:
-    """The canonical URL of a link `href` on the page `base`. Raises InvalidUrl as `canonicalize` does."""
+    """Return the canonical URL of a link `href` on the page `base`. Raises InvalidUrl as `canonicalize` does."""
     return _canonical(_parse(href, base))
 
 
 def with_scheme(address: str) -> str:
-    """The canonical URL of what a person gave, who may leave https:// out. Raises InvalidUrl."""
+    """Return the canonical URL of an address typed by a person, with or without https://. Raises InvalidUrl."""
     return canonicalize(address if "://" in address else f"https://{address}")
 
 
 def host_of(url: str) -> str:
-    """The host of a canonical URL, without its port."""
+    """Return the host of a canonical URL, without its port."""
     authority = url.removeprefix("https://").partition("/")[0]
     return authority.partition(":")[0]
 
 
-def same_site(one: str, other: str) -> bool:
-    """Whether two canonical URLs are of the same site: the same host, give or take a leading `www.`.
-
-    Subdomains are sites of their own: telling `a.co.uk` from `a.github.io` needs the public suffix list, and
-    taking two sites for one would let a crawl of one leak into the other.
-    """
-    return host_of(one).removeprefix("www.") == host_of(other).removeprefix("www.")
-
-
 def crawlable(url: str) -> str | None:
-    """Why a canonical URL is not worth a fetch, or None when it is."""
+    """Return why a canonical URL is not worth a fetch, or None if it is."""
     authority, _, rest = url.removeprefix("https://").partition("/")
     if ":" in authority:
         return "port: only 443 is crawled"
@@ -131,7 +124,7 @@ def _canonical(parsed: URL) -> str:
 
 
 def _host(parsed: URL) -> str:
-    """The DNS name in ASCII (IDNA done by the parser). IP literals in any of their disguises are refused."""
+    """Return the DNS name in ASCII (the parser did IDNA). IP literals in any notation are refused."""
     host: str = parsed.hostname
     if parsed.host_type != HostType.DEFAULT:
         raise InvalidUrl("host", f"{host} is an IP address")
@@ -145,9 +138,9 @@ def _host(parsed: URL) -> str:
 
 
 def _percent(text: str) -> str:
-    """RFC 3986, section 6.2.2: unreserved characters are never encoded, hexadecimal digits are upper case.
+    """Decode escaped unreserved characters and write hexadecimal digits in upper case (RFC 3986, section 6.2.2).
 
-    A `%` that starts no escape becomes %25; otherwise decoding its surroundings could make an escape of it.
+    A `%` that starts no escape becomes %25. Otherwise the decoded characters after it could make an escape of it.
     """
     return _PERCENT.sub(_escape, text) if "%" in text else text
 
@@ -161,7 +154,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _query(query: str) -> str:
-    """The query without tracking parameters. The order stays: servers may care."""
+    """Return the query without tracking parameters. The order is kept, since it may matter to the server."""
     return "&".join(pair for pair in query.split("&") if pair and not _is_tracking(pair)) if query else ""
 
 

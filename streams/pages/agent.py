@@ -6,6 +6,7 @@ from uuid import UUID
 
 from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
+from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import crawlable, host_of
 from streams.errors import Refused
 from streams.pages.parse.content_type import as_html
@@ -142,12 +143,8 @@ def _discovery(event: PageFetched, url: str, why: str, depth: int) -> PageDiscov
             "url": url,
             "host": host_of(url),
             "why": why,
-            "depth": depth,
-            "max_depth": event.max_depth,
-            "max_pages": event.max_pages,
-            "same_host": event.same_host,
-            "crawl_id": event.crawl_id,
             "referrer": event.url,
+            **CrawlScope.of(event).at_depth(depth).fields(),
         }
     )
 

@@ -385,5 +385,5 @@ class FrontierStore(Protocol):
     async def held_for(self, host: str, target: UUID) -> list[HeldUrl]:
         """Those of one target, by slot."""
 
-    async def let_go(self, held: HeldUrl) -> None:
-        """Forget it, unless it was written anew since."""
+    async def release(self, held: HeldUrl) -> None:
+        """Delete the row, unless it was written again since."""

@@ -123,7 +123,7 @@ class World:
             fingerprints=Mortal(self.fingerprints, self._process),  # type: ignore[arg-type]
         )
         agent = FrontierAgent(self.settings, stores, now=lambda: self.now, random=self.rng.random)
-        agent.dispatcher.emit = self._emitter(self._process)
+        agent.connect(self._emitter(self._process))
         agent.dispatcher.assign(frozenset({0}))
         return agent
 

@@ -269,7 +269,7 @@ async def test_lost_partitions_are_not_scheduled_and_their_next_owner_goes_on() 
     await web.agent.assigned(frozenset())
     await web.run()
     assert web.pages() == before
-    assert web.agent.hosts.leased == 0
+    assert web.agent.state.hosts.leased == 0
     web.agent = web._new_agent()
     await web.run()
     assert sorted(web.pages()) == [f"{A}/{n}" for n in range(4)]
@@ -279,7 +279,7 @@ async def test_the_agent_forgets_hosts_for_which_nothing_waits() -> None:
     web = world(a=Site(links=star(3)))
     web.seed(f"{A}/")
     await web.run()
-    hosts = web.agent.hosts
+    hosts = web.agent.state.hosts
     assert (hosts._live, hosts._partition_of, len(hosts.due), hosts.leased) == ({}, {}, 0, 0)
     assert await web.frontier_store.active_hosts(0) == []
 
@@ -367,7 +367,7 @@ async def test_an_answer_to_a_lease_that_ran_out_still_counts() -> None:
     web = world(a=Site(script={"/": [None]}, links={"/": []}))
     web.seed(f"{A}/")
     await web.run(hours=10 / 3_600)
-    [lease] = next(iter(web.agent.hosts._live.values())).host.leases.values()
+    [lease] = next(iter(web.agent.state.hosts._live.values())).host.leases.values()
     web.now = lease.until + 1
     await web.agent.dispatcher.round()
     late = fetched(f"{A}/", web.now, lease_id=lease.lease_id, source="crawl")

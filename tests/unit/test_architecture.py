@@ -29,6 +29,7 @@ DOORS: dict[str, str] = {
     "streams/crawl/frontier/hosts.py": "live hosts, each behind a lock, loaded from the store",
     "streams/crawl/frontier/robots_cache.py": "robots rules, read from blobs once and shared by those who wait",
     "streams/crawl/frontier/dispatcher.py": "the frontier's loop: waits until a host is due",
+    "streams/crawl/frontier/url_writer.py": "writes the rows of a URL side by side",
     "streams/pages/evaluation.py": "measures the time of other extractors in the same run",
     "streams/pages/native/build.py": "compiles the walk when the package is installed",
     "streams/pages/sandbox/pool.py": "starts and kills the processes that parse",

@@ -15,6 +15,7 @@ import structlog
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.envelope import micros_from_utc
 from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session
+from streams.crawl.scope import CrawlScope
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
@@ -93,11 +94,6 @@ def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, gener
         generation=generation,
         lease_id=scheduled.lease_id,
         attempt=scheduled.attempt,
-        depth=scheduled.depth,
-        max_depth=scheduled.max_depth,
-        max_pages=scheduled.max_pages,
-        same_host=scheduled.same_host,
-        crawl_id=scheduled.crawl_id,
         status=answer.status,
         headers=answer.headers,
         body_ref=body_ref,
@@ -105,6 +101,7 @@ def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, gener
         redirect_to=verdict.redirect_to,
         error=verdict.error,
         elapsed_ms=round(answer.elapsed_ms, 3),
+        **CrawlScope.of(scheduled).fields(),
     )
 
 

@@ -1,4 +1,4 @@
-"""How far a crawl is, for those who started it."""
+"""The progress of a crawl, counted from the states of its URLs."""
 
 from dataclasses import dataclass
 
@@ -15,29 +15,29 @@ class CrawlProgress:
     leased: int = 0
     """Given to a fetcher."""
     digesting: int = 0
-    """Fetched; what becomes of it is not settled, and it may still lead to more."""
+    """Fetched and not settled yet. It may still lead to more URLs."""
     fetched: int = 0
     """Fetched and settled."""
     redirected: int = 0
     failed: int = 0
     refused: int = 0
-    """By URL rules, robots.txt, budget, guard, or the server."""
+    """By URL rules, robots.txt, budget, network guard, or the server."""
     seen: int = 0
     """Known from an earlier crawl, or taken over by a later one."""
 
     @property
     def answered(self) -> bool:
-        """Nothing is waiting to be fetched at this moment."""
+        """Nothing waits to be fetched at this moment."""
         return self.discovered > 0 and self.pending == 0 and self.leased == 0
 
     @property
     def done(self) -> bool:
-        """Nothing is on its way. Links to other hosts travel on their own: ask twice, a few seconds apart."""
+        """Nothing is on its way. Links to other hosts are separate events, so ask twice, a few seconds apart."""
         return self.answered and self.digesting == 0
 
 
 async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
-    """Counted from where each URL stands. All zero when the frontier has not yet seen a URL of the crawl."""
+    """Count where each URL of the crawl stands. All counts are zero before the frontier got its first URL."""
     counts = await stores.frontier.crawl_counts(crawl_id)
     return CrawlProgress(
         discovered=sum(counts.values()),

@@ -1,6 +1,6 @@
-"""What the frontier holds in memory: the head of a host's queue, and which hosts are due. Pure.
+"""The queue head of a host, and the hosts that are due. Pure.
 
-Both are caches of the store. A head is bounded; the hosts are those for which something waits.
+Both are caches of the store. A head is bounded. The hosts are those for which a queue entry or a lease waits.
 """
 
 from bisect import insort
@@ -11,23 +11,24 @@ from uuid import UUID
 from streams.stores.protocols import QueueEntry
 
 HEAD_ENTRIES = 64
+"""Maximum queue entries of one host in memory."""
 
 
 class Head:
-    """The first entries of a host's queue, in order. `complete`: the queue has no others."""
+    """The first entries of a host's queue, in order. If it is `complete`, the queue has no others."""
 
     def __init__(self) -> None:
         self._entries: list[QueueEntry] = []
         self.complete = False
 
     def fill(self, entries: list[QueueEntry]) -> None:
-        """Take what the store holds behind the cursor, at most HEAD_ENTRIES of it."""
+        """Take the entries that the store holds after the cursor, at most HEAD_ENTRIES of them."""
         self._entries = list(entries)
         self.complete = len(entries) < HEAD_ENTRIES
 
     @property
     def known(self) -> bool:
-        """False when only the store can tell what is next."""
+        """False if only the store knows which entry is next."""
         return self.complete or bool(self._entries)
 
     def first(self) -> QueueEntry | None:
@@ -40,7 +41,7 @@ class Head:
         return self._entries.pop(0)
 
     def push(self, entry: QueueEntry) -> None:
-        """An entry that the store holds from now on. One behind the head is read when it is its turn."""
+        """Add an entry that the store holds from now on. One after the head is read from the store later."""
         if not self.complete and (not self._entries or entry > self._entries[-1]):
             return
         insort(self._entries, entry)
@@ -50,7 +51,7 @@ class Head:
 
 
 class DueHosts:
-    """Hosts by the time at which they are due; among those that are due, one at random (multi-level stochastic queues).
+    """Hosts by the time at which they are due. Among due hosts one is chosen at random (multi-level stochastic queues).
 
     `put` and `pop` are O(log n).
     """
@@ -64,7 +65,7 @@ class DueHosts:
         return len(self._when)
 
     def put(self, host: str, when: int | None) -> None:
-        """From now on due at `when` alone; None: not at all."""
+        """Set when the host is due. It replaces an earlier time. None: it is not due at all."""
         if when is None:
             self._when.pop(host, None)
         elif self._when.get(host) != when:
@@ -72,7 +73,7 @@ class DueHosts:
             heappush(self._heap, (when, host))
 
     def pop(self, now: int, random: Callable[[], float]) -> str | None:
-        """A host that is due, or None. It is not due again until it is put."""
+        """Return a host that is due, or None. It is not due again until it is put again."""
         while self._heap and self._heap[0][0] <= now:
             when, host = heappop(self._heap)
             if self._when.get(host) == when:
@@ -87,7 +88,7 @@ class DueHosts:
         return None
 
     def next_at(self) -> int | None:
-        """When the next host is due; a host of the past counts, too."""
+        """Return when the next host is due. The time may be past."""
         if any(host in self._when for host in self._ready):
             return 0
         while self._heap and self._when.get(self._heap[0][1]) != self._heap[0][0]:

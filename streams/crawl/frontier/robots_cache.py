@@ -1,4 +1,4 @@
-"""Parsed robots rules by their blob, the last used ones in memory."""
+"""Parsed robots rules by their blob. Those used last are in memory."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,12 +7,13 @@ from streams.crawl.robots import Rules, parse
 from streams.stores.protocols import Blobs
 
 MAX_RULES = 512
+"""Maximum robots.txt files in memory."""
 OFF_LOOP_BYTES = 16 * 1024
-"""A longer file is parsed in a thread: 500 KiB take a good part of a second."""
+"""Minimum size (bytes) of a file that is parsed in a thread: 500 KiB take a good part of a second."""
 
 
-class RulesCache:
-    """Rules of many hosts; each is read from the blobs at most once while it is used."""
+class RobotsCache:
+    """Robots rules of many hosts. Each blob is read at most once while its rules are used."""
 
     def __init__(self, blobs: Blobs, agent: str) -> None:
         self._blobs = blobs
@@ -20,7 +21,7 @@ class RulesCache:
         self._rules: OrderedDict[str, Rules] = OrderedDict()
 
     async def get(self, ref: str) -> Rules:
-        """Raises MissingBlob."""
+        """Return the rules of the file in this blob. Raises MissingBlob."""
         rules = self._rules.get(ref)
         if rules is None:
             content = await self._blobs.get(ref)

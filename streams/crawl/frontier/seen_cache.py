@@ -1,14 +1,14 @@
-"""The URLs that were seen lately: most links lead to pages that are known, and need not be asked of the store. Pure."""
+"""The URLs seen last, in memory: most links lead to known pages, and cost no read of the store. Pure."""
 
 from collections import OrderedDict
 from uuid import UUID
 
 MAX_SEEN = 200_000
-"""About 30 MB. A URL that fell out costs one read of the store."""
+"""Maximum URLs in memory, about 30 MB. A URL that is not among them costs one read of the store."""
 
 
 class SeenCache:
-    """Bounded; it forgets what was not asked for the longest. A URL that it knows was stored before."""
+    """A bounded set of URLs that are in the store. It forgets the one that was asked for longest ago."""
 
     def __init__(self, size: int = MAX_SEEN) -> None:
         self._size = size

@@ -42,7 +42,7 @@ _HELD = (
     "WHERE host = :host AND (target, slot) > (:target, :slot) LIMIT :count"
 )
 _HELD_FOR = "SELECT target, slot, discovered, at FROM frontier_held WHERE host = :host AND target = :target"
-_LET_GO = "DELETE FROM frontier_held USING TIMESTAMP :at WHERE host = :host AND target = :target AND slot = :slot"
+_RELEASE = "DELETE FROM frontier_held USING TIMESTAMP :at WHERE host = :host AND target = :target AND slot = :slot"
 
 _IDLE = -1
 """Instead of null, which would be a tombstone for every idle host."""
@@ -112,8 +112,8 @@ class CassandraFrontier:
         rows = await self._session.execute(_HELD_FOR, {"host": host, "target": target})
         return [HeldUrl(host, *row) for row in rows]
 
-    async def let_go(self, held: HeldUrl) -> None:
-        await self._session.execute(_LET_GO, _place(held), at=held.at)
+    async def release(self, held: HeldUrl) -> None:
+        await self._session.execute(_RELEASE, _place(held), at=held.at)
 
 
 def _place(held: HeldUrl) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The frontier's state in memory, for tests and for trying a stage by hand."""
+"""The frontier's store in memory, for tests and for trying a stage by hand."""
 
 from bisect import bisect_right, insort
 from collections import Counter, defaultdict
@@ -77,11 +77,11 @@ class MemoryFrontier:
         rows = sorted((place, held) for place, (_, held) in self._held[host].items() if held and place[0] == target)
         return [held for _, held in rows]
 
-    async def let_go(self, held: HeldUrl) -> None:
+    async def release(self, held: HeldUrl) -> None:
         self._put_held(held, None)
 
     def _put_held(self, held: HeldUrl, value: HeldUrl | None) -> None:
-        """Of a write and a removal at one time the removal counts, as in Cassandra."""
+        """Write or remove a row. At the same time, the removal wins over the write, as in Cassandra."""
         rows, place = self._held[held.host], (held.target, held.slot)
         at, kept = rows.get(place, (_NEVER, held))
         if held.at > at or (held.at == at and kept is not None):

@@ -150,15 +150,15 @@ async def test_held_urls_are_found_by_host_and_by_target(frontier: FrontierStore
     assert await frontier.held(host_name(), None, 100) == []
 
 
-async def test_a_held_url_that_was_let_go_stays_away_until_it_is_held_anew(frontier: FrontierStore) -> None:
+async def test_a_released_url_stays_away_until_it_is_held_anew(frontier: FrontierStore) -> None:
     host = host_name()
     held = held_urls(host)[0]
     await frontier.hold(held)
     for _ in range(2):
-        await frontier.let_go(held)
+        await frontier.release(held)
     await frontier.hold(held)
     assert await frontier.held(host, None, 9) == [], "a copy of the event that held it comes late"
     later = replace(held, discovered="{later}", at=6)
     await frontier.hold(later)
-    await frontier.let_go(held)
+    await frontier.release(held)
     assert await frontier.held(host, None, 9) == [later]

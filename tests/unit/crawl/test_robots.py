@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.crawl import Outcome
-from streams.crawl.robots import MAX_ROBOTS_BYTES, Consequence, consequence, parse, product_token
+from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, product_token, robots_access
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "robots" / "real_robots.tar.zst"
 
@@ -60,11 +60,6 @@ def test_who_may_fetch_what(text: str, path: str, allowed: bool) -> None:
 )
 def test_the_delay_that_is_asked_for(text: str, seconds: float) -> None:
     assert parse(f"User-agent: *\n{text}\n".encode(), "RiffleBot").delay_seconds == seconds
-
-
-def test_sitemaps_are_found_in_any_group() -> None:
-    text = "User-agent: OtherBot\nSitemap: https://example.com/a.xml\nDisallow: /\nSitemap: /b.xml"
-    assert parse(text.encode(), "RiffleBot").sitemaps == ("https://example.com/a.xml", "/b.xml")
 
 
 def test_what_lies_behind_500_kib_is_not_read() -> None:
@@ -134,8 +129,8 @@ def _unpacked(path: Path) -> bytes:
         ("redirect", 5, "allow"),
     ],
 )
-def test_what_follows_from_an_answer(outcome: Outcome, redirects: int, follows: Consequence) -> None:
-    assert consequence(outcome, redirects) == follows
+def test_what_follows_from_an_answer(outcome: Outcome, redirects: int, follows: RobotsAccess) -> None:
+    assert robots_access(outcome, redirects) == follows
 
 
 def test_the_product_token() -> None:

@@ -1,10 +1,10 @@
-"""The law of URLs."""
+"""The URL rules."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, crawlable, host_of, resolve, same_site
+from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, crawlable, host_of, resolve
 
 SPELLINGS = [
     ("https://example.com", "https://example.com/", "an empty path is the root"),
@@ -128,10 +128,8 @@ def test_which_urls_are_worth_a_fetch(url: str, reason: str | None) -> None:
     assert (found and found.partition(":")[0]) == reason
 
 
-def test_hosts_and_sites() -> None:
+def test_the_host_of_a_url() -> None:
     assert host_of("https://a.example:8443/x:y") == "a.example"
-    assert same_site("https://www.a.example/x", "https://a.example/")
-    assert not same_site("https://b.a.example/", "https://a.example/")
 
 
 URLISH = st.text(st.sampled_from("abAB01.:/?#[]@!$&'()*+,;=%-_~\\ äß。①⓪xn--\t\ud800"), max_size=40)

@@ -1,0 +1,144 @@
+"""The state of a host: pace, leases, robots.txt, and its part in each crawl. Pure.
+
+It is stored as one row. The queue and the URLs have rows of their own.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from streams.crawl.frontier.policy import JITTER, SECOND, UNREACHABLE_SECONDS, Policy
+from streams.stores.protocols import FrontierHost, QueueEntry
+
+MAX_CRAWLS_REMEMBERED = 64
+"""Maximum crawls whose part is kept per host."""
+
+RobotsStatus = Literal["unknown", "allowed", "rules", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to fetch one URL until a stated time."""
+
+    lease_id: UUID
+    page_id: UUID
+    until: int
+    attempt: int
+    robots: bool = False
+    """The URL is that of the host's robots.txt."""
+
+
+@dataclass(slots=True)
+class CrawlShare:
+    """One crawl's part of a host."""
+
+    seeded: bool = False
+    """A seed of the crawl is on this host."""
+    scheduled: int = 0
+    """Pages that were scheduled, counted against the crawl's budget."""
+
+
+@dataclass(slots=True)
+class Robots:
+    """The frontier's knowledge of a host's robots.txt."""
+
+    status: RobotsStatus = "unknown"
+    ref: str | None = None
+    """The blob that holds the file."""
+    fetched_at: int = 0
+    delay_seconds: float = 0.0
+    failures: int = 0
+    redirects: int = 0
+    url: str = ""
+    """Target of a redirect. Empty: the host's own /robots.txt."""
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Host:
+    """All that the frontier knows of a host, without its queue."""
+
+    partition: int
+    name: str
+    version: int = 0
+    """Write time of the last write."""
+    cursor: QueueEntry | None = None
+    """The last queue entry that was taken."""
+    next_at: int = 0
+    """The host is not asked for anything before this time."""
+    failures: int = 0
+    """Failures in a row."""
+    trimmed: int = 0
+    """Entries taken since the queue was trimmed."""
+    leases: dict[UUID, Lease] = field(default_factory=dict)
+    crawls: dict[str, CrawlShare] = field(default_factory=dict)
+    robots: Robots = field(default_factory=Robots)
+
+    def share(self, crawl_id: str) -> CrawlShare:
+        """Return the crawl's part of this host. The oldest crawls are forgotten."""
+        if crawl_id not in self.crawls:
+            self.crawls[crawl_id] = CrawlShare()
+            if len(self.crawls) > MAX_CRAWLS_REMEMBERED:
+                del self.crawls[next(iter(self.crawls))]
+        return self.crawls[crawl_id]
+
+    def position(self, when: int) -> int:
+        """Return a place in the queue for `when`. It is never before the cursor, even if the clock was set back."""
+        return max(when, self.cursor.position + 1) if self.cursor else when
+
+    def is_leased(self, page_id: UUID) -> bool:
+        return any(lease.page_id == page_id for lease in self.leases.values())
+
+    def concurrency(self, policy: Policy) -> int:
+        """Return the maximum number of leases at once: one while robots.txt is read, or if it asks for a delay."""
+        alone = self.robots.delay_seconds or any(lease.robots for lease in self.leases.values())
+        return 1 if alone else policy.host_concurrency
+
+    def delay(self, policy: Policy, random: float) -> int:
+        """Return the microseconds between two fetches. The delay of robots.txt replaces the default, if longer or
+        shorter."""
+        seconds = self.robots.delay_seconds or policy.delay_seconds
+        return round(seconds * (1 + JITTER * random) * SECOND)
+
+    def robots_due(self, policy: Policy, now: int) -> bool:
+        """Return whether robots.txt must be fetched before any page."""
+        if self.robots.status == "unknown":
+            return True
+        ttl = policy.robots_ttl_seconds
+        if self.robots.status == "unreachable":
+            ttl = min(ttl, UNREACHABLE_SECONDS)
+        return now >= self.robots.fetched_at + round(ttl * SECOND)
+
+    def robots_url(self) -> str:
+        return self.robots.url or f"https://{self.name}/robots.txt"
+
+    def to_row(self, due: int | None, now: int) -> FrontierHost:
+        """Return the row to write. Its write time is greater than that of the last one."""
+        self.version = max(now, self.version + 1)
+        state: dict[str, Any] = {
+            "cursor": [self.cursor.position, self.cursor.page_id] if self.cursor else None,
+            "next_at": self.next_at,
+            "failures": self.failures,
+            "trimmed": self.trimmed,
+            "leases": [asdict(lease) for lease in self.leases.values()],
+            "crawls": {crawl_id: [share.seeded, share.scheduled] for crawl_id, share in self.crawls.items()},
+            "robots": asdict(self.robots),
+        }
+        return FrontierHost(self.partition, self.name, due, state, self.version)
+
+    @classmethod
+    def from_row(cls, row: FrontierHost) -> "Host":
+        state = row.state
+        leases = [Lease(**lease) for lease in state["leases"]]
+        return cls(
+            partition=row.partition,
+            name=row.host,
+            version=row.at,
+            cursor=QueueEntry(*state["cursor"]) if state["cursor"] else None,
+            next_at=state["next_at"],
+            failures=state["failures"],
+            trimmed=state["trimmed"],
+            leases={lease.lease_id: lease for lease in leases},
+            crawls={crawl_id: CrawlShare(*share) for crawl_id, share in state["crawls"].items()},
+            robots=Robots(**state["robots"]),
+        )

@@ -1,0 +1,169 @@
+"""One visit of a host that is due: expired leases end, and what may be fetched now is scheduled.
+
+A visit holds the host's lock, so that an event of the same host waits for it.
+"""
+
+from uuid import uuid5
+
+from schemas.ids import page_id as page_id_of
+from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.host_state import Lease, Robots
+from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.state import FrontierState
+from streams.errors import MissingBlob
+from streams.stores.protocols import FrontierUrl
+
+STEPS_PER_VISIT = 64
+"""Maximum queue entries of one visit. Then the host's lock is released, so that its events do not wait for long."""
+
+
+async def visit(frontier: FrontierState, name: str, partition: int, in_flight: int) -> None:
+    """Do all that is due for a host."""
+    hosts = frontier.hosts
+    async with hosts.holding(name, partition) as live:
+        await _send_again(frontier, live)
+        await _expire_leases(frontier, live)
+        for _ in range(STEPS_PER_VISIT):
+            if not _may_ask(frontier, live, in_flight) or not await _step(frontier, live):
+                break
+        if live.persisted_due is not None and live.next_due(1) is None:
+            await hosts.persist(live)  # nothing waits any more
+        await hosts.trim(live)
+
+
+def _may_ask(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
+    host, hosts = live.host, frontier.hosts
+    return (
+        live.partition in hosts.owned
+        and host.next_at <= frontier.now()
+        and len(host.leases) < host.concurrency(frontier.policy)
+        and hosts.leased + len(host.leases) - live.leased < in_flight
+    )
+
+
+async def _step(frontier: FrontierState, live: LiveHost) -> bool:
+    """Handle the first entry of the queue. Return False if none can be handled now."""
+    hosts, now = frontier.hosts, frontier.now()
+    await hosts.fill(live)
+    entry = live.head.first()
+    if entry is None or entry.position > now:
+        return False
+    if live.host.robots_due(frontier.policy, now):
+        await _schedule_robots(frontier, live, now)
+        return False
+    url = await hosts.url(live, entry.page_id)
+    if url is None or url.position != entry.position or live.host.is_leased(url.page_id):
+        hosts.take(live)  # a stale entry
+    elif url.state == "done":
+        await _announce_end(frontier, url)  # again, after a crash
+        hosts.take(live)
+    elif not await _has_robots_rules(frontier, live):
+        return False
+    elif end := await _reason_to_end(frontier, live, url):
+        await _end(frontier, live, url, *end)
+    else:
+        await _schedule(frontier, live, url)
+    return True
+
+
+async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
+    """Return False if the blob of the robots.txt is missing. Then it is fetched again."""
+    known = live.host.robots
+    try:
+        if known.ref:
+            await frontier.robots.get(known.ref)
+    except MissingBlob:
+        live.host.robots = Robots()
+        return False
+    return True
+
+
+async def _reason_to_end(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
+    """Return outcome and reason if the URL is not to be fetched."""
+    known = live.host.robots
+    if known.status == "unreachable":
+        return "unreachable", f"robots.txt can't be read, so nothing is fetched: {known.detail}"
+    limit = url.max_pages or frontier.policy.max_pages_per_host
+    if not url.attempt and live.host.share(url.crawl_id).scheduled >= limit:
+        return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
+    if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
+        return "disallowed", f"robots.txt of {url.host} disallows it"
+    return None
+
+
+async def _end(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:
+    """End a URL without a fetch. The cursor is written later, so a crash repeats the event."""
+    ended = decisions.end_url(url, outcome, detail, frontier.now())
+    await frontier.urls.mark(ended)
+    await frontier.hosts.put_url(live, ended)
+    await _announce_end(frontier, ended)
+    if outcome == "disallowed":  # its aliases may be allowed
+        await frontier.held.release_for(url.host, url.page_id)
+    frontier.hosts.take(live)
+    live.persisted_due = live.persisted_due or 0
+
+
+async def _announce_end(frontier: FrontierState, url: FrontierUrl) -> None:
+    if decisions.emits_removal(url):
+        await frontier.emit(outputs.url_refused(url), f"{url.page_id}/{url.at}")
+
+
+async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> None:
+    now, host = frontier.now(), live.host
+    lease = decisions.lease_of(url, frontier.policy, now)
+    frontier.hosts.take(live)
+    host.leases[lease.lease_id] = lease
+    host.next_at = now + host.delay(frontier.policy, frontier.random())
+    if lease.attempt == 1:
+        host.share(url.crawl_id).scheduled += 1
+    await frontier.urls.mark_leased(url, live)
+    await frontier.emit(outputs.page_scheduled(url, lease), str(lease.lease_id))
+
+
+async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
+    host = live.host
+    page_id = page_id_of(host.robots_url())
+    attempt = host.robots.failures + 1
+    lease_id = uuid5(page_id, f"{now}/{attempt}")
+    lease = Lease(lease_id, page_id, frontier.policy.lease_until(now), attempt, robots=True)
+    host.leases[lease_id] = lease
+    host.next_at = now + host.delay(frontier.policy, frontier.random())
+    await frontier.hosts.persist(live)
+    await frontier.emit(outputs.robots_scheduled(host, lease), str(lease_id))
+
+
+async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
+    """Send the events that a former worker may have stored and not sent. Fetchers know a lease that they answered."""
+    for lease_id in sorted(live.unsent):
+        lease = live.host.leases[lease_id]
+        if lease.until > frontier.now():
+            if lease.robots:
+                await frontier.emit(outputs.robots_scheduled(live.host, lease), str(lease_id))
+            else:
+                url = await frontier.hosts.url(live, lease.page_id)
+                if url and decisions.awaits_answer(lease, url):
+                    await frontier.emit(outputs.page_scheduled(url, lease), str(lease_id))
+        live.unsent.discard(lease_id)
+
+
+async def _expire_leases(frontier: FrontierState, live: LiveHost) -> None:
+    """End expired leases. Their pages are queued again, with one attempt more."""
+    now = frontier.now()
+    expired = [lease for lease in live.host.leases.values() if lease.until <= now]
+    for lease in expired:
+        if lease.robots:
+            live.host.robots = decisions.robots_failed(live.host.robots, now, "no answer", frontier.policy)
+        else:
+            await _queue_again(frontier, live, lease)
+        del live.host.leases[lease.lease_id]
+    if expired:
+        await frontier.hosts.fill(live)
+        await frontier.hosts.persist(live)
+
+
+async def _queue_again(frontier: FrontierState, live: LiveHost, lease: Lease) -> None:
+    url = await frontier.hosts.url(live, lease.page_id)
+    if url and decisions.awaits_answer(lease, url):
+        now = frontier.now()
+        later = decisions.expire_lease(url, lease, live.host.position(now), frontier.policy, now)
+        await frontier.urls.requeue(later, live)

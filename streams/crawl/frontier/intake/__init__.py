@@ -1,0 +1,1 @@
+"""The frontier's intake: one module per kind of input."""

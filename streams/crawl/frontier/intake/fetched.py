@@ -1,0 +1,42 @@
+"""Intake of the answer to a page's fetch, and of an imported page."""
+
+from collections.abc import Sequence
+
+from schemas import Event, PageFetched
+from schemas.envelope import utc_from_micros
+from streams.crawl.fetch.outcomes import retry_after_seconds
+from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.policy import backoff
+from streams.crawl.frontier.state import FrontierState
+
+
+async def take_fetched(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
+    """Apply an answer to its URL, end its lease, and return the events that follow."""
+    async with frontier.hosts.holding(event.host, partition) as live:
+        now = frontier.now()
+        url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
+        position = live.host.position(now + backoff(event.attempt, frontier.random()))
+        later = decisions.apply_fetch(url, event, position, frontier.policy, now)
+        ended = end_lease(frontier, live, event)
+        applied = later.generation == event.generation
+        if applied:
+            await frontier.urls.write(later, live, persist=ended)
+        elif ended:
+            await frontier.hosts.persist(live)
+    frontier.seen.add(later.crawl_id, later.page_id)
+    if later.state == "done" and later.outcome not in ("ok", "not_modified"):
+        await frontier.held.release_for(later.host, later.page_id)
+    return outputs.fetch_outputs(event, later) if applied else []
+
+
+def end_lease(frontier: FrontierState, live: LiveHost, event: PageFetched) -> bool:
+    """End the answered lease and set the host's pace. Return whether the lease was still there."""
+    lease = live.host.leases.pop(event.lease_id, None) if event.lease_id else None
+    if lease is None:
+        return False
+    live.unsent.discard(lease.lease_id)
+    now = frontier.now()
+    retry_after = retry_after_seconds(event.headers.get("retry-after"), utc_from_micros(now))
+    decisions.update_pace(live.host, event, frontier.policy, now, frontier.random(), retry_after)
+    return True

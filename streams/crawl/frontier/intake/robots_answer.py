@@ -1,0 +1,36 @@
+"""Intake of the answer to a host's robots.txt."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from schemas import Event, PageFetched
+from streams.crawl import robots
+from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.host_state import Robots
+from streams.crawl.frontier.intake.fetched import end_lease
+from streams.crawl.frontier.state import FrontierState
+
+
+async def take_robots_answer(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
+    """Apply the answer to the host, and return `origins.changed` if it is the newest."""
+    async with frontier.hosts.holding(event.host, partition) as live:
+        if event.lease_id in live.host.leases:
+            live.host.robots = await _robots_after(frontier, event, live.host.robots)
+            end_lease(frontier, live, event)
+            await frontier.hosts.persist(live)
+        newest = live.host.robots.fetched_at == event.generation
+        return [outputs.origin_changed(live.host)] if newest else []
+
+
+async def _robots_after(frontier: FrontierState, event: PageFetched, before: Robots) -> Robots:
+    match robots.robots_access(event.outcome, before.redirects):
+        case "rules" if event.body_ref:
+            rules = await frontier.robots.get(event.body_ref)
+            return Robots("rules", event.body_ref, event.generation, rules.delay_seconds)
+        case "redirect" if event.redirect_to:
+            target, redirects = event.redirect_to, before.redirects + 1
+            return replace(before, url=target, redirects=redirects, fetched_at=0, status="unknown")
+        case "unreachable":
+            detail, final = event.error or event.outcome, not event.retryable
+            return decisions.robots_failed(before, event.generation, detail, frontier.policy, final=final)
+    return Robots("allowed", fetched_at=event.generation)

@@ -1,0 +1,30 @@
+"""Intake of a settled page: the later stages are done with its content."""
+
+from dataclasses import replace
+
+from schemas import PageSettled
+from streams.crawl.frontier import decisions
+from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.state import FrontierState
+
+
+async def take_settled(frontier: FrontierState, event: PageSettled, partition: int) -> None:
+    """Note that the page is settled, and test the host's alias rules with what dedup learned from it.
+
+    All under the host's lock, so that no URL is held by outdated rules meanwhile. The event may come before the answer
+    itself, since both are on their way at once.
+    """
+    async with frontier.hosts.holding(event.host, partition) as live:
+        await _write(frontier, event, live)
+        rules = await frontier.aliases.rules_for(event.host, fresh=True)
+        if rules.believed:
+            await frontier.held.release_probes(event.host, event.page_id, rules.is_probe)
+
+
+async def _write(frontier: FrontierState, event: PageSettled, live: LiveHost) -> None:
+    url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_settled(event)
+    if url.settled_generation < event.generation:
+        at = decisions.next_version(url, frontier.now())
+        url = replace(url, at=at, settled_generation=event.generation)
+    if url.settled_generation == event.generation:
+        await frontier.urls.write_settled(url, live)

@@ -1,0 +1,112 @@
+"""The events that the frontier sends. Pure."""
+
+from schemas import Event, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
+from schemas.envelope import utc_from_micros
+from schemas.ids import page_id as page_id_of
+from streams.crawl.frontier.decisions import BLOCKED_AFTER_FAILURES
+from streams.crawl.frontier.host_state import Host, Lease
+from streams.crawl.scope import CrawlScope
+from streams.crawl.urls import host_of
+from streams.stores.protocols import FrontierUrl
+
+
+def page_scheduled(url: FrontierUrl, lease: Lease) -> PageScheduled:
+    """Return the event that gives a page to the fetchers."""
+    return PageScheduled(
+        page_id=url.page_id,
+        url=url.url,
+        host=url.host,
+        lease_id=lease.lease_id,
+        lease_until=utc_from_micros(lease.until),
+        attempt=lease.attempt,
+        etag=url.etag if url.ok_generation else None,
+        last_modified=url.last_modified if url.ok_generation else None,
+        **CrawlScope.of(url).fields(),
+    )
+
+
+def robots_scheduled(host: Host, lease: Lease) -> PageScheduled:
+    """Return the event that gives a host's robots.txt to the fetchers."""
+    return PageScheduled(
+        page_id=lease.page_id,
+        url=host.robots_url(),
+        host=host.name,
+        purpose="robots",
+        lease_id=lease.lease_id,
+        lease_until=utc_from_micros(lease.until),
+        attempt=lease.attempt,
+    )
+
+
+def url_refused(url: FrontierUrl) -> PageRemoved:
+    """Return the event for a queued URL that ended without a fetch."""
+    return PageRemoved(
+        page_id=url.page_id,
+        url=url.url,
+        generation=url.at,
+        crawl_id=url.crawl_id,
+        reason="refused",
+        detail=url.detail,
+    )
+
+
+def seed_refused(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
+    """Return the event for a seed that is not queued."""
+    return PageRemoved(
+        page_id=event.page_id,
+        url=event.url,
+        generation=generation,
+        crawl_id=event.crawl_id,
+        reason="refused",
+        detail=reason,
+    )
+
+
+def fetch_outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:
+    """Return what an answer leads to: a page that is gone is removed, the target of a redirect is discovered."""
+    events: list[Event] = []
+    if event.outcome in ("gone", "redirect") and url.ok_generation:
+        events.append(_page_gone(event, url))
+    if event.redirect_to and event.redirect_to != url.url and event.source == "crawl":
+        events.append(_redirect_discovered(event.redirect_to, url))
+    return events
+
+
+def _page_gone(event: PageFetched, url: FrontierUrl) -> PageRemoved:
+    return PageRemoved(
+        page_id=url.page_id,
+        url=url.url,
+        generation=event.generation,
+        crawl_id=url.crawl_id,
+        reason="gone",
+        detail=f"moved to {event.redirect_to}" if event.redirect_to else event.error,
+    )
+
+
+def _redirect_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
+    return PageDiscovered(
+        page_id=page_id_of(target),
+        url=target,
+        host=host_of(target),
+        why="redirect",
+        referrer=url.url,
+        force=url.forced,
+        redirects=url.redirects + 1,
+        **CrawlScope.of(url).fields(),
+    )
+
+
+def origin_changed(host: Host) -> OriginChanged:
+    """Return the event for a host whose robots.txt was answered."""
+    robots = host.robots
+    blocked = host.failures >= BLOCKED_AFTER_FAILURES or robots.status == "unreachable"
+    return OriginChanged(
+        host=host.name,
+        robots="allowed" if robots.status == "unknown" else robots.status,
+        robots_ref=robots.ref,
+        robots_fetched_at=utc_from_micros(robots.fetched_at),
+        crawl_delay_seconds=robots.delay_seconds,
+        failures_in_a_row=host.failures,
+        blocked_until=utc_from_micros(host.next_at) if blocked else None,
+        reason=robots.detail or None,
+    )

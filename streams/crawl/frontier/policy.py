@@ -1,0 +1,51 @@
+"""The frontier's policy: limits and waiting times of a crawl, from the settings. Pure."""
+
+from dataclasses import dataclass
+
+from streams.settings import CrawlSettings
+
+SECOND = 1_000_000
+"""Microseconds. All times of the frontier are microseconds since 1970 UTC."""
+JITTER = 0.2
+"""Maximum share by which a delay is lengthened at random, so that hosts behind one server are not asked in step."""
+BACKOFF_SECONDS = 1.0
+"""Seconds of backoff after the first failure. Each further failure doubles them."""
+MAX_BACKOFF_SECONDS = 3_600.0
+"""Maximum backoff (seconds)."""
+UNREACHABLE_SECONDS = 1_800.0
+"""Seconds after which an unreachable robots.txt is asked for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The crawl's settings, as the frontier uses them."""
+
+    delay_seconds: float
+    host_concurrency: int
+    max_depth: int
+    max_pages_per_host: int
+    lease_seconds: float
+    max_attempts: int
+    robots_ttl_seconds: float
+
+    @classmethod
+    def of(cls, settings: CrawlSettings) -> "Policy":
+        return cls(
+            delay_seconds=settings.delay_seconds,
+            host_concurrency=settings.host_concurrency,
+            max_depth=settings.max_depth,
+            max_pages_per_host=settings.max_pages_per_host,
+            lease_seconds=settings.lease_seconds,
+            max_attempts=settings.max_attempts,
+            robots_ttl_seconds=settings.robots_ttl_seconds,
+        )
+
+    def lease_until(self, now: int) -> int:
+        """Return the time at which a lease given out now ends."""
+        return now + round(self.lease_seconds * SECOND)
+
+
+def backoff(failures: int, random: float) -> int:
+    """Return the microseconds to wait after so many failures in a row: doubled each time, with jitter, bounded."""
+    seconds = min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 32), MAX_BACKOFF_SECONDS)
+    return round(seconds * (1 + JITTER * random) * SECOND)

@@ -1,0 +1,47 @@
+"""The parts of a running frontier, shared by its intake and its dispatcher."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from schemas import Event
+from streams.crawl.frontier.held_urls import HeldUrls
+from streams.crawl.frontier.hosts import Hosts
+from streams.crawl.frontier.policy import Policy
+from streams.crawl.frontier.robots_cache import RobotsCache
+from streams.crawl.frontier.seen_cache import SeenCache
+from streams.crawl.frontier.url_aliases import UrlAliases
+from streams.crawl.frontier.url_writer import UrlWriter
+from streams.runtime.agent import Emit
+from streams.stores.protocols import FrontierStore
+
+
+class Sender:
+    """Sends the events that no input leads to. It is connected when the stage starts."""
+
+    def __init__(self) -> None:
+        self._emit: Emit | None = None
+
+    def connect(self, emit: Emit) -> None:
+        self._emit = emit
+
+    async def __call__(self, event: Event, cause: str) -> None:
+        if self._emit is None:
+            raise RuntimeError("the frontier can't send events before the stage was started")
+        await self._emit(event, cause)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierState:
+    """The store, and all that the frontier holds in memory."""
+
+    policy: Policy
+    store: FrontierStore
+    hosts: Hosts
+    urls: UrlWriter
+    seen: SeenCache
+    robots: RobotsCache
+    aliases: UrlAliases
+    held: HeldUrls
+    emit: Sender
+    now: Callable[[], int]
+    random: Callable[[], float]

@@ -1,0 +1,60 @@
+"""Writes the rows of a URL: its state, its place in the queue, and where it stands in its crawl."""
+
+import asyncio
+
+from streams.crawl.frontier.decisions import crawl_state
+from streams.crawl.frontier.hosts import Hosts, LiveHost
+from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
+
+
+class UrlWriter:
+    """Writes URLs of locked hosts. The same URL is always written the same way, so a repetition is harmless."""
+
+    def __init__(self, hosts: Hosts, store: FrontierStore) -> None:
+        self._hosts = hosts
+        self._store = store
+
+    async def write(self, url: FrontierUrl, live: LiveHost, *, persist: bool = False) -> None:
+        """Write a URL, its queue entry, its crawl's mark, and the host if that is needed or `persist` asks for it.
+
+        The writes run side by side: whichever is missing after a crash is written again with the event's redelivery.
+        """
+        await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
+        writes = [self._hosts.put_url(live, url), self.mark(url)]
+        entry = QueueEntry(url.position, url.page_id)
+        cursor = live.host.cursor
+        if url.state == "queued" and (cursor is None or cursor < entry):
+            writes.append(self._store.push(url.host, entry, url.at))
+            live.head.push(entry)
+            persist = persist or not self._hosts.covers(live, entry.position)
+        if persist:
+            writes.append(self._hosts.persist(live))
+        await asyncio.gather(*writes)
+
+    async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
+        """Write a URL whose place in the queue does not change."""
+        await asyncio.gather(self._hosts.put_url(live, url), self.mark(url))
+
+    async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:
+        """Write a URL whose lease expired. The entry comes first: a crash after the URL alone would lose its place."""
+        entry = QueueEntry(url.position, url.page_id)
+        if url.state == "queued":
+            await self._store.push(live.name, entry, url.at)
+        await self.mark(url)
+        await self._hosts.put_url(live, url)
+        if url.state == "queued":
+            live.head.push(entry)
+
+    async def mark_leased(self, url: FrontierUrl, live: LiveHost) -> None:
+        """Write the host with its new lease, and the lease's mark in the crawl."""
+        mark = self.mark_in(url.crawl_id, url, "leased", url.at + 1)
+        await asyncio.gather(self._hosts.persist(live), mark)
+
+    async def mark(self, url: FrontierUrl) -> None:
+        """Write where the URL stands in its crawl."""
+        await self.mark_in(url.crawl_id, url, crawl_state(url), url.at)
+
+    async def mark_in(self, crawl_id: str, url: FrontierUrl, state: CrawlState, at: int) -> None:
+        """Write where the URL stands in one crawl. A URL of no crawl has no mark."""
+        if crawl_id:
+            await self._store.mark(crawl_id, url.page_id, state, at)
