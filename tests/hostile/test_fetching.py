@@ -105,6 +105,8 @@ def test_the_user_agent_says_who_and_where() -> None:
 
 
 BOMB = b"\0" * 20_000_000
+EARLY = ("invalid", True)
+PAGE = b"<p>" + b"words " * 50
 CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
     ("an endless body", endless, ("too_large", False), "longer than 100000 bytes"),
     ("a gzip bomb", response(gzip.compress(BOMB), content_encoding="gzip"), ("too_large", False), "longer than"),
@@ -121,6 +123,30 @@ CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
     ("an unknown coding", response(b"x", content_encoding="lzma"), ("invalid", False), "'lzma'"),
     ("no gzip at all", response(b"<html>", content_encoding="gzip"), ("invalid", False), "can't be decompressed"),
     ("no brotli at all", response(b"<html>", content_encoding="br"), ("invalid", False), "can't be decompressed"),
+    (
+        "gzip that ends early",
+        response(gzip.compress(PAGE)[:-9], content_encoding="gzip"),
+        ("invalid", True),
+        "ends before",
+    ),
+    (
+        "zlib that ends early",
+        response(zlib.compress(PAGE)[:-5], content_encoding="deflate"),
+        ("invalid", True),
+        "ends before",
+    ),
+    (
+        "brotli that ends early",
+        response(brotli.compress(PAGE)[:-1], content_encoding="br"),
+        ("invalid", True),
+        "ends before",
+    ),
+    (
+        "zstd that ends early",
+        response(zstd.compress(PAGE)[:-1], content_encoding="zstd"),
+        ("invalid", True),
+        "ends before",
+    ),
     ("a huge header field", response(x=100_000 * "x"), ("invalid", False), "not HTTP"),
     ("ten thousand fields", raw(HEAD + b"x: y\r\n" * 10_000 + b"\r\n"), ("invalid", False), "not HTTP"),
     ("many long fields", response(**{f"x{n}": 8_000 * "x" for n in range(20)}), ("too_large", False), "of headers"),
@@ -200,6 +226,15 @@ CODINGS = {
 async def test_every_coding_is_read(tmp_path: Path, coding: str) -> None:
     answer = await ask(tmp_path, response(CODINGS[coding], content_encoding=coding))
     assert (answer.verdict.outcome, answer.body) == ("ok", GOOD)
+
+
+async def test_h2_a_brotli_body_of_half_a_megabyte_is_whole(tmp_path: Path) -> None:
+    body = b"".join(b"<p>paragraph %d</p>" % number for number in range(25_000))
+    async with bad_server(
+        tmp_path, {"/x": response(brotli.compress(body, quality=4), content_encoding="br")}
+    ) as server:
+        answer = await fetch(server.settings())
+    assert (answer.verdict.outcome, answer.body) == ("ok", body)
 
 
 async def test_a_charset_that_lies_is_the_normalizers_business(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from schemas.envelope import micros_from_utc
 from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response, read_records
-from streams.crawl.fetch.content_encoding import InvalidBody, decode, decoders
+from streams.crawl.fetch.content_encoding import InvalidBody, decode, decoders, finish
 from streams.crawl.fetch.outcomes import judge, kept
 from streams.crawl.urls import InvalidUrl, canonicalize
 
@@ -21,6 +21,7 @@ MAX_HEAD_BYTES = 256 * 1024
 """Of the HTTP head in front of a body."""
 _THE_WEB_BEGAN = micros_from_utc(datetime(1990, 1, 1, tzinfo=UTC))
 _DECODED_ALREADY = frozenset({"content-encoding"})
+_TEXT_BYTES = b"\t\n\f\r" + bytes(range(0x20, 0x100))
 HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 
 
@@ -74,7 +75,10 @@ def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skippe
     verdict = judge(target, response.status, response.headers, "page", False)
     if verdict.outcome != "ok":
         return Skipped(verdict.outcome.replace("_", " "), f"{target}: {verdict.error or verdict.redirect_to or ''}")
-    body = _body(response, limits.max_body_bytes)
+    try:
+        body = _body(response, limits.max_body_bytes)
+    except InvalidBody as error:
+        return Skipped("damaged body", f"{target}: {error}")
     if body is None:
         return Skipped("too large", target)
     left = {name: value for name, value in kept(response.headers).items() if name not in _DECODED_ALREADY}
@@ -103,18 +107,29 @@ def _page(
 
 
 def _body(response: HttpResponse, max_bytes: int) -> bytes | None:
-    """The body out of its content codings; as it is where it isn't in them. None when it unfolds to more."""
+    """The body out of its content codings; unchanged where it is not in them. None if it is longer than `max_bytes`.
+
+    Raises InvalidBody if it is in them and damaged or cut off.
+    """
     codings = ", ".join(response.headers.get("content-encoding", ()))
     body = bytearray()
     try:
-        for piece in decode(response.body, decoders(codings)):
+        chain = decoders(codings)
+        for piece in decode(response.body, chain):
             body += piece
             if len(body) > max_bytes:
                 return None
+        finish(chain)
     except InvalidBody:
-        # Many archives keep the header and store the body decoded.
-        return bytes(body) or response.body
+        if not _is_text(response.body):
+            raise
+        return response.body
     return bytes(body)
+
+
+def _is_text(body: bytes) -> bool:
+    """True if the body isn't compressed. Many archives keep Content-Encoding and store the body decoded."""
+    return not body[:1_024].translate(None, _TEXT_BYTES)
 
 
 def _micros(date: str) -> int | None:

@@ -19,13 +19,24 @@ ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 
 class InvalidBody(ValueError):
-    """The body isn't what its Content-Encoding says."""
+    """The body is not what its Content-Encoding says."""
+
+
+class BodyEndsEarly(InvalidBody):
+    """The body ends before its content coding does: some of it is missing."""
 
 
 class Decoder(Protocol):
-    """One content coding. `feed` yields pieces of at most about PIECE_BYTES."""
+    """One content coding."""
 
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
+    @property
+    def complete(self) -> bool:
+        """True where the data may end here: nothing was fed yet, or the last member or frame is complete."""
+        ...
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield all output for `data`, in pieces of at most PIECE_BYTES."""
+        ...
 
 
 class _Deflate:
@@ -34,31 +45,63 @@ class _Deflate:
     def __init__(self, gzip: bool) -> None:
         self._gzip = gzip
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16 if gzip else zlib.MAX_WBITS)
+        self._first = b""
+        """The data until there are the two bytes that the format is recognized by."""
         self._begun = False
+        self._padding = False
+
+    @property
+    def complete(self) -> bool:
+        return self._padding or self._stream.eof or not (self._begun or self._first)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if not self._begun and data and not self._gzip and not _has_zlib_header(data):
-            self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
-        self._begun = self._begun or bool(data)
-        while data:
+        if not self._begun:
+            data = self._first = self._first + data
+            if len(data) < 2:
+                return
+            self._begun = True
+            if not self._gzip and not _has_zlib_header(data):
+                self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        yield from self._inflate(data)
+
+    def _inflate(self, data: bytes) -> Iterator[bytes]:
+        pending = False
+        while (data or pending) and not self._padding:
             if self._stream.eof:
-                if not self._gzip or not data.startswith(b"\x1f"):
-                    return  # padding behind the last member, which every browser ignores
+                # Browsers ignore the padding behind the last member, too.
+                self._padding = not (self._gzip and data.startswith(b"\x1f"))
+                if self._padding:
+                    return
                 self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            yield self._stream.decompress(data, PIECE_BYTES)
+            piece = self._stream.decompress(data, PIECE_BYTES)
+            yield piece
             data = self._stream.unconsumed_tail or self._stream.unused_data
+            # zlib may hold output though it has taken all input: only a piece that is not full shows that it is empty.
+            pending = len(piece) == PIECE_BYTES and not self._stream.eof
 
 
 class _Brotli:
-    """RFC 7932."""
+    """RFC 7932. What follows the end of the stream is ignored."""
 
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
+        self._begun = False
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._stream.is_finished()) or not self._begun
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        yield self._stream.process(data, output_buffer_limit=PIECE_BYTES)
-        while not self._stream.can_accept_more_data():
-            yield self._stream.process(b"", output_buffer_limit=PIECE_BYTES)
+        if not data:
+            return
+        self._begun = True
+        while not self._stream.is_finished():
+            piece = self._stream.process(data, output_buffer_limit=PIECE_BYTES)
+            yield piece
+            data = b""
+            # `can_accept_more_data` is also true while output is pending, so only an empty piece ends the loop.
+            if not piece and self._stream.can_accept_more_data():
+                return
 
 
 class _Zstandard:
@@ -66,18 +109,19 @@ class _Zstandard:
 
     def __init__(self) -> None:
         self._stream = self._fresh()
+        self._begun = False
+
+    @property
+    def complete(self) -> bool:
+        return self._stream.eof or not self._begun
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        while True:
+        while data or not (self._stream.needs_input or self._stream.eof):
             if self._stream.eof:
-                data = self._stream.unused_data or data
-                if not data:
-                    return
                 self._stream = self._fresh()
+            self._begun = True
             yield self._stream.decompress(data, PIECE_BYTES)
-            data = b""
-            if self._stream.needs_input and not self._stream.eof:
-                return
+            data = self._stream.unused_data if self._stream.eof else b""
 
     @staticmethod
     def _fresh() -> zstd.ZstdDecompressor:
@@ -108,6 +152,12 @@ def decode(data: bytes, chain: list[Decoder]) -> Iterator[bytes]:
         raise InvalidBody(f"the body can't be decompressed: {error}") from error
 
 
+def finish(chain: list[Decoder]) -> None:
+    """Check, after the last part of a body, that nothing of it is missing. Raises BodyEndsEarly."""
+    if not all(decoder.complete for decoder in chain):
+        raise BodyEndsEarly("the body ends before its content coding does")
+
+
 def _decoder(name: str) -> Decoder:
     match name:
         case "gzip" | "x-gzip":
@@ -122,7 +172,5 @@ def _decoder(name: str) -> Decoder:
 
 
 def _has_zlib_header(data: bytes) -> bool:
-    """RFC 1950, section 2.2: method 8, and the first two bytes a multiple of 31 (one byte alone can't tell)."""
-    if len(data) < 2:
-        return data[0] & 0x0F == 8
+    """RFC 1950, section 2.2: method 8, and the first two bytes a multiple of 31."""
     return data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0

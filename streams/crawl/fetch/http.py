@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from schemas.crawl import Purpose
-from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, InvalidBody, decode, decoders
+from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyEndsEarly, InvalidBody, decode, decoders, finish
 from streams.crawl.fetch.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
 from streams.crawl.fetch.outcomes import Verdict, judge, kept
 from streams.crawl.robots import MAX_ROBOTS_BYTES
@@ -160,6 +160,7 @@ async def _read_body(
             if len(body) > cap:
                 return _cut(body, cap, purpose)
         _keep_up(received, monotonic() - began, limits)
+    finish(chain)
     return bytes(body)
 
 
@@ -181,6 +182,8 @@ def _failure(error: Exception, limits: Limits) -> Verdict:
     match error:
         case TimeoutError():
             return Verdict("timeout", True, f"no whole answer in {limits.total_seconds:g} s")
+        case BodyEndsEarly():
+            return Verdict("invalid", True, text)
         case InvalidBody():
             return Verdict("invalid", False, text)
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():

@@ -85,6 +85,11 @@ SKIPPED: dict[str, tuple[bytes, str]] = {
     "no real date": (record(date="2024-13-45T00:00:00Z"), "date missing or impossible"),
     "before the web": (record(date="0001-01-01T00:00:00Z"), "date missing or impossible"),
     "from the future": (record(date="9999-12-31T23:59:59Z"), "date missing or impossible"),
+    "a gzip body that ends early": (record(gzip.compress(b"<p>")[:-9], Content_Encoding="gzip"), "damaged body"),
+    "a damaged gzip body": (
+        record(gzip.compress(b"<p>")[:-9] + b"x" * 9, Content_Encoding="gzip"),
+        "damaged body",
+    ),
     "cut off": (record()[:-20], "damaged record"),
 }
 

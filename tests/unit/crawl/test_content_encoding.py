@@ -1,0 +1,135 @@
+"""Content codings: the decoders give what the libraries give, in whatever parts a body arrives."""
+
+import gzip
+import random
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+
+import brotli
+import pytest
+from backports import zstd
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from streams.crawl.fetch.content_encoding import PIECE_BYTES, BodyEndsEarly, InvalidBody, decode, decoders, finish
+
+
+def raw_deflate(body: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(body) + compressor.flush()
+
+
+def in_two(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Compress as two members or frames."""
+    return lambda body: compress(body[: len(body) // 3]) + compress(body[len(body) // 3 :])
+
+
+def fast_brotli(body: bytes) -> bytes:
+    return bytes(brotli.compress(body, quality=4))
+
+
+ENCODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gzip", gzip.compress),
+    "gzip, two members": ("x-gzip", in_two(gzip.compress)),
+    "zlib": ("deflate", zlib.compress),
+    "raw deflate": ("deflate", raw_deflate),
+    "brotli": ("br", fast_brotli),
+    "zstd": ("zstd", zstd.compress),
+    "zstd, two frames": ("zstd", in_two(zstd.compress)),
+    "gzip in brotli": ("gzip, br", lambda body: fast_brotli(gzip.compress(body))),
+    "brotli in gzip": ("br, gzip", lambda body: gzip.compress(fast_brotli(body))),
+    "zlib in zstd": ("deflate, zstd", lambda body: zstd.compress(zlib.compress(body))),
+    "zstd in raw deflate": ("zstd, deflate", lambda body: raw_deflate(zstd.compress(body))),
+    "gzip in gzip": ("gzip, gzip", lambda body: gzip.compress(gzip.compress(body))),
+    "not compressed": ("identity", bytes),
+    "no coding": ("", bytes),
+}
+COMPRESSED = [name for name in ENCODERS if "two" not in name and "no" not in name]
+WORDS = b"the quick brown fox jumps over a lazy dog and <p class='x'> it </p> \xc3\xa9".split()
+
+
+def page(size: int, seed: int) -> bytes:
+    """Text that compresses about as a page does."""
+    chance = random.Random(seed)
+    return b" ".join(chance.choices(WORDS, k=size // 4 + 1))[:size]
+
+
+def noise(size: int, seed: int) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def one_letter(size: int, seed: int) -> bytes:
+    return bytes([seed % 256]) * size
+
+
+BODIES = [page, noise, one_letter]
+
+
+def decoded(coding: str, data: bytes, cuts: list[int]) -> bytes:
+    """Decode the data, divided at these positions."""
+    chain = decoders(coding)
+    borders = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    body = b"".join(piece for start, end in pairwise(borders) for piece in decode(data[start:end], chain))
+    finish(chain)
+    return body
+
+
+SIZES = st.one_of(
+    st.integers(0, 3_000),
+    st.builds(lambda pieces, more: max(pieces * PIECE_BYTES + more, 0), st.integers(0, 6), st.integers(-3, 3)),
+    st.integers(0, 3_000_000),
+)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@given(size=SIZES, seed=st.integers(0, 2**32), kind=st.sampled_from(BODIES), cuts=st.lists(st.integers(0), max_size=20))
+@example(size=445_942, seed=1, kind=page, cuts=[])
+@example(size=PIECE_BYTES * 4, seed=1, kind=page, cuts=list(range(0, 300_000, 16_384)))
+@settings(max_examples=12, deadline=None)
+def test_h2_a_body_is_whole_in_every_coding_size_and_division(
+    encoder: str, size: int, seed: int, kind: Callable[[int, int], bytes], cuts: list[int]
+) -> None:
+    coding, encode = ENCODERS[encoder]
+    body = kind(size, seed)
+    assert decoded(coding, encode(body), cuts) == body
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_body_may_arrive_byte_by_byte(encoder: str) -> None:
+    coding, encode = ENCODERS[encoder]
+    body = page(3_000, 1)
+    assert decoded(coding, encode(body), list(range(4_000))) == body
+
+
+@pytest.mark.parametrize("encoder", COMPRESSED)
+@given(size=st.integers(0, 300_000), missing=st.integers(1), cuts=st.lists(st.integers(0), max_size=5))
+@settings(max_examples=15, deadline=None)
+def test_h2_a_body_that_ends_early_is_not_accepted(encoder: str, size: int, missing: int, cuts: list[int]) -> None:
+    coding, encode = ENCODERS[encoder]
+    data = encode(page(size, size))
+    part = data[: max(len(data) - missing % len(data), 1)]
+    if len(part) < len(data):
+        with pytest.raises(BodyEndsEarly):
+            decoded(coding, part, cuts)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_a_response_without_a_body_is_empty_in_any_coding(coding: str) -> None:
+    assert decoded(coding, b"", []) == b""
+
+
+@given(st.lists(st.integers(0), max_size=5))
+def test_padding_behind_gzip_is_ignored_wherever_it_is_divided(cuts: list[int]) -> None:
+    assert decoded("gzip", gzip.compress(b"body") + b"\0\0\x1f\x8b\0", cuts) == b"body"
+
+
+@given(
+    st.sampled_from(["gzip", "deflate", "br", "zstd"]),
+    st.binary(min_size=1, max_size=200),
+    st.lists(st.integers(0), max_size=5),
+)
+def test_noise_is_decoded_or_refused(coding: str, data: bytes, cuts: list[int]) -> None:
+    with suppress(InvalidBody):
+        decoded(coding, data, cuts)
