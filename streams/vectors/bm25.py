@@ -1,28 +1,30 @@
-"""BM25 as sparse vectors: a statement's weights saturate its term counts, a query's count its terms.
+"""BM25 as sparse vectors: a statement's weights saturate its term counts, a query's weights count its terms.
 
 The product of the two, times the inverse document frequency that Qdrant keeps for the collection (its `idf` modifier),
 is BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). The average length is a constant, so
 that a statement's vector depends on the statement alone and a replay writes the same one.
 
-The words of a statement's context count like its own: the heading "Installation" above "Run the script." is found by
-"installation", behind a statement that says it once more. (Counting them less was worse on Cranfield and CACM.)
+The words of a statement's context count like its own: "installation" finds "Run the script." below the heading
+"Installation", ranked behind a statement that has the word itself as well. (Less weight for them was worse on Cranfield
+and CACM.)
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 import xxhash
 
+from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
 from streams.stores.protocols import SparseVector
-from streams.vectors.stemming import stem
+from streams.vectors.stemming import stem, stems
 
 K1 = 1.2
 B = 0.75
 AVERAGE_WORDS = 32.0
-"""Of a statement with its context; measured on documentation pages."""
+"""Average number of words of a statement with its context, measured on documentation pages."""
 MAX_QUERY_TERMS = 64
+"""Maximum terms of a query. The most frequent ones are kept."""
 _FUNCTION_WORDS = (
     "a about again all also am an and any are as at be because been being both but by can could did do does each for "
     "from had has have he her here his how i if in into is it its just me more most my no nor not now of on once only "
@@ -32,38 +34,35 @@ _FUNCTION_WORDS = (
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
-def document_vector(text: str, context: Sequence[str] = ()) -> SparseVector:
-    """The weights of a statement's terms."""
-    counts = Counter(term for part in (text, *context) for term in _terms(part))
-    norm = K1 * (1 - B + B * counts.total() / AVERAGE_WORDS)
+def document_vector(text: str, context: Sequence[str] = (), language: str = "") -> SparseVector:
+    """The weights of a statement's terms. `language` is its page's (BCP 47), or empty when it isn't known."""
+    found = [word for part in (text, *context) for word in words(part)]
+    counts = Counter(_terms(found, language))
+    norm = K1 * (1 - B + B * len(found) / AVERAGE_WORDS)
     return _sparse({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
     """How often each term is asked for, without function words where there are others.
 
-    English ones count as such when the language is English or unknown. They are in nearly every statement, so they
-    would find little and read the longest lists.
+    `language` is that of the pages that are searched. When it isn't given, the query's own is looked for, so that its
+    inflections are found. English function words are left out when `language` is English or empty: they are in nearly
+    every statement, so they would find little and read the longest lists.
     """
     asked = words(text)
     if language in {"", "en"}:
         asked = [word for word in asked if word not in FUNCTION_WORDS] or asked
-    counts = Counter(map(_cached_term_id, asked))
+    counts = Counter(_terms(asked, language or identify(text).language))
     return _sparse({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
 
 
 def term_id(word: str) -> int:
-    """The id of a word's stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
+    """The id of a word's English stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
     return _term_id(stem(word))
 
 
-def _terms(text: str) -> Iterable[int]:
-    return map(_cached_term_id, words(text))
-
-
-@lru_cache(maxsize=65_536)
-def _cached_term_id(word: str) -> int:
-    return term_id(word)
+def _terms(found: Sequence[str], language: str) -> Iterator[int]:
+    return (_term_id(stemmed) for forms in stems(found, language) for stemmed in forms)
 
 
 def _term_id(stemmed: str) -> int:
@@ -71,6 +70,6 @@ def _term_id(stemmed: str) -> int:
 
 
 def _sparse(weights: dict[int, float]) -> SparseVector:
-    """By ascending id, so that equal statements have equal vectors."""
+    """The vector with ascending ids, so that equal statements have equal vectors."""
     ordered = sorted(weights.items())
     return SparseVector(tuple(term for term, _ in ordered), tuple(round(weight, 6) for _, weight in ordered))

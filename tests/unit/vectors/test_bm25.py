@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.stores.protocols import SparseVector
 from streams.vectors.bm25 import FUNCTION_WORDS, document_vector, query_vector, term_id
-from streams.vectors.stemming import stem
+from streams.vectors.stemming import LANGUAGES, stem, stems
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,36 @@ from streams.vectors.stemming import stem
         ("", ""),
     ],
 )
-def test_stems(word: str, expected: str) -> None:
+def test_english_stems(word: str, expected: str) -> None:
     assert stem(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "expected"),
+    [
+        ("de", "häuser", ("häuser", "haus")),
+        ("de-AT", "häusern", ("häusern", "haus")),
+        ("fr", "chevaux", ("chevaux", "cheval")),
+        ("ru", "книгами", ("книгами", "книг")),
+        ("es", "gatos", ("gato", "gat")),
+        ("nb", "husene", ("husen", "hus")),
+        ("hi", "किताबें", ("किताबें", "किताब")),
+        ("en-GB", "houses", ("hous",)),
+        ("zh", "手机", ("手机",)),
+        ("", "häuser", ("häuser",)),
+        ("de", "haus", ("hau", "haus")),  # the English stem is of any word of plain letters
+        # Words that no language inflects.
+        ("de", "utf8", ("utf8",)),
+        ("de", "c++", ("c++",)),
+        ("fr", "es", ("es",)),
+    ],
+)
+def test_stems_by_language(language: str, word: str, expected: tuple[str, ...]) -> None:
+    assert stems([word], language) == [expected]
+
+
+def test_each_stemmer_is_there() -> None:
+    assert all(stems(["wort"], language) for language in LANGUAGES)
 
 
 def score(query: SparseVector, document: SparseVector) -> float:
@@ -73,6 +101,25 @@ def score(query: SparseVector, document: SparseVector) -> float:
 def test_ranks(query: str, better: str, worse: str, why: str) -> None:
     asked = query_vector(query, "en")
     assert score(asked, document_vector(better)) > score(asked, document_vector(worse)), why
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "text"),
+    [
+        ("de", "Haus bauen", "Die Häuser wurden gebaut."),
+        ("fr", "le cheval blanc", "Des chevaux sont dans le pré."),
+        ("ru", "книга о войне", "Он писал книгами."),
+    ],
+)
+def test_a_query_finds_inflections_of_its_language(language: str, query: str, text: str) -> None:
+    found = document_vector(text, language=language)
+    assert score(query_vector(query, language), found) > 0
+    assert score(query_vector(query), found) > 0, "its language is looked for where the searcher names none"
+
+
+def test_a_query_of_another_language_finds_words_as_they_are_written() -> None:
+    found = document_vector("Die Installation von PostgreSQL mit Vacuum.", language="de")
+    assert score(query_vector("postgresql vacuuming", "en"), found) > 0
 
 
 def test_context_is_found_and_its_repetition_ranks_higher() -> None:
