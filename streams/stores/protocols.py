@@ -266,17 +266,17 @@ class Fingerprints(Protocol):
 
 
 CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
-"""Where a URL stands in one crawl. Only queued, leased and fetched are on their way; the others are ends."""
+"""The state of a URL in one crawl. Queued, leased and fetched URLs are on their way. All other states are final."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierHost:
-    """A host as the frontier left it: written by the one agent that owns its partition."""
+    """The frontier's row of a host. Only the agent that owns the host's partition writes it."""
 
     partition: int
     host: str
     due: int | None
-    """When something is to be done for it, microseconds since 1970 UTC. None: nothing waits."""
+    """When the host is due, microseconds since 1970 UTC. None: nothing waits."""
     state: Mapping[str, Any]
     at: int
     """The write time: greater with every write of this host, whatever the clocks say."""
@@ -284,7 +284,7 @@ class FrontierHost:
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueueEntry:
-    """A place in a host's queue. The order is that of the fields."""
+    """A place in a host's queue. Entries are ordered by their fields."""
 
     position: int
     """When it is due, microseconds since 1970 UTC."""
@@ -293,7 +293,7 @@ class QueueEntry:
 
 @dataclass(frozen=True, slots=True)
 class FrontierUrl:
-    """What the frontier knows of a URL. It is the truth; a queue entry with another position is stale."""
+    """The frontier's row of a URL. It is the truth: a queue entry with another position is stale."""
 
     page_id: UUID
     url: str
@@ -303,23 +303,23 @@ class FrontierUrl:
     """The write time: greater with every write of this URL."""
     position: int = 0
     attempt: int = 0
-    """Fetches that failed since it was queued."""
+    """Failed fetches since the URL was queued."""
     depth: int = 0
     max_depth: int | None = None
     max_pages: int | None = None
     same_host: bool = False
     crawl_id: str = ""
     redirects: int = 0
-    """Hops that led here."""
+    """Redirects that led here."""
     forced: bool = False
     cause: str = ""
-    """The id of the event that queued it last: a second delivery of it changes nothing."""
+    """Id of the event that queued the URL last. A redelivery of it changes nothing."""
     generation: int = 0
-    """Of the last answer that was taken in."""
+    """Generation of the last answer that was applied."""
     ok_generation: int = 0
-    """Of the last answer with content; 0 when there was none."""
+    """Generation of the last answer with content. 0: there was none."""
     settled_generation: int = 0
-    """Of the last answer that the stages behind have digested."""
+    """Generation of the last answer that is settled."""
     outcome: str = ""
     detail: str = ""
     etag: str | None = None
@@ -328,31 +328,31 @@ class FrontierUrl:
 
 @dataclass(frozen=True, slots=True)
 class HeldUrl:
-    """A URL that is not fetched, because its host's rules make another one of it; it may turn out that they are wrong.
+    """An alias that waits beside its target, in case the alias rule turns out to be wrong.
 
-    There is one in each slot of a target, so a host holds at most so many times what it has pages.
+    A target has 16 slots, so their number is bounded by the pages of the host.
     """
 
     host: str
-    """Of the target."""
+    """Host of the target."""
     target: UUID
-    """The page that is fetched in its place."""
+    """The page that is fetched instead."""
     slot: int
     """0..15."""
     discovered: str
-    """The event that told of it, as JSON: enough to fetch it after all."""
+    """The event that discovered the alias, as JSON: enough to fetch it later."""
     at: int
     """The write time."""
 
 
 class FrontierStore(Protocol):
-    """The frontier's durable state: hosts, the time-ordered queue of each, and what was seen.
+    """The frontier's durable state: hosts, the time-ordered queue of each, and URLs.
 
-    Every call reads or writes by key. A queue is read from a cursor, so that what was taken is never read again.
+    Every call reads or writes by key. A queue is read from a cursor, so entries already taken are never read again.
     """
 
     async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
-        """Host and due time of every host of the partition for which something waits."""
+        """Return name and due time of every host of the partition that is due at some time."""
 
     async def host(self, partition: int, host: str) -> FrontierHost | None: ...
 
@@ -361,29 +361,29 @@ class FrontierStore(Protocol):
     async def push(self, host: str, entry: QueueEntry, at: int) -> None: ...
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
-        """The next entries behind the cursor `after` (None: from the start), in order, due or not."""
+        """Return the next entries after the cursor `after` (None: from the start), in order, due or not."""
 
     async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
-        """Forget the entries up to and with `upto`, which the cursor has passed."""
+        """Delete the entries up to and with `upto`, which the cursor has passed."""
 
     async def url(self, page_id: UUID) -> FrontierUrl | None: ...
 
     async def put_url(self, url: FrontierUrl) -> None: ...
 
     async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
-        """Where the URL stands in this crawl, since `at`."""
+        """Write the state of a URL in this crawl, as of `at`."""
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
-        """How many URLs of the crawl stand where. Counted from the rows, so a redelivery can't change it."""
+        """Count the crawl's URLs by state. The rows themselves are counted, so a redelivery changes nothing."""
 
     async def hold(self, held: HeldUrl) -> None:
-        """Keep it in its target's slot, in place of what is there."""
+        """Write the row, replacing the one in its target's slot."""
 
     async def held(self, host: str, after: HeldUrl | None, limit: int) -> list[HeldUrl]:
-        """Those of a host's targets, behind `after` (None: from the start), by target and slot."""
+        """Return the held URLs of a host's targets after `after` (None: from the start), by target and slot."""
 
     async def held_for(self, host: str, target: UUID) -> list[HeldUrl]:
-        """Those of one target, by slot."""
+        """Return the held URLs of one target, by slot."""
 
     async def release(self, held: HeldUrl) -> None:
         """Delete the row, unless it was written again since."""

@@ -1,7 +1,7 @@
-"""A small web with a clock of its own, for the frontier's simulation: servers, fetchers, and topics in memory.
+"""A simulated web with its own clock, for the frontier's tests: servers, fetchers, and topics in memory.
 
-The agent is killed at any await: each call of the store and each send may be its last, before or after it took effect.
-What it had not acknowledged is delivered again to the agent that follows.
+The agent may be killed at any await: each call of the store and each send can be its last, before or after it took
+effect. Events that were not acknowledged are delivered again to the next agent.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ FRONTIER_INPUTS = ("pages.discovered", "pages.fetched", "pages.settled")
 
 
 class Killed(BaseException):
-    """The process is dead: no code of it runs any more."""
+    """The process was killed: none of its code runs any more."""
 
 
 class Process:
-    """Lets calls through until its time has come; then it raises on every call. Some calls fail and are no end."""
+    """A process that is killed at a random call. From then on each call raises. Other calls fail once by chance."""
 
     def __init__(self, rng: random.Random, probability: float, flaky: float = 0.0) -> None:
         self._rng = rng
@@ -44,22 +44,22 @@ class Process:
 
     async def call(self, work: Callable[[], Awaitable[Any]]) -> Any:
         await asyncio.sleep(0)
-        self._maybe_die()
+        self._may_be_killed()
         answer = await work()
-        self._maybe_die()
+        self._may_be_killed()
         return answer
 
-    def _maybe_die(self) -> None:
+    def _may_be_killed(self) -> None:
         if self.dead or self._rng.random() < self._probability:
             self.dead = True
             raise Killed
         if self._rng.random() < self._flaky:
             self.failures += 1
-            raise StoreUnavailable("the store is away for a moment")
+            raise StoreUnavailable("the store is not available")
 
 
-class Mortal:
-    """A store as a process sees it."""
+class StoreOfProcess:
+    """A store behind a process that may be killed."""
 
     def __init__(self, store: Any, process: Process) -> None:
         self._store = store
@@ -77,20 +77,20 @@ def discovered(url: str, **fields: Any) -> PageDiscovered:
 
 @dataclass
 class Site:
-    """What one host serves."""
+    """The pages of one host."""
 
     robots: str | None = None
-    """None: 404."""
+    """Content of robots.txt. None: 404."""
     links: dict[str, list[str]] = field(default_factory=dict)
-    """Path -> URLs on the page."""
+    """URLs on a page, by path."""
     script: dict[str, list[dict[str, Any] | None]] = field(default_factory=dict)
-    """Path -> what the first requests get: fields of a PageFetched, or None when no answer ever comes."""
+    """Answers to the first requests, by path: fields of a PageFetched, or None if no answer ever comes."""
     redirects: dict[str, str] = field(default_factory=dict)
     down: bool = False
 
 
 class World:
-    """Everything but the frontier."""
+    """Everything around the frontier."""
 
     def __init__(
         self, sites: dict[str, Site], settings: CrawlSettings, seed: int, kill_probability: float, flaky: float = 0.0
@@ -105,7 +105,7 @@ class World:
         self.inputs: list[tuple[Event, UUID]] = []
         self.removed: dict[UUID, PageRemoved] = {}
         self.fetches: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
-        """Host -> begin, end, URL of each request that really reached a server."""
+        """Begin, end and URL of each request that reached a server, by host."""
         self.answers: list[PageFetched] = []
         self.kills = 0
         self._answers: list[tuple[int, int, PageFetched, UUID]] = []
@@ -115,12 +115,16 @@ class World:
         self._process = Process(self.rng, 0)
         self.agent = self._new_agent()
 
+    def restart(self) -> None:
+        """Replace the agent, as after a crash."""
+        self.agent = self._new_agent()
+
     def _new_agent(self) -> FrontierAgent:
         self._process = Process(self.rng, self._probability, self._flaky)
         stores = Stores(
             blobs=self.blobs,
-            frontier=Mortal(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
-            fingerprints=Mortal(self.fingerprints, self._process),  # type: ignore[arg-type]
+            frontier=StoreOfProcess(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
+            fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]
         )
         agent = FrontierAgent(self.settings, stores, now=lambda: self.now, random=self.rng.random)
         agent.connect(self._emitter(self._process))
@@ -136,19 +140,19 @@ class World:
 
         return emit
 
-    def _send(self, event: Event, of: UUID) -> None:
-        """To the topic, and from there to whoever consumes it."""
+    def _send(self, event: Event, id_: UUID) -> None:
+        """Deliver an event to its consumers."""
         if isinstance(event, PageScheduled):
             self._fetch(event)
         elif isinstance(event, PageRemoved):
-            self.removed[of] = event
+            self.removed[id_] = event
         elif isinstance(event, OriginChanged):
             self.origins.append(event)
         elif event.topic in FRONTIER_INPUTS:
-            self.inputs.append((event, of))
+            self.inputs.append((event, id_))
 
     def pages(self) -> list[str]:
-        """The URLs of all requests but those for robots.txt, in the order of time."""
+        """Return the URLs of all requests but those for robots.txt, in the order of time."""
         requests = sorted(request for of_host in self.fetches.values() for request in of_host)
         return [url for _, _, url in requests if not url.endswith("/robots.txt")]
 
@@ -156,12 +160,12 @@ class World:
         event = discovered(url, **{"why": "seed", "depth": 0, "force": True, "crawl_id": "c", **fields})
         self._send(event, event_id(event.event_type(), f"seed {url} {self.now}", event.key()))
 
-    def tell(self, event: Event) -> None:
-        """An event of another stage."""
-        self._send(event, event_id(event.event_type(), f"told {self.now}", event.key()))
+    def send(self, event: Event) -> None:
+        """Send an event of another stage."""
+        self._send(event, event_id(event.event_type(), f"sent {self.now}", event.key()))
 
     def _fetch(self, scheduled: PageScheduled) -> None:
-        """As the fetch stage: a known lease is answered again, a lease that ran out is not fetched."""
+        """Fetch as the fetch stage does: a known lease is answered again, an expired lease is not fetched."""
         known = self._leases.get(scheduled.lease_id)
         if known is None and micros_from_utc(scheduled.lease_until) <= self.now:
             return
@@ -175,8 +179,8 @@ class World:
             if fields is None:
                 return
             known = self._leases[scheduled.lease_id] = self._answer(scheduled, end, fields)
-        of = event_id(known.event_type(), str(scheduled.lease_id), known.key())
-        heapq.heappush(self._answers, (max(end, known.generation), self.rng.getrandbits(30), known, of))
+        id_ = event_id(known.event_type(), str(scheduled.lease_id), known.key())
+        heapq.heappush(self._answers, (max(end, known.generation), self.rng.getrandbits(30), known, id_))
 
     def _answer(self, scheduled: PageScheduled, at: int, scripted: dict[str, Any]) -> PageFetched:
         host, _, path = scheduled.url.removeprefix("https://").partition("/")
@@ -201,15 +205,15 @@ class World:
             **fields,
         )
 
-    async def _arrive(self, fetched: PageFetched, of: UUID) -> None:
-        """An answer reaches its topic: the frontier, and the normalizer, which finds the links."""
+    async def _arrive(self, fetched: PageFetched, id_: UUID) -> None:
+        """Deliver an answer to the frontier, and to the normalizer, which finds the links."""
         host, _, path = fetched.url.removeprefix("https://").partition("/")
         site = self.sites[host]
         self.answers.append(fetched)
         if fetched.purpose == "robots" and fetched.outcome == "ok":
             ref = await self.blobs.put((site.robots or "").encode())
             fetched = fetched.model_copy(update={"body_ref": ref})
-        self._send(fetched, of)
+        self._send(fetched, id_)
         if fetched.purpose == "page" and fetched.outcome == "ok":
             for n, link in enumerate(site.links[f"/{path}"]):
                 event = discovered(
@@ -220,13 +224,13 @@ class World:
                     same_host=fetched.same_host,
                     crawl_id=fetched.crawl_id,
                 )
-                self._send(event, event_id(event.event_type(), of.hex, event.key(), n))
+                self._send(event, event_id(event.event_type(), id_.hex, event.key(), n))
 
     async def run(self, hours: float = 48) -> None:
-        """Until nothing is on its way any more, or `hours` of the world's time have passed."""
+        """Run until no event is on its way any more, or `hours` of the world's time have passed."""
         end = self.now + round(hours * 3_600 * SECOND)
         while self.now < end:
-            when = await self._live_on()
+            when = await self._act()
             moments = [self._answers[0][0]] if self._answers else []
             if when is not None:
                 moments.append(when)
@@ -234,11 +238,11 @@ class World:
                 return
             self.now = max(self.now + 1, min(moments, default=self.now))
             while self._answers and self._answers[0][0] <= self.now:
-                _, _, fetched, of = heapq.heappop(self._answers)
-                await self._arrive(fetched, of)
+                _, _, fetched, id_ = heapq.heappop(self._answers)
+                await self._arrive(fetched, id_)
 
-    async def _live_on(self) -> int | None:
-        """Let the agent do what there is to do now. When it dies, another takes its place."""
+    async def _act(self) -> int | None:
+        """Let the agent handle all that is due now. If it is killed, another agent replaces it."""
         while True:
             try:
                 self.agent.dispatcher.woken.clear()
@@ -251,42 +255,42 @@ class World:
                 if not self.inputs and not self.agent.dispatcher.woken.is_set():
                     return results[1]  # type: ignore[return-value] # of the round
             except TransientError:
-                continue  # a round that failed: the dispatcher's loop begins another one
+                continue  # the round failed, and the dispatcher's loop begins another one
             except Killed:
                 self.kills += 1
                 self.agent = self._new_agent()
 
     async def _consume(self, batch: list[tuple[Event, UUID]]) -> None:
-        """Hosts side by side, the events of one in order. What was not finished is delivered again."""
+        """Handle hosts side by side, and the events of each in order. Unfinished events are delivered again."""
         by_key: defaultdict[str, list[tuple[Event, UUID]]] = defaultdict(list)
-        for event, of in batch:
-            by_key[event.key()].append((event, of))
+        for event, id_ in batch:
+            by_key[event.key()].append((event, id_))
         results = await asyncio.gather(*map(self._consume_key, by_key.values()), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result
 
     async def _consume_key(self, events: list[tuple[Event, UUID]]) -> None:
-        for n, (event, of) in enumerate(events):
+        for n, (event, id_) in enumerate(events):
             try:
-                outputs = await self._handle(event, of)
+                outputs = await self._handle(event, id_)
                 for ordinal, output in enumerate(outputs):
-                    self._send(output, event_id(output.event_type(), str(of), output.key(), ordinal))
+                    self._send(output, event_id(output.event_type(), str(id_), output.key(), ordinal))
                 if self._process.dead:
                     raise Killed
             except Killed:
                 self.inputs.extend(events[n:])
                 raise
 
-    async def _handle(self, event: Event, of: UUID) -> Sequence[Event]:
-        """As the runtime: tried again while the store is away."""
+    async def _handle(self, event: Event, id_: UUID) -> Sequence[Event]:
+        """Handle as the runtime does: an event is tried again while the store is not available."""
         while True:
             try:
-                return await self.agent.handle(delivery(event, of, self.now))
+                return await self.agent.handle(delivery(event, id_, self.now))
             except TransientError:
                 continue
 
 
-def delivery(event: Event, of: UUID, now: int) -> Delivery:
-    envelope = Envelope(id=of, type=event.event_type(), source="/riffle/test", time=utc_from_micros(now))
+def delivery(event: Event, id_: UUID, now: int) -> Delivery:
+    envelope = Envelope(id=id_, type=event.event_type(), source="/riffle/test", time=utc_from_micros(now))
     return Delivery(event, envelope, event.topic, partition=0, offset=0)

@@ -1,4 +1,4 @@
-"""The frontier stage over memory stores, in a small web with a clock of its own."""
+"""The frontier stage over memory stores, in a simulated web with its own clock."""
 
 import itertools
 from typing import Any
@@ -18,12 +18,12 @@ A, B = "https://a.example", "https://b.example"
 
 
 def chain(n: int, base: str = A) -> dict[str, list[str]]:
-    """Pages /0 to /n-1, each with a link to the next."""
+    """Return pages /0 to /n-1, each with a link to the next."""
     return {f"/{i}": [f"{base}/{i + 1}"] if i + 1 < n else [] for i in range(n)}
 
 
 def star(n: int) -> dict[str, list[str]]:
-    """A page / with links to n others."""
+    """Return a page / with links to n others."""
     return {"/": [f"{A}/{i}" for i in range(n)], **{f"/{i}": [] for i in range(n)}}
 
 
@@ -37,7 +37,7 @@ async def progress(of: World, crawl_id: str = "c") -> CrawlProgress:
 
 
 def gaps(of: World, host: str) -> list[float]:
-    """Seconds between the end of a request and the beginning of the next one."""
+    """Return the seconds between the end of each request and the beginning of the next."""
     return [(begin - end) / SECOND for (_, end, _), (begin, _, _) in itertools.pairwise(sorted(of.fetches[host]))]
 
 
@@ -49,7 +49,7 @@ async def test_robots_comes_first_and_then_page_by_page() -> None:
     assert min(gaps(web, "a.example")) >= 1
 
 
-async def test_a_page_is_fetched_once_however_often_it_is_linked() -> None:
+async def test_a_page_with_many_links_is_fetched_once() -> None:
     web = world(a=Site(links={"/": [f"{A}/", f"{A}/1", f"{A}/1"], "/1": [f"{A}/", f"{A}/1"]}))
     web.seed(f"{A}/")
     await web.run()
@@ -102,7 +102,7 @@ async def test_a_crawl_may_stay_on_the_seeds_hosts() -> None:
     assert sorted(web.pages()) == [f"{A}/", f"{B}/"]
 
 
-async def test_where_a_seed_is_redirected_to_is_one_of_its_hosts() -> None:
+async def test_the_target_of_a_redirected_seed_is_a_host_of_the_crawl() -> None:
     web = world(a=Site(redirects={"/": f"{B}/0"}), b=Site(links=chain(2, B)))
     web.seed(f"{A}/", same_host=True)
     await web.run()
@@ -110,7 +110,7 @@ async def test_where_a_seed_is_redirected_to_is_one_of_its_hosts() -> None:
     assert (await progress(web)).redirected == 1
 
 
-async def test_redirects_in_a_row_end() -> None:
+async def test_redirects_in_a_row_are_bounded() -> None:
     web = world(a=Site(redirects={f"/{n}": f"{A}/{n + 1}" for n in range(20)}))
     web.seed(f"{A}/0")
     await web.run()
@@ -145,7 +145,7 @@ async def test_the_delay_that_robots_asks_for() -> None:
     assert min(gaps(web, "a.example")[1:]) >= 5
 
 
-async def test_robots_is_read_where_it_was_redirected_to() -> None:
+async def test_redirects_of_robots_are_followed() -> None:
     away = Site(robots="User-agent: *\nDisallow: /1", links={})
     web = world(a=Site(redirects={"/robots.txt": f"{B}/robots.txt"}, links=star(2)), b=away)
     web.seed(f"{A}/")
@@ -153,7 +153,7 @@ async def test_robots_is_read_where_it_was_redirected_to() -> None:
     assert sorted(web.pages()) == [f"{A}/", f"{A}/0"]
 
 
-async def test_robots_that_redirects_for_ever_allows_all() -> None:
+async def test_robots_with_endless_redirects_allows_all() -> None:
     web = world(a=Site(redirects={"/robots.txt": f"{A}/robots.txt"}, links={"/": []}))
     web.seed(f"{A}/")
     await web.run()
@@ -161,7 +161,7 @@ async def test_robots_that_redirects_for_ever_allows_all() -> None:
     assert len(web.fetches["a.example"]) == 7, "six for robots.txt, and the page"
 
 
-async def test_no_page_is_asked_for_while_robots_fails() -> None:
+async def test_no_page_is_fetched_while_robots_fails() -> None:
     failure = {"outcome": "server_error", "retryable": True}
     web = world(a=Site(script={"/robots.txt": [failure, failure]}, links={"/": []}))
     web.seed(f"{A}/")
@@ -169,7 +169,7 @@ async def test_no_page_is_asked_for_while_robots_fails() -> None:
     assert [url for *_, url in sorted(web.fetches["a.example"])] == [f"{A}/robots.txt"] * 3 + [f"{A}/"]
 
 
-async def test_a_host_that_is_down_ends_its_pages_and_says_why() -> None:
+async def test_a_host_that_is_down_ends_its_pages_with_a_reason() -> None:
     web = world(a=Site(down=True))
     web.seed(f"{A}/")
     web.seed(f"{A}/1")
@@ -190,7 +190,7 @@ async def test_robots_is_read_again_after_its_time() -> None:
     assert [url for *_, url in sorted(web.fetches["a.example"])] == [f"{A}/robots.txt", f"{A}/"] * 2
 
 
-async def test_a_failure_is_tried_again_later_and_later_and_then_given_up() -> None:
+async def test_a_failure_is_tried_again_with_longer_waits_and_then_given_up() -> None:
     failure = {"outcome": "server_error", "retryable": True}
     web = world(a=Site(script={"/": [failure] * 9}, links={"/": []}))
     web.seed(f"{A}/")
@@ -201,7 +201,7 @@ async def test_a_failure_is_tried_again_later_and_later_and_then_given_up() -> N
     assert await progress(web) == CrawlProgress(discovered=1, failed=1)
 
 
-async def test_retry_after_is_heeded_for_the_whole_host() -> None:
+async def test_retry_after_holds_for_the_whole_host() -> None:
     busy = {"outcome": "rate_limited", "retryable": True, "headers": {"retry-after": "120"}}
     web = world(a=Site(script={"/0": [busy]}, links=star(3)))
     web.seed(f"{A}/")
@@ -210,7 +210,7 @@ async def test_retry_after_is_heeded_for_the_whole_host() -> None:
     assert max(gaps(web, "a.example")) >= 120
 
 
-async def test_an_answer_that_never_comes_is_asked_for_again() -> None:
+async def test_a_page_without_an_answer_is_fetched_again() -> None:
     web = world(a=Site(script={"/": [None, None]}, links={"/": []}))
     web.seed(f"{A}/")
     await web.run()
@@ -219,7 +219,7 @@ async def test_an_answer_that_never_comes_is_asked_for_again() -> None:
     assert (await progress(web)).digesting == 1
 
 
-async def test_answers_that_never_come_end() -> None:
+async def test_a_page_that_never_gets_an_answer_ends() -> None:
     web = world(a=Site(script={"/": [None] * 9}, links={"/": []}))
     web.seed(f"{A}/")
     await web.run()
@@ -239,7 +239,7 @@ async def test_a_page_that_was_there_and_is_gone_is_removed() -> None:
     assert (removed.url, removed.reason) == (f"{A}/0", "gone")
 
 
-async def test_a_page_that_moved_is_removed_and_its_new_place_is_fetched() -> None:
+async def test_a_page_that_moved_is_removed_and_its_new_url_is_fetched() -> None:
     web = world(a=Site(links={"/old": [], "/new": []}))
     web.seed(f"{A}/old")
     await web.run()
@@ -250,7 +250,7 @@ async def test_a_page_that_moved_is_removed_and_its_new_place_is_fetched() -> No
     assert [(removed.url, removed.detail) for removed in web.removed.values()] == [(f"{A}/old", f"moved to {A}/new")]
 
 
-async def test_a_seed_that_breaks_a_rule_is_said_to() -> None:
+async def test_a_seed_that_breaks_a_url_rule_is_announced() -> None:
     web = world(a=Site())
     web.seed(f"{A}/film.mp4")
     await web.run()
@@ -260,7 +260,7 @@ async def test_a_seed_that_breaks_a_rule_is_said_to() -> None:
     assert await progress(web) == CrawlProgress(discovered=1, refused=1)
 
 
-async def test_lost_partitions_are_not_scheduled_and_their_next_owner_goes_on() -> None:
+async def test_lost_partitions_are_not_scheduled_and_their_next_owner_continues() -> None:
     web = world(a=Site(links=chain(4)))
     web.seed(f"{A}/0")
     await web.run(hours=3 / 3_600)
@@ -270,12 +270,12 @@ async def test_lost_partitions_are_not_scheduled_and_their_next_owner_goes_on() 
     await web.run()
     assert web.pages() == before
     assert web.agent.state.hosts.leased == 0
-    web.agent = web._new_agent()
+    web.restart()
     await web.run()
     assert sorted(web.pages()) == [f"{A}/{n}" for n in range(4)]
 
 
-async def test_the_agent_forgets_hosts_for_which_nothing_waits() -> None:
+async def test_idle_hosts_are_forgotten() -> None:
     web = world(a=Site(links=star(3)))
     web.seed(f"{A}/")
     await web.run()
@@ -294,7 +294,7 @@ async def test_the_agent_forgets_hosts_for_which_nothing_waits() -> None:
     ],
     ids=["not canonical", "another host", "another page id", "an address"],
 )
-async def test_what_is_not_canonical_is_poison(event: Event) -> None:
+async def test_a_url_that_is_not_canonical_is_poison(event: Event) -> None:
     with pytest.raises(PoisonError):
         await world(a=Site()).agent.handle(delivery(event, uuid4(), START))
 
@@ -319,7 +319,7 @@ async def test_an_import_is_settled_in_either_order(order: str) -> None:
     assert await progress(web) == CrawlProgress(discovered=1, fetched=1)
     web.seed(f"{A}/", force=False)
     await web.run()
-    assert web.pages() == [], "what was imported is known"
+    assert web.pages() == [], "an imported page is known"
 
 
 async def test_progress_follows_a_page() -> None:
@@ -334,13 +334,13 @@ async def test_progress_follows_a_page() -> None:
     assert done.done
 
 
-def everything(of: World) -> Any:
+def all_rows(of: World) -> Any:
     store = of.frontier_store
     return repr((store._hosts, dict(store._queues), store._urls, dict(store._crawls)))
 
 
-async def test_a_second_delivery_changes_nothing_and_says_the_same() -> None:
-    """Each event of a crawl, twice: also those of robots, failures, redirects and removals."""
+async def test_a_redelivery_changes_nothing_and_sends_the_same_events() -> None:
+    """Each event of a crawl is delivered twice, also those of robots, failures, redirects and removals."""
     failure = {"outcome": "server_error", "retryable": True}
     site = Site(robots="User-agent: *\nDisallow: /2", links=star(4), redirects={"/3": f"{A}/4"})
     site.script = {"/0": [failure], "/robots.txt": [failure]}
@@ -350,9 +350,9 @@ async def test_a_second_delivery_changes_nothing_and_says_the_same() -> None:
 
     async def twice(event: Any) -> Any:
         first = await handle(event)
-        before = everything(web)
+        before = all_rows(web)
         assert list(await handle(event)) == list(first)
-        assert everything(web) == before
+        assert all_rows(web) == before
         kinds.add((event.topic, getattr(event.event, "outcome", "")))
         return first
 
@@ -363,7 +363,7 @@ async def test_a_second_delivery_changes_nothing_and_says_the_same() -> None:
     assert sorted(set(web.pages())) == sorted([f"{A}/", f"{A}/0", f"{A}/1", f"{A}/3", f"{A}/4"])
 
 
-async def test_an_answer_to_a_lease_that_ran_out_still_counts() -> None:
+async def test_an_answer_to_an_expired_lease_still_counts() -> None:
     web = world(a=Site(script={"/": [None]}, links={"/": []}))
     web.seed(f"{A}/")
     await web.run(hours=10 / 3_600)

@@ -1,4 +1,4 @@
-"""The frontier against a small web, while its process is killed again and again."""
+"""The frontier in a simulated web, while its process is killed again and again."""
 
 import itertools
 from collections import Counter
@@ -16,7 +16,7 @@ SETTINGS = CrawlSettings(delay_seconds=DELAY_SECONDS, lease_seconds=60, in_fligh
 
 
 def web() -> dict[str, Site]:
-    """20 hosts of 50 pages, each page linked from the one before; every fourth page is private on every second host."""
+    """Return 20 hosts of 50 pages, each linked from the one before. Each second host has private pages."""
     sites = {}
     for h in range(HOSTS):
         site = Site(robots="User-agent: *\nDisallow: /private/\n" if h % 2 else None)
@@ -45,7 +45,7 @@ def allowed(sites: dict[str, Site]) -> set[str]:
     [(1, 0.0, 0.0), (2, 0.002, 0.0), (3, 0.0, 0.01), (4, 0.01, 0.01)],
     ids=lambda value: str(value),
 )
-async def test_every_allowed_page_is_fetched_and_no_host_is_hurried(
+async def test_every_allowed_page_is_fetched_and_each_delay_is_kept(
     seed: int, kill_probability: float, flaky: float
 ) -> None:
     sites = web()
@@ -67,6 +67,6 @@ async def test_every_allowed_page_is_fetched_and_no_host_is_hurried(
     assert progress.digesting == len(pages)
     private = {page_id(f"https://{host}{path}") for host, s in sites.items() if s.robots for path in s.links
                if path.startswith("/private/")}  # fmt: skip
-    said = {event.page_id for event in world.removed.values()}
-    assert said <= private
-    assert progress.refused == len(said), "each refusal is said with an event"
+    removed = {event.page_id for event in world.removed.values()}
+    assert removed <= private
+    assert progress.refused == len(removed), "each refusal is sent as an event"

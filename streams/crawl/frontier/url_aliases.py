@@ -33,7 +33,7 @@ class HostRules:
     retired: frozenset[str]
     read_at: int
     agreeing: Mapping[str, int]
-    """How many classes agreed with each rule."""
+    """Number of classes that agreed, by rule."""
 
     def is_probe(self, event: PageDiscovered) -> bool:
         """Return whether the URL is one of those that are fetched to test the rules."""

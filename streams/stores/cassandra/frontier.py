@@ -10,7 +10,7 @@ from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, Held
 from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 CRAWL_BUCKETS = 16
-"""Partitions of one crawl's rows: a million URLs are about 4 MB in each."""
+"""Number of partitions that hold one crawl's rows: a million URLs are about 4 MB in each."""
 
 _ACTIVE = "SELECT host, due FROM frontier_hosts WHERE partition = :partition"
 _HOST = "SELECT due, state, at FROM frontier_hosts WHERE partition = :partition AND host = :host"
@@ -45,12 +45,12 @@ _HELD_FOR = "SELECT target, slot, discovered, at FROM frontier_held WHERE host =
 _RELEASE = "DELETE FROM frontier_held USING TIMESTAMP :at WHERE host = :host AND target = :target AND slot = :slot"
 
 _IDLE = -1
-"""Instead of null, which would be a tombstone for every idle host."""
+"""The due time of an idle host. Null would be a tombstone for every idle host."""
 _START = QueueEntry(-1, UUID(int=0))
 
 
 class CassandraFrontier:
-    """Hosts, queues and URLs."""
+    """The frontier's store in Cassandra."""
 
     def __init__(self, session: CassandraSession) -> None:
         self._session = session

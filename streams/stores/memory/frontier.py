@@ -13,7 +13,7 @@ _NEVER = -1
 
 
 class MemoryFrontier:
-    """Hosts, queues and URLs."""
+    """The frontier's store in memory."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[int, str], _Host] = {}

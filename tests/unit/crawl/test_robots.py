@@ -1,4 +1,4 @@
-"""robots.txt: RFC 9309, and what hostile or broken files may not do."""
+"""Robots rules: RFC 9309, and hostile or broken files."""
 
 import io
 import tarfile
@@ -23,13 +23,18 @@ CASES = [
     ("User-agent: *\nDisallow: /*.php", "/x/y.php?z", False, "* matches anything"),
     ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b", True, "the longest match wins"),
     ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True, "of two as long, allow wins"),
-    ("User-agent: rifflebot\nDisallow: /a", "/a", False, "our group, whatever its case"),
-    ("User-agent: *\nDisallow: /\n\nUser-agent: RiffleBot\nAllow: /", "/a", True, "our group rather than *"),
-    ("User-agent: OtherBot\nDisallow: /", "/a", True, "groups of others are not ours"),
+    ("User-agent: rifflebot\nDisallow: /a", "/a", False, "our own group, in any letter case"),
+    (
+        "User-agent: *\nDisallow: /\n\nUser-agent: RiffleBot\nAllow: /",
+        "/a",
+        True,
+        "our own group comes before *",
+    ),
+    ("User-agent: OtherBot\nDisallow: /", "/a", True, "groups of other crawlers do not apply"),
     ("User-agent: OtherBot\nUser-agent: RiffleBot\nDisallow: /a", "/a", False, "a group of several agents"),
     ("User-agent: OtherBot\nDisallow: /b\nUser-agent: *\nDisallow: /a", "/b", True, "no leak from the group before"),
     ("User-agent: A\nUser-agent: B\nDisallow: /b\nUser-agent: *\nDisallow: /a", "/a", False, "groups in a row"),
-    ("User-agent: RiffleBot/2.0\nDisallow: /a", "/b", True, "a version behind the name"),
+    ("User-agent: RiffleBot/2.0\nDisallow: /a", "/b", True, "a version after the name"),
     ("\ufeffUser-agent: *\r\nDisallow: /a\r\n", "/a", False, "a byte order mark, and Windows' line ends"),
     ("User-agent: *\rDisallow: /a", "/a", False, "line ends of old Macs"),
     ("User-agent: * # all\nDisallow: /a # this", "/a", False, "comments"),
@@ -40,7 +45,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "path", "allowed"), [c[:3] for c in CASES], ids=[c[3] for c in CASES])
-def test_who_may_fetch_what(text: str, path: str, allowed: bool) -> None:
+def test_rules(text: str, path: str, allowed: bool) -> None:
     assert parse(text.encode(), "RiffleBot").allowed(f"https://example.com{path}") is allowed
 
 
@@ -58,11 +63,11 @@ def test_who_may_fetch_what(text: str, path: str, allowed: bool) -> None:
         ("Crawl-delay: soon", 0.0),
     ],
 )
-def test_the_delay_that_is_asked_for(text: str, seconds: float) -> None:
+def test_the_crawl_delay(text: str, seconds: float) -> None:
     assert parse(f"User-agent: *\n{text}\n".encode(), "RiffleBot").delay_seconds == seconds
 
 
-def test_what_lies_behind_500_kib_is_not_read() -> None:
+def test_a_file_is_read_up_to_500_kib() -> None:
     text = b"User-agent: *\n" + b"#" * MAX_ROBOTS_BYTES + b"\nDisallow: /"
     assert parse(text, "RiffleBot").allowed("https://example.com/a")
 
@@ -80,14 +85,14 @@ def test_what_lies_behind_500_kib_is_not_read() -> None:
     ids=["agents x rules", "the same group", "one long rule", "many wildcards", "zeros", "no line ends"],
 )
 @pytest.mark.timeout(60)
-def test_no_file_is_too_much(text: str) -> None:
+def test_hostile_files_are_parsed_in_time(text: str) -> None:
     parse(text.encode(), "RiffleBot").allowed("https://example.com/" + "a" * 2_000)
 
 
 @given(
     st.binary(max_size=500) | st.text(st.sampled_from("User-agent: *\nDisallow/Allow$#%"), max_size=300).map(str.encode)
 )
-def test_anything_can_be_read(content: bytes) -> None:
+def test_any_bytes_can_be_parsed(content: bytes) -> None:
     rules = parse(content, "RiffleBot")
     rules.allowed("https://example.com/a?b")
     assert 0 <= rules.delay_seconds <= 3_600
@@ -95,7 +100,7 @@ def test_anything_can_be_read(content: bytes) -> None:
 
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(not REAL.exists(), reason=f"the collection of real robots.txt files is not at {REAL}")
-def test_real_files_are_read() -> None:
+def test_real_files_are_parsed() -> None:
     read = 0
     with tarfile.open(fileobj=io.BytesIO(_unpacked(REAL))) as archive:
         for member in archive:
@@ -129,7 +134,7 @@ def _unpacked(path: Path) -> bytes:
         ("redirect", 5, "allow"),
     ],
 )
-def test_what_follows_from_an_answer(outcome: Outcome, redirects: int, follows: RobotsAccess) -> None:
+def test_access_after_an_answer(outcome: Outcome, redirects: int, follows: RobotsAccess) -> None:
     assert robots_access(outcome, redirects) == follows
 
 

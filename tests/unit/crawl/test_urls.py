@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, crawlable, host_of, resolve
 
-SPELLINGS = [
+CANONICAL = [
     ("https://example.com", "https://example.com/", "an empty path is the root"),
     ("http://example.com/a", "https://example.com/a", "http is upgraded"),
     ("http://example.com:80/", "https://example.com/", "the default port of http goes with it"),
@@ -29,20 +29,20 @@ SPELLINGS = [
     ("https://ｅｘａｍｐｌｅ.com/", "https://example.com/", "full-width letters (UTS 46)"),
     ("https://example.com/?b=2&a=1", "https://example.com/?b=2&a=1", "the order of parameters stays"),
     ("https://example.com/?utm_source=x&a=1&gclid=y", "https://example.com/?a=1", "tracking parameters"),
-    ("https://example.com/?UTM%5FSource=x", "https://example.com/", "tracking parameters in disguise"),
+    ("https://example.com/?UTM%5FSource=x", "https://example.com/", "encoded tracking parameters"),
     ("https://example.com/?a=1&&b", "https://example.com/?a=1&b", "empty parameters"),
     ("https://example.com/p;jsessionid=A1/q?a", "https://example.com/p/q?a", "session ids in the path"),
     ("https://example.com/?utm=1&fb=2", "https://example.com/?utm=1&fb=2", "names that only look like tracking"),
 ]
 
 
-@pytest.mark.parametrize(("url", "canonical"), [case[:2] for case in SPELLINGS], ids=[case[2] for case in SPELLINGS])
-def test_one_spelling(url: str, canonical: str) -> None:
+@pytest.mark.parametrize(("url", "canonical"), [case[:2] for case in CANONICAL], ids=[case[2] for case in CANONICAL])
+def test_the_canonical_url(url: str, canonical: str) -> None:
     assert canonicalize(url) == canonical
     assert canonicalize(canonical) == canonical
 
 
-REFUSED = [
+INVALID = [
     ("", "syntax"),
     ("example.com/a", "syntax"),
     ("//example.com/", "syntax"),
@@ -78,8 +78,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("url", "rule"), REFUSED, ids=[ascii(url[:40]) for url, _ in REFUSED])
-def test_what_is_not_let_in(url: str, rule: str) -> None:
+@pytest.mark.parametrize(("url", "rule"), INVALID, ids=[ascii(url[:40]) for url, _ in INVALID])
+def test_invalid_urls(url: str, rule: str) -> None:
     with pytest.raises(InvalidUrl) as caught:
         canonicalize(url)
     assert caught.value.rule == rule
@@ -123,7 +123,7 @@ def test_links_are_resolved(href: str, url: str) -> None:
         ("https://example.com/?" + "&".join(f"a{n}=1" for n in range(20)), "trap"),
     ],
 )
-def test_which_urls_are_worth_a_fetch(url: str, reason: str | None) -> None:
+def test_urls_worth_a_fetch(url: str, reason: str | None) -> None:
     found = crawlable(url)
     assert (found and found.partition(":")[0]) == reason
 
@@ -176,7 +176,7 @@ def test_a_link_to_a_canonical_url_is_that_url(url: str) -> None:
 
 
 @given(URLISH, URLISH)
-def test_tracking_changes_no_page(path: str, value: str) -> None:
+def test_tracking_parameters_change_no_canonical_url(path: str, value: str) -> None:
     plain = canonical_or_none(f"https://example.com/{path.partition('#')[0].partition('?')[0]}?a=1")
     value = value.replace("&", "").replace("#", "")
     tracked = f"https://example.com/{path.partition('#')[0].partition('?')[0]}?utm_source={value}&a=1&fbclid={value}"

@@ -1,4 +1,4 @@
-"""Rules about a host's URLs, learned from duplicates."""
+"""URL alias rules, learned from duplicates."""
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ EXPLAINED = [
 
 
 @pytest.mark.parametrize(("url", "canonical", "rules"), EXPLAINED)
-def test_what_would_have_made_the_duplicate_the_canonical_page(url: str, canonical: str, rules: list[str]) -> None:
+def test_the_rules_that_explain_a_duplicate(url: str, canonical: str, rules: list[str]) -> None:
     assert explain(url, canonical) == rules
     for rule in rules:
         assert same_class(rule, url, canonical) or len(rules) > 1
@@ -51,7 +51,7 @@ REWRITTEN = [
 
 
 @pytest.mark.parametrize(("url", "rules", "expected"), REWRITTEN)
-def test_rewriting(url: str, rules: list[str], expected: str) -> None:
+def test_rewritten_urls(url: str, rules: list[str], expected: str) -> None:
     assert rewrite(url, rules) == expected
 
 
@@ -64,7 +64,7 @@ def test_rewriting(url: str, rules: list[str], expected: str) -> None:
         (f"{HOST}/x", {"slash:remove"}, []),
     ],
 )
-def test_which_rules_are_at_work(url: str, rules: set[str], working: list[str]) -> None:
+def test_the_rules_needed_to_rewrite_a_url(url: str, rules: set[str], working: list[str]) -> None:
     assert at_work(url, frozenset(rules)) == working
 
 
@@ -117,5 +117,5 @@ def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[Var
         ("host:b.test", 10, 0, 0, True),
     ],
 )
-def test_what_is_believed(rule: str, agree: int, disagree: int, waiting: int, believed: bool) -> None:
+def test_believed_rules(rule: str, agree: int, disagree: int, waiting: int, believed: bool) -> None:
     assert learned(evidence(rule, agree, disagree, waiting)) == (frozenset([rule]) if believed else frozenset())

@@ -19,7 +19,7 @@ RULE = "parameter:remove:ref"
 
 
 def shop(*, missing: tuple[int, ...] = ()) -> Site:
-    """A start page that links to each item by two names. Of those that are missing, only the longer name is there."""
+    """Return a start page that links to each item by two URLs. A missing item has only the longer one."""
     paths = [f"/item{n}" for n in ITEMS]
     pages: dict[str, list[str]] = {path: [] for path in paths if path not in [f"/item{n}" for n in missing]}
     pages |= {f"{path}?ref=home": [] for path in paths}
@@ -40,7 +40,7 @@ async def teach(web: World, rule: str = RULE, host: str = "a.example", count: in
 
 
 def fetched(web: World) -> dict[bool, set[str]]:
-    """The items fetched, by whether it was by the longer name."""
+    """Return the fetched items. The key is True for those fetched by the longer URL."""
     pages = set(web.pages())
     return {longer: {url for url in pages if "item" in url and ("?" in url) == longer} for longer in (False, True)}
 
@@ -49,14 +49,14 @@ def settled(web: World, url: str = f"{A}/item0") -> PageSettled:
     return PageSettled(page_id=page_id(url), url=url, host="a.example", generation=web.now, verdict="changed")
 
 
-async def test_without_rules_each_name_is_fetched() -> None:
+async def test_without_rules_each_url_is_fetched() -> None:
     web = world(a_example=shop())
     web.seed(f"{A}/")
     await web.run()
     assert {longer: len(urls) for longer, urls in fetched(web).items()} == {False: 40, True: 40}
 
 
-async def test_a_variant_is_not_fetched_once_the_rule_is_known() -> None:
+async def test_an_alias_is_not_fetched_once_the_rule_is_believed() -> None:
     web = world(a_example=shop())
     await teach(web)
     web.seed(f"{A}/")
@@ -70,7 +70,7 @@ async def test_a_variant_is_not_fetched_once_the_rule_is_known() -> None:
 
 
 @pytest.mark.parametrize(("count", "against"), [(4, 0), (40, 1)], ids=["too little evidence", "a counter-example"])
-async def test_what_is_not_believed_changes_nothing(count: int, against: int) -> None:
+async def test_a_rule_that_is_not_believed_changes_nothing(count: int, against: int) -> None:
     web = world(a_example=shop())
     await teach(web, count=count, against=against)
     web.seed(f"{A}/")
@@ -78,7 +78,7 @@ async def test_what_is_not_believed_changes_nothing(count: int, against: int) ->
     assert len(fetched(web)[True]) == 40
 
 
-async def test_the_seed_is_fetched_as_it_was_given_and_so_is_where_a_server_redirects_to() -> None:
+async def test_seeds_and_redirect_targets_are_fetched_by_their_own_url() -> None:
     site = shop()
     site.redirects["/old"] = f"{A}/item3?ref=home"
     site.links["/"].append(f"{A}/old")
@@ -91,7 +91,7 @@ async def test_the_seed_is_fetched_as_it_was_given_and_so_is_where_a_server_redi
     assert fetched(web)[True] == {f"{A}/item3?ref=home"}
 
 
-async def test_a_page_that_is_there_under_the_longer_name_alone_is_fetched_by_it() -> None:
+async def test_an_alias_whose_target_is_missing_is_fetched() -> None:
     web = world(a_example=shop(missing=(3, 8)))
     await teach(web)
     web.seed(f"{A}/")
@@ -99,7 +99,7 @@ async def test_a_page_that_is_there_under_the_longer_name_alone_is_fetched_by_it
     assert fetched(web)[True] == {f"{A}/item3?ref=home", f"{A}/item8?ref=home"}
 
 
-async def test_a_page_whose_shorter_name_robots_refuses_is_fetched_by_the_longer_one() -> None:
+async def test_an_alias_whose_target_is_disallowed_is_fetched() -> None:
     site = shop()
     site.robots = "User-agent: *\nDisallow: /item3$\n"
     web = world(a_example=site)
@@ -113,9 +113,7 @@ async def test_a_page_whose_shorter_name_robots_refuses_is_fetched_by_the_longer
 @pytest.mark.parametrize(
     ("seed", "probability", "flaky"), [(1, 0, 0), *((seed, 0.01, 0.01) for seed in range(2, 8))], ids=str
 )
-async def test_when_the_rule_is_retired_what_it_held_back_is_fetched(
-    seed: int, probability: float, flaky: float
-) -> None:
+async def test_held_urls_are_fetched_when_their_rule_is_retired(seed: int, probability: float, flaky: float) -> None:
     """Through any number of crashes, at any call."""
     web = world(probability, flaky, seed, a_example=shop(missing=(5,)))
     await teach(web)
@@ -123,7 +121,7 @@ async def test_when_the_rule_is_retired_what_it_held_back_is_fetched(
     await web.run()
     assert fetched(web)[True] == {f"{A}/item5?ref=home"}
     await teach(web, against=1)
-    web.tell(settled(web))
+    web.send(settled(web))
     await web.run()
     assert fetched(web) == {
         False: {f"{A}/item{n}" for n in ITEMS},
@@ -131,23 +129,23 @@ async def test_when_the_rule_is_retired_what_it_held_back_is_fetched(
     }
     assert bool(web.kills) == bool(probability), "the simulation did not kill as it should"
     assert await web.frontier_store.held("a.example", None, 100) == []
-    said = {event.url for event in web.removed.values() if event.reason == "duplicate"}
-    assert said == {f"{A}/item{n}?ref=home" for n in ITEMS}, "each was told of as another spelling before"
+    aliases = {event.url for event in web.removed.values() if event.reason == "duplicate"}
+    assert aliases == {f"{A}/item{n}?ref=home" for n in ITEMS}, "each was announced as an alias before"
 
 
-async def test_a_retired_rule_ends_at_once_although_it_was_read_just_now() -> None:
+async def test_a_retired_rule_ends_at_once_although_the_rules_were_read_a_moment_ago() -> None:
     web = world(a_example=shop())
     await teach(web)
     for _ in range(2):
         web.seed(f"{A}/")
         await web.run()
     await teach(web, against=1)
-    web.tell(settled(web))
+    web.send(settled(web))
     await web.run()
     assert len(fetched(web)[True]) == len(ITEMS)
 
 
-async def test_links_to_what_is_held_back_cost_no_writes() -> None:
+async def test_further_links_to_a_held_url_cost_no_writes() -> None:
     site = shop()
     site.links |= {f"/more{n}": site.links["/"] for n in range(20)}
     site.links["/"] = [*site.links["/"], *(f"{A}/more{n}" for n in range(20))]
@@ -158,7 +156,7 @@ async def test_links_to_what_is_held_back_cost_no_writes() -> None:
     assert len(web.removed) == len(ITEMS), "once each, of 21 links"
 
 
-async def test_a_mirror_is_not_fetched_where_the_other_host_has_the_page() -> None:
+async def test_a_page_of_a_mirror_is_not_fetched_if_the_other_host_has_it() -> None:
     pages = [f"/item{n}" for n in ITEMS]
     one = Site(links={"/": [f"{A}{path}" for path in pages[:10]], **{path: [] for path in pages}})
     other = Site(links={"/": [f"{M}{path}" for path in pages], **{path: [] for path in pages}})
@@ -173,8 +171,8 @@ async def test_a_mirror_is_not_fetched_where_the_other_host_has_the_page() -> No
 
 
 @pytest.mark.parametrize("links_first", [True, False])
-async def test_of_what_is_settled_some_variants_are_fetched_to_see_that_the_rule_holds(links_first: bool) -> None:
-    """Whether the links are found before the pages are settled, or afterwards."""
+async def test_some_aliases_of_settled_pages_are_fetched_as_probes(links_first: bool) -> None:
+    """The links are found before the pages are settled, or afterwards."""
     web = world(a_example=shop())
     await teach(web, count=10)
     if links_first:
@@ -192,11 +190,11 @@ async def test_of_what_is_settled_some_variants_are_fetched_to_see_that_the_rule
 
 
 def settle(web: World, begin: int = 0) -> None:
-    """The stages behind are done with what was fetched."""
+    """Settle all pages that were fetched."""
     for fetch in web.answers[begin:]:
         if fetch.purpose == "page":
             event = settled(web, fetch.url)
-            web.tell(event.model_copy(update={"generation": fetch.generation}))
+            web.send(event.model_copy(update={"generation": fetch.generation}))
 
 
 def test_the_more_evidence_the_fewer_probes() -> None:
@@ -207,14 +205,14 @@ def test_the_more_evidence_the_fewer_probes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_rule_that_is_wrong_for_some_pages_hides_none_of_them(seed: int) -> None:
-    """A parameter that made no difference where it was learned, and does elsewhere: all is fetched in the end."""
+async def test_a_rule_that_is_wrong_for_some_pages_loses_none_of_them(seed: int) -> None:
+    """The parameter makes no difference on the pages it was learned from, and does on others."""
     web, dedup = world(0.002, 0.002, seed, a_example=shop()), Dedup()
     web.fingerprints = dedup.stores.fingerprints  # type: ignore[assignment] # memory's
-    web.agent = web._new_agent()
+    web.restart()
     differing = {f"{A}/item{n}?ref=home" for n in ITEMS if n % 3 == 0}
 
-    async def digest(begin: int) -> int:
+    async def deduplicate(begin: int) -> int:
         for fetch in web.answers[begin:]:
             if fetch.purpose == "page":
                 own = fetch.url if fetch.url in differing else fetch.url.partition("?")[0]
@@ -230,16 +228,16 @@ async def test_a_rule_that_is_wrong_for_some_pages_hides_none_of_them(seed: int)
     assert not differing & set(web.pages()), "the rule was used"
     done = 0
     while done < len(web.answers):
-        done = await digest(done)
+        done = await deduplicate(done)
         await web.run()
     assert differing <= set(web.pages())
 
 
-async def test_what_dedup_learns_the_frontier_does_until_dedup_learns_better() -> None:
+async def test_the_frontier_follows_a_rule_until_dedup_retires_it() -> None:
     """Both stages over one store."""
     web, dedup = world(a_example=shop()), Dedup()
     web.fingerprints = dedup.stores.fingerprints  # type: ignore[assignment] # memory's
-    web.agent = web._new_agent()
+    web.restart()
 
     async def pages(numbers: range, *, alike: bool = True) -> None:
         for n in numbers:
@@ -252,6 +250,6 @@ async def test_what_dedup_learns_the_frontier_does_until_dedup_learns_better() -
     await web.run()
     assert fetched(web) == {False: {f"{A}/item{n}" for n in ITEMS}, True: set()}
     await pages(range(200, 201), alike=False)
-    web.tell(settled(web))
+    web.send(settled(web))
     await web.run()
     assert fetched(web)[True] == {f"{A}/item{n}?ref=home" for n in ITEMS}

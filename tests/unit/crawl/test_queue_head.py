@@ -1,4 +1,4 @@
-"""The frontier's heads and due hosts."""
+"""The queue head of a host, and the due hosts."""
 
 import random
 from uuid import UUID
@@ -16,7 +16,7 @@ def entry(position: int) -> QueueEntry:
 
 @given(st.lists(st.integers(0, 500), unique=True), st.lists(st.integers(0, 500), unique=True))
 def test_a_head_gives_the_queue_in_order(stored: list[int], pushed: list[int]) -> None:
-    """Whatever is in the store before and comes later: taken from head and store together, nothing is missed."""
+    """Entries that are stored before and pushed later all come out, in order, of head and store together."""
     queue = {entry(position) for position in stored}
     head, taken, cursor = Head(), [], -1
     later = [position for position in pushed if position not in stored]
@@ -46,7 +46,7 @@ def test_a_head_is_bounded() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.none() | st.integers(0, 20))), st.integers(0, 20))
-def test_due_hosts_are_those_whose_last_time_has_come(puts: list[tuple[str, int | None]], now: int) -> None:
+def test_hosts_are_due_by_the_last_time_put(puts: list[tuple[str, int | None]], now: int) -> None:
     due, last = DueHosts(), dict[str, int | None]()
     for host, when in puts:
         due.put(host, when)
@@ -61,7 +61,7 @@ def test_due_hosts_are_those_whose_last_time_has_come(puts: list[tuple[str, int 
     assert len(due) == len(later)
 
 
-def test_which_of_the_due_hosts_is_next_is_left_to_chance() -> None:
+def test_the_next_of_the_due_hosts_is_random() -> None:
     firsts = set()
     for seed in range(50):
         due = DueHosts()
