@@ -1,7 +1,7 @@
-"""The published events of Riffle: what every topic says, as frozen pydantic models.
+"""The published events of Riffle: the data of each topic as frozen pydantic models.
 
-One module per event family, and `envelope` for what all events share. This package imports nothing of
-`streams`, so that another service can depend on it alone.
+There is one module per event family, and `envelope` for the attributes that all events share. This package doesn't
+import `streams`, so that other services can depend on it.
 """
 
 from schemas.crawl import OriginChanged, PageDiscovered, PageFetched, PageScheduled, PageSettled
@@ -28,7 +28,7 @@ EVENTS: tuple[type[Event], ...] = (
     ResultClicked,
     EntityChanged,
 )
-"""Every event, in the order of a page's journey."""
+"""All events, in the order of a page's journey."""
 
 __all__ = [
     "EVENTS",

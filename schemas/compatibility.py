@@ -1,7 +1,7 @@
-"""Events only grow: finds what would break a service that reads or writes them by an older JSON Schema.
+"""Compatibility of event schemas: the changes that would break a service which uses an older JSON Schema.
 
 Allowed: a new optional property, a new event, a wider type or list of values, another description.
-Breaking: a property that goes, becomes required, or takes fewer types or values than before.
+Breaking: a property that is removed, becomes required, or allows fewer types or values than before.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ Schema = dict[str, Any]
 
 
 def breaking_changes(old: Schema, new: Schema) -> list[str]:
-    """What a reader of `old` would stumble over in `new`; empty when it only grew."""
+    """The changes from `old` to `new` that break a reader of `old`. Empty if there are only additions."""
     return list(_object_changes(old, new, old, new, ""))
 
 
@@ -21,7 +21,7 @@ def _object_changes(old: Schema, new: Schema, old_root: Schema, new_root: Schema
         yield f"{path}{name} became required"
     for name, schema in before.items():
         if name not in after:
-            yield f"{path}{name} is gone"
+            yield f"{path}{name} is removed"
         else:
             yield from _value_changes(schema, after[name], old_root, new_root, f"{path}{name}")
 
@@ -29,11 +29,11 @@ def _object_changes(old: Schema, new: Schema, old_root: Schema, new_root: Schema
 def _value_changes(old: Schema, new: Schema, old_root: Schema, new_root: Schema, path: str) -> Iterator[str]:
     old, new = _resolved(old, old_root), _resolved(new, new_root)
     if lost := _types(old) - _types(new):
-        yield f"{path} no longer takes {', '.join(sorted(lost))}"
+        yield f"{path} no longer allows {', '.join(sorted(lost))}"
     if "enum" in old and "enum" in new and (gone := set(old["enum"]) - set(new["enum"])):
-        yield f"{path} no longer takes {', '.join(sorted(map(str, gone)))}"
+        yield f"{path} no longer allows {', '.join(sorted(map(str, gone)))}"
     if "enum" in new and "enum" not in old:
-        yield f"{path} takes only {len(new['enum'])} values now"
+        yield f"{path} allows only {len(new['enum'])} values now"
     for bound, sign in (("minimum", 1), ("maximum", -1)):
         if bound in new and (bound not in old or sign * new[bound] > sign * old[bound]):
             yield f"{path} has a tighter {bound}: {new[bound]}"
@@ -54,5 +54,5 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
     reference = schema.get("$ref")
     if not reference:
         return schema
-    found: Schema = root["$defs"][str(reference).rsplit("/", 1)[-1]]
-    return found
+    resolved: Schema = root["$defs"][str(reference).rsplit("/", 1)[-1]]
+    return resolved

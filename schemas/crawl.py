@@ -1,4 +1,4 @@
-"""Events of the crawl: keyed by host, so that one frontier agent owns all that is known of a host."""
+"""Events of the crawl. They are keyed by host, so that one frontier agent owns all state of a host."""
 
 from typing import ClassVar, Literal
 from uuid import UUID
@@ -35,24 +35,24 @@ class PageDiscovered(Event):
 
     page_id: UUID
     url: str
-    """Canonical, absolute, https."""
+    """The canonical URL: absolute, https."""
     host: str
     why: Why
     depth: int = Field(ge=0)
-    """Hops from the seed."""
+    """Number of hops from the seed."""
     max_depth: int | None = None
     """Links of a page at this depth are not followed. None: no limit."""
     max_pages: int | None = None
-    """At most so many pages of this host in this crawl. None: the setting's default."""
+    """Maximum number of pages of this host in this crawl. None: the setting's default."""
     same_host: bool = False
-    """Follow only links that stay on hosts which the crawl was seeded with."""
+    """Follow only links to hosts of the crawl's seeds."""
     crawl_id: str = ""
-    """Which `riffle crawl` led here, to report its progress."""
+    """The crawl that this event belongs to, to report its progress."""
     referrer: str | None = None
     force: bool = False
-    """Fetch again even if the URL was seen before (a seed given by a person)."""
+    """Fetch again even if the URL was seen before (seeds of `riffle crawl`)."""
     redirects: int = Field(ge=0, default=0)
-    """Hops of redirects that led here from a URL that was not one itself."""
+    """Number of redirects between the last URL that was not a redirect target and this one."""
 
 
 class PageScheduled(Event):
@@ -78,7 +78,7 @@ class PageScheduled(Event):
 
 
 class PageFetched(Event):
-    """What came back, or which failure. The body is a blob; redirects are not followed but reported."""
+    """The result of a fetch: a response or a failure. The body is a blob. Redirects are reported, not followed."""
 
     topic: ClassVar[str] = "pages.fetched"
     key_field: ClassVar[str] = "host"
@@ -90,7 +90,7 @@ class PageFetched(Event):
     outcome: Outcome
     retryable: bool = False
     generation: int
-    """When it was fetched, microseconds since 1970 UTC: the version of the page's content in every later event."""
+    """Time of the fetch, microseconds since 1970 UTC: the version of the page's content in all later events."""
     lease_id: UUID | None = None
     attempt: int = 1
     depth: int = Field(ge=0, default=0)
@@ -100,7 +100,7 @@ class PageFetched(Event):
     crawl_id: str = ""
     status: int | None = None
     headers: dict[str, str] = Field(default_factory=dict)
-    """Lower-case names; only those that a later stage reads (content-type, etag, x-robots-tag, retry-after, ...)."""
+    """Headers that a later stage reads (content-type, etag, x-robots-tag, retry-after, ...), with lower-case names."""
     body_ref: str | None = None
     body_bytes: int = 0
     redirect_to: str | None = None
@@ -110,7 +110,7 @@ class PageFetched(Event):
 
 
 class PageSettled(Event):
-    """What became of a fetch: the frontier's feedback for recrawl, budgets and host quality."""
+    """The final result of a fetch: the frontier's feedback for recrawl, budgets and host quality."""
 
     topic: ClassVar[str] = "pages.settled"
     key_field: ClassVar[str] = "host"
@@ -125,7 +125,7 @@ class PageSettled(Event):
 
 
 class OriginChanged(Event):
-    """The state of a host: robots, politeness, bans. Compacted, so the last one stands."""
+    """The state of a host: robots, politeness, bans. The topic is compacted: it keeps the last event of a host."""
 
     topic: ClassVar[str] = "origins.changed"
     key_field: ClassVar[str] = "host"

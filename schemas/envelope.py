@@ -1,10 +1,10 @@
-"""What all events share: CloudEvents 1.0 attributes, and how they travel in a Kafka record.
+"""The attributes that all events share (CloudEvents 1.0), and their encoding in a Kafka record.
 
 The record is in CloudEvents' binary content mode (Kafka protocol binding, section 3.2): attributes and the
 W3C trace context are headers, the value is the event's data as JSON, and the key decides the partition.
 
-A field that a newer producer added is ignored. What does not validate raises `InvalidEvent`, which says the
-field and the reason; the runtime sends such a record to the dead-letter topic.
+Fields that a newer producer added are ignored. An invalid record raises `InvalidEvent`, which names the field and the
+reason. The runtime sends such a record to the dead-letter topic.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,18 +19,18 @@ CONTENT_TYPE = "application/json"
 
 
 class InvalidEvent(ValueError):
-    """A record that is not the event that its topic promises. Never worth a retry."""
+    """A record isn't a valid event of its topic. It is never retried."""
 
 
 class Event(BaseModel):
-    """The data of an event. Subclasses say their topic, and which field is the partition key."""
+    """The data of an event. Subclasses state their topic and the field with the partition key."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
     topic: ClassVar[str] = ""
     """The topic that carries this event: `<family>.<past participle>`."""
     key_field: ClassVar[str] = ""
-    """The field whose value is the record's key."""
+    """Name of the field whose value is the record's key."""
 
     @classmethod
     def event_type(cls) -> str:
@@ -41,7 +41,7 @@ class Event(BaseModel):
         return str(getattr(self, self.key_field))
 
     def subject(self) -> str:
-        """The CloudEvents `subject`: what the event is about. A page's id wherever there is one."""
+        """The CloudEvents `subject`: a page's id if the event has one, else its key."""
         return str(getattr(self, "page_id", self.key()))
 
     def to_json(self) -> bytes:
@@ -63,16 +63,16 @@ class Event(BaseModel):
 
 
 class Envelope(BaseModel):
-    """CloudEvents attributes of one event, with the trace that it belongs to."""
+    """The CloudEvents attributes of one event, with its trace context."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     id: UUID
     type: str
     source: str
-    """Which stage made it: `/riffle/<stage>`."""
+    """The producer: `/riffle/<stage>`."""
     time: AwareDatetime
-    """When it happened. Stores use it as the write time, so that a late copy never overwrites a newer fact."""
+    """Time of the event. Stores use it as the write time, so that a late copy never overwrites a newer value."""
     subject: str = ""
     traceparent: str = ""
     """W3C Trace Context, level 1: `00-<trace id>-<span id>-<flags>`."""
@@ -92,14 +92,14 @@ class Envelope(BaseModel):
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> Self:
-        """Read the attributes back. Raises InvalidEvent when one that must be there is missing or malformed."""
-        found: dict[str, Any] = {}
+        """Read the attributes from headers. Raises InvalidEvent if one is missing or malformed."""
+        attributes: dict[str, Any] = {}
         for name, value in dict(headers).items():
             field = name.removeprefix("ce_")
             if name == "traceparent" or name.startswith("ce_"):
-                found[field] = value.decode("utf-8", "replace")
+                attributes[field] = value.decode("utf-8", "replace")
         try:
-            return cls.model_validate(found)
+            return cls.model_validate(attributes)
         except ValidationError as error:
             missing = ", ".join(str(problem["loc"][0]) for problem in error.errors(include_url=False))
             raise InvalidEvent(f"CloudEvents attributes missing or malformed: {missing}") from None

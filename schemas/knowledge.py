@@ -1,4 +1,4 @@
-"""Events of the knowledge base: keyed by entity, compacted."""
+"""Events of the knowledge base. They are keyed by entity, and their topic is compacted."""
 
 from typing import ClassVar
 
@@ -6,13 +6,13 @@ from schemas.envelope import Event
 
 
 class EntityChanged(Event):
-    """The facts that a panel shows of an entity."""
+    """The facts of an entity that a panel shows."""
 
     topic: ClassVar[str] = "entities.changed"
     key_field: ClassVar[str] = "entity_id"
 
     entity_id: str
-    """Wikidata's, such as Q42."""
+    """Wikidata's id, such as Q42."""
     label: str = ""
     description: str = ""
     record_ref: str | None = None

@@ -1,4 +1,4 @@
-"""Events of the link graph: keyed by the target, so that one agent gathers a page's anchors."""
+"""Events of the link graph. They are keyed by the target, so that one agent collects a page's anchors."""
 
 from typing import ClassVar
 from uuid import UUID
@@ -7,7 +7,7 @@ from schemas.envelope import Event
 
 
 class LinkFound(Event):
-    """A page links to another, with this text."""
+    """A page links to another page, with an anchor text."""
 
     topic: ClassVar[str] = "links.found"
     key_field: ClassVar[str] = "target_page_id"

@@ -1,4 +1,4 @@
-"""Events of a page's understanding: keyed by page id from here on."""
+"""Events about the content of a page. They are keyed by page id."""
 
 from typing import ClassVar, Literal
 from uuid import UUID
@@ -9,25 +9,25 @@ from schemas.envelope import Event
 
 
 class PageEvent(Event):
-    """What every event about a page's content says."""
+    """The fields of all events about a page's content."""
 
     key_field: ClassVar[str] = "page_id"
 
     page_id: UUID
     url: str
     generation: int
-    """The fetch that it comes from, microseconds since 1970 UTC. A lower one never replaces a higher one."""
+    """Time of the fetch, microseconds since 1970 UTC. A lower generation never replaces a higher one."""
     crawl_id: str = ""
 
 
 class PageNormalized(PageEvent):
-    """The page as a clean semantic document."""
+    """A page was turned into a semantic document."""
 
     topic: ClassVar[str] = "pages.normalized"
 
     document_ref: str
     content_hash: str
-    """Of the document's normalized text: equal for exact duplicates."""
+    """Hash of the document's normalized text: equal for exact duplicates."""
     title: str = ""
     description: str = ""
     language: str = ""
@@ -35,30 +35,30 @@ class PageNormalized(PageEvent):
     language_confidence: float = 0.0
     canonical_url: str | None = None
     directives: tuple[str, ...] = ()
-    """From the robots meta and X-Robots-Tag, lower-case: noindex, nofollow, nosnippet, noarchive, noai, ..."""
+    """Directives of robots metas and X-Robots-Tag, lower-case: noindex, nofollow, nosnippet, noarchive, noai, ..."""
     text_chars: int = 0
     links: int = 0
 
 
 class PageDeduplicated(PageEvent):
-    """Unique, or a duplicate of another page."""
+    """A page is unique, or a duplicate of another page."""
 
     topic: ClassVar[str] = "pages.deduplicated"
 
     document_ref: str
     verdict: Literal["unique", "exact", "near"]
     canonical_page_id: UUID
-    """The page itself when it is unique or elected."""
+    """The representative of the page's group. The page itself if it is unique or the representative."""
     distance: int = 0
-    """Hamming distance of the fingerprints, 0..64; 0 when they are of different versions."""
+    """Hamming distance of the fingerprints, 0..64. 0 if their versions differ."""
     simhash: str = ""
     """16 hexadecimal digits."""
     simhash_version: int = Field(1, ge=1)
-    """Those of different versions can't be compared."""
+    """Version of the fingerprint. Fingerprints of different versions can't be compared."""
 
 
 class PageChunked(PageEvent):
-    """The page as statements, each with the context that it needs."""
+    """A page was split into statements, each with its context."""
 
     topic: ClassVar[str] = "pages.chunked"
 
@@ -68,7 +68,7 @@ class PageChunked(PageEvent):
 
 
 class PageEmbedded(PageEvent):
-    """One vector per statement."""
+    """The statements of a page were embedded: one vector per statement."""
 
     topic: ClassVar[str] = "pages.embedded"
 
@@ -81,7 +81,7 @@ class PageEmbedded(PageEvent):
 
 
 class PageIndexed(PageEvent):
-    """Searchable from now on."""
+    """A page is searchable from now on."""
 
     topic: ClassVar[str] = "pages.indexed"
 
@@ -94,11 +94,11 @@ class PageIndexed(PageEvent):
 
 
 class PageRemoved(PageEvent):
-    """To be taken out of every store that answers searches."""
+    """A page must be removed from all stores that answer searches."""
 
     topic: ClassVar[str] = "pages.removed"
 
     reason: Literal["gone", "noindex", "blocked", "duplicate", "refused", "unsupported", "request"]
     canonical_page_id: UUID | None = None
-    """The page that stands for it, when it is a duplicate."""
+    """The representative, if the page is a duplicate."""
     detail: str | None = None

@@ -1,4 +1,4 @@
-"""Events of people searching: keyed by the query's hash. No address, cookie or account is ever in them."""
+"""Events of searches. They are keyed by the query's hash, and contain no address, cookie or account."""
 
 from typing import ClassVar
 from uuid import UUID
@@ -7,7 +7,7 @@ from schemas.envelope import Event
 
 
 class QueryMade(Event):
-    """What was asked, and what was shown."""
+    """A query was answered."""
 
     topic: ClassVar[str] = "queries.made"
     key_field: ClassVar[str] = "query_hash"
@@ -21,7 +21,7 @@ class QueryMade(Event):
 
 
 class ResultClicked(Event):
-    """Which result was opened."""
+    """A result was opened."""
 
     topic: ClassVar[str] = "results.clicked"
     key_field: ClassVar[str] = "query_hash"

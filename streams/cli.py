@@ -1,6 +1,7 @@
-"""The command line: `riffle --help` is its table of contents. Each command's code is in `streams.commands`.
+"""The command line: a table of the commands, each with its module in `streams/commands` and its line of help.
 
-Commands are loaded when they are called, so that `riffle --help` doesn't pay for Kafka's and Cassandra's clients.
+A command's module is imported when the command is called, so that `riffle --help` doesn't load Kafka's and Cassandra's
+clients.
 """
 
 import importlib
@@ -11,14 +12,14 @@ from typer.core import TyperGroup
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Local stack": {
-        "up": ("streams.commands.local:up", "Start the servers, the workers and the gateway on this machine."),
-        "down": ("streams.commands.local:down", "Stop what `up` started."),
-        "status": ("streams.commands.local:status", "Show what runs, how it is, and what it uses."),
+        "up": ("streams.commands.up:up", "Start the servers, the workers and the gateway on this machine."),
+        "down": ("streams.commands.down:down", "Stop the local stack."),
+        "status": ("streams.commands.status:status", "Show the processes of the stack and their health."),
         "demo": ("streams.commands.demo:demo", "Crawl a bundled web of real pages and open a search page."),
         "web": ("streams.commands.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
     },
     "Pages": {
-        "crawl": ("streams.commands.crawl:crawl", "Crawl from some pages and make what is found searchable."),
+        "crawl": ("streams.commands.crawl:crawl", "Crawl from seeds and make the pages searchable."),
         "import": (
             "streams.commands.importing:import_app",
             "Bring in pages fetched elsewhere: WARC files, HTML folders.",
@@ -27,26 +28,29 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "page": ("streams.commands.search:page", "Show the whole life of a page, or its document."),
     },
     "Running stages": {
-        "migrate": ("streams.commands.migrate:migrate", "Make the topics, tables and collection that are needed."),
-        "worker": ("streams.commands.kafka:worker", "Run one or several stages."),
+        "migrate": ("streams.commands.migrate:migrate", "Create the topics, tables and collection."),
+        "worker": ("streams.commands.worker:worker", "Run one or several stages."),
         "gateway": ("streams.commands.search:gateway", "Run the gateway: search page and API."),
-        "topics": ("streams.commands.kafka:topics", "List topics, and how far behind each stage is."),
-        "dead-letters": ("streams.commands.kafka:letters_app", "Events that failed for good: list, show, replay."),
-        "replay": ("streams.commands.kafka:replay", "Have a stage handle again what passed through it."),
+        "topics": ("streams.commands.topics:topics", "List topics, and how far behind each stage is."),
+        "dead-letters": (
+            "streams.commands.dead_letters:dead_letters_app",
+            "Events that failed for good: list, show, replay.",
+        ),
+        "replay": ("streams.commands.replay:replay", "Have a stage handle past events again."),
     },
     "Measuring": {
-        "bench": ("streams.commands.measure:bench_app", "Speed and memory, on this machine."),
-        "eval": ("streams.commands.measure:eval_app", "Quality, against labelled data and other programs."),
-        "schemas": ("streams.commands.measure:schemas", "Generate or check the published schemas."),
+        "bench": ("streams.commands.bench:bench_app", "Speed and memory, on this machine."),
+        "eval": ("streams.commands.evaluate:eval_app", "Quality, against labelled data and other programs."),
+        "schemas": ("streams.commands.schemas:schemas", "Generate or check the published schemas."),
     },
 }
 COMMANDS = {name: place for names in SECTIONS.values() for name, (place, _) in names.items()}
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are imported when they are asked for.
+    """A group of commands that are imported on use.
 
-    Contexts and formatters are Any: Typer carries a Click of its own and exports no names for its types.
+    Contexts and formatters are Any: Typer carries its own Click and exports no names for its types.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -61,35 +65,35 @@ class LazyGroup(TyperGroup):
         self.format_help_text(ctx, formatter)
         for section, names in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name, says) for name, (_, says) in names.items()])
+                formatter.write_dl([(name, summary) for name, (_, summary) in names.items()])
         with formatter.section("Options"):
             formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
 
 
 def load_command(name: str) -> Any:
-    """Import the command of that name. Raises KeyError."""
+    """Import the command with this name. Raises KeyError."""
     module, target = COMMANDS[name].split(":")
     return as_command(name, getattr(importlib.import_module(module), target))
 
 
 def as_command(name: str, target: Any) -> Any:
-    """The command of a typer app or of a plain function."""
+    """The Click command of a Typer app or of a plain function."""
     if isinstance(target, typer.Typer):
-        found = typer.main.get_command(target)
+        made = typer.main.get_command(target)
     else:
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         app.command(name)(target)
-        found = typer.main.get_command(app)
-    found.name = name
-    _keep_examples(found)
-    return found
+        made = typer.main.get_command(app)
+    made.name = name
+    _keep_examples(made)
+    return made
 
 
-def _keep_examples(found: Any) -> None:
-    """Keep the lines of examples as they were written: Click fills paragraphs that don't begin with a backspace."""
-    paragraphs = (found.help or "").split("\n\n")
-    found.help = "\n\n".join(f"\b\n{text}" if text.startswith("    ") else text for text in paragraphs)
-    for below in getattr(found, "commands", {}).values():
+def _keep_examples(made: Any) -> None:
+    """Keep the line breaks of examples: Click rewraps each paragraph that doesn't begin with a backspace."""
+    paragraphs = (made.help or "").split("\n\n")
+    made.help = "\n\n".join(f"\b\n{text}" if text.startswith("    ") else text for text in paragraphs)
+    for below in getattr(made, "commands", {}).values():
         _keep_examples(below)
 
 

@@ -1,46 +1,46 @@
-"""The one error tree. Whether a failure is worth another try is a type, not a string.
+"""The error tree. A failure's type decides if it is tried again.
 
     RiffleError
     ├── TransientError        try again later: a store is slow, a connection was cut
     │   ├── StoreUnavailable
     │   └── DeadlineExceeded
-    ├── PoisonError           never try again: this event can't be handled, whoever tries
+    ├── PoisonError           don't try again: the event itself has a fault
     │   ├── MissingBlob
-    │   └── Refused           the content is not let in; says which limit or rule
-    └── UsageError            a person gave something that can't be done; says what to do
+    │   └── Refused           the content breaks a limit or rule, which the error names
+    └── UsageError            an argument or setting is wrong; the message has advice
         └── StartError        a server of the local stack didn't start
 
-Where they go: the runtime retries a TransientError (in place, then the stage's retry topic), and sends a PoisonError
-and anything unforeseen to the stage's dead-letter topic; the command line prints a UsageError and exits with 2.
+The runtime retries a TransientError (in place, then through the stage's retry topic), and sends a PoisonError and any
+other exception to the stage's dead-letter topic. The command line prints a UsageError and exits with status 2.
 """
 
 
 class RiffleError(Exception):
-    """Any failure that Riffle foresaw."""
+    """Base class of all expected failures."""
 
 
 class TransientError(RiffleError):
-    """Worth another try."""
+    """A failure that may pass."""
 
 
 class StoreUnavailable(TransientError):
-    """A store or model server didn't answer. Says which, where, and what it said."""
+    """A store or model server didn't answer. The message names the server, its address and the cause."""
 
 
 class DeadlineExceeded(TransientError):
-    """The answer did not come in time."""
+    """The answer didn't arrive in time."""
 
 
 class PoisonError(RiffleError):
-    """Handling this event fails, however often it is tried."""
+    """Handling this event fails each time, because of a fault of the event."""
 
 
 class MissingBlob(PoisonError):
-    """A reference points to nothing."""
+    """The blob of a reference doesn't exist."""
 
 
 class Refused(PoisonError):
-    """Content that is not let in. `rule` names the limit or rule, for the ledger."""
+    """Content that breaks a limit or rule. `rule` names it, for the ledger."""
 
     def __init__(self, rule: str, detail: str = "") -> None:
         super().__init__(f"{rule}: {detail}" if detail else rule)
@@ -49,8 +49,8 @@ class Refused(PoisonError):
 
 
 class UsageError(RiffleError):
-    """What a person asked can't be done as asked."""
+    """An argument or setting is wrong."""
 
 
 class StartError(UsageError):
-    """A server of the local stack didn't start. Says what, which log, and what to do."""
+    """A server of the local stack didn't start. The message names it, has advice, and quotes its log."""

@@ -1,4 +1,4 @@
-"""Logs: lines for people on a terminal, JSON for machines; on stderr, so that stdout stays for answers."""
+"""Logging to stderr: lines for people, or JSON for machines. Stdout is only for answers."""
 
 import logging
 import sys
@@ -9,11 +9,11 @@ import structlog
 from streams.settings import Settings
 
 QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "kafka", "asyncio", "opentelemetry")
-"""Libraries whose warnings are worth reading and whose news are not."""
+"""Libraries whose info messages are not logged."""
 
 
 class _Stderr:
-    """Whatever stderr is at the moment of writing: it may be replaced after the loggers were made."""
+    """The current sys.stderr at the time of each write: tests replace it after the loggers were made."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -28,7 +28,7 @@ def configure_logging(settings: Settings) -> None:
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_json
-        # Plain tracebacks: rich ones with the values of locals took seconds each under load.
+        # Plain tracebacks: rich ones, with the values of locals, took seconds each under load.
         else structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )

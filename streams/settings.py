@@ -1,8 +1,8 @@
-"""Every setting, with its default and unit, in one frozen object that is read once.
+"""All settings with their defaults and units, in one frozen object that is read once.
 
-Environment variables are the fields' names in upper case behind `RIFFLE_` (nested ones with `__`:
-`RIFFLE_CRAWL__DELAY_SECONDS`). `riffle up` writes the local stack's addresses to `.riffle/stack.json`; they are
-the defaults of the local profile, and the environment overrides them.
+The environment variables are the fields' names in upper case after `RIFFLE_`, with `__` between group and field:
+`RIFFLE_CRAWL__DELAY_SECONDS`. `riffle up` writes the local stack's addresses to `.riffle/stack.json`. They are the
+defaults of the local profile, and the environment overrides them.
 """
 
 import json
@@ -23,126 +23,126 @@ class _Group(BaseModel):
 
 class KafkaSettings(_Group):
     bootstrap: str = "localhost:9092"
-    """HOST:PORT of some brokers, with commas between them."""
+    """HOST:PORT of some brokers, separated by commas."""
     partitions: int = Field(8, ge=1)
-    """Of each topic, when it is created. Production: at least the number of workers that a stage may ever have."""
+    """Number of partitions of each new topic. Production: at least the maximum number of workers of a stage."""
     replication: int = Field(1, ge=1)
-    """Of each topic, when it is created. Production: 3."""
+    """Number of replicas of each new topic. Production: 3."""
     security_protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
-    """SSL: encrypted, with the certificates below."""
+    """SSL encrypts the connections, with the certificates below."""
     ca_file: Path | None = None
-    """PEM: who signed the brokers' certificates."""
+    """PEM file with the authority that signed the brokers' certificates."""
     cert_file: Path | None = None
-    """PEM: our own certificate, when the brokers ask for one."""
+    """PEM file with the client's certificate, if the brokers require one."""
     key_file: Path | None = None
-    """PEM: the key of our own certificate."""
+    """PEM file with the key of the client's certificate."""
 
 
 class CassandraSettings(_Group):
     hosts: tuple[str, ...] = ("127.0.0.1",)
-    """Some nodes to begin with; the others are learned from them."""
+    """Some nodes to connect to first. The client learns the others from them."""
     port: int = 9042
-    """Of all nodes."""
+    """Port of all nodes."""
     keyspace: str = "riffle"
-    """Made if it is missing."""
+    """Name of the keyspace. It is created if it is missing."""
     datacenter: str = "datacenter1"
-    """The one that is asked, and that the keyspace is replicated in."""
+    """The data centre that is queried, and in which the keyspace is replicated."""
     replication: int = Field(1, ge=1)
-    """Of the keyspace, when it is made. Production: 3."""
+    """Number of replicas of a new keyspace. Production: 3."""
     username: str = ""
-    """Empty: without authentication."""
+    """User name. Empty: no authentication."""
     password: SecretStr = SecretStr("")
-    """Of that user."""
+    """Password of that user."""
     ca_file: Path | None = None
-    """PEM: who signed the nodes' certificates. With it, connections are encrypted."""
+    """PEM file with the authority that signed the nodes' certificates. If it is set, connections are encrypted."""
     request_timeout_seconds: float = 10.0
-    """For one statement; after it, the store counts as unavailable."""
+    """Maximum duration of one statement. After it, the store counts as unavailable."""
     simhash_tables: Literal[4, 10, 20] = 4
-    """Of fingerprints: 4 up to some tens of millions of pages, 10 up to a billion, 20 beyond. Part of their keys."""
+    """Number of SimHash tables: 4 for tens of millions of pages, 10 for a billion, 20 for more. Part of the keys."""
 
 
 class QdrantSettings(_Group):
     url: str = "http://127.0.0.1:6333"
     """REST address of the cluster."""
     api_key: SecretStr = SecretStr("")
-    """Empty: without authentication."""
+    """API key. Empty: no authentication."""
     shards: int = Field(1, ge=1)
-    """Of a new collection. When it is not set: 1, and 64 in the production profile."""
+    """Number of shards of a new collection. Default: 1, and 64 in the production profile."""
     replication: int = Field(1, ge=1)
-    """Of a new collection. Production: 2 or more."""
+    """Number of replicas of a new collection. Production: 2 or more."""
     timeout_seconds: float = 10.0
-    """For one request."""
+    """Maximum duration of one request."""
 
 
 class TritonSettings(_Group):
     url: str = "127.0.0.1:8001"
-    """gRPC address; `inprocess:` runs the same model files inside the process."""
+    """gRPC address. `inprocess:` runs the same model files inside the process."""
     model: str = "sbert"
     """Name of the embedding model in the model repository."""
     timeout_seconds: float = 30.0
-    """For one batch."""
+    """Maximum duration of one batch."""
     batch_size: int = Field(32, ge=1)
-    """Texts in one request."""
+    """Number of texts in one request."""
 
 
 class CrawlSettings(_Group):
     user_agent: str = "RiffleBot/0.1 (+https://github.com/riffle-search/riffle; crawler)"
-    """What servers and their robots.txt see."""
+    """User agent, as servers and robots.txt files see it."""
     contact_url: str = ""
-    """A page that says who crawls and how to reach them. Required in production; it goes into the user agent."""
+    """A page that names the operator of the crawler and a contact. Required in production. Part of the user agent."""
     delay_seconds: float = Field(1.0, ge=0)
-    """Between two fetches of one host, when its robots.txt says nothing."""
+    """Time between two fetches of one host, unless its robots.txt sets a delay."""
     host_concurrency: int = Field(1, ge=1)
-    """Fetches of one host at once."""
+    """Maximum number of concurrent fetches of one host."""
     max_depth: int = Field(16, ge=0)
-    """Hops from the seed, when the crawl says nothing."""
+    """Maximum number of hops from the seed, unless the crawl sets it."""
     max_pages_per_host: int = Field(100_000, ge=1)
-    """Of one crawl, when it says nothing."""
+    """Maximum number of pages of one host in a crawl, unless the crawl sets it."""
     max_body_bytes: int = 10 * 1024 * 1024
-    """Of an answer, decompressed; what is larger is refused."""
+    """Maximum size of a response body after decompression. A larger one is refused."""
     max_header_bytes: int = 64 * 1024
-    """Of an answer's headers together."""
+    """Maximum size of all headers of a response."""
     timeout_seconds: float = 30.0
-    """For one answer, from the connection to the last byte."""
+    """Maximum duration of one fetch, from the connection to the last byte."""
     min_bytes_per_second: int = 500
-    """Slower answers are given up."""
+    """Minimum rate of a response. A slower one is aborted."""
     lease_seconds: float = 120.0
-    """After which a scheduled URL without an answer is scheduled again."""
+    """Time after which a scheduled URL without an answer is scheduled again."""
     max_attempts: int = Field(5, ge=1)
-    """Of one URL, when fetching fails in a way that may pass."""
+    """Maximum number of attempts for one URL whose fetch fails with a transient error."""
     robots_ttl_seconds: float = 86_400.0
-    """RFC 9309 section 2.4: not longer than 24 hours."""
+    """Time for which a robots.txt is used. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)
-    """URLs scheduled and not yet answered, per frontier worker."""
+    """Maximum number of scheduled URLs without an answer, per frontier worker."""
     local_hosts: dict[str, str] = Field(default_factory=dict)
-    """HOST -> ADDRESS:PORT: hosts of `riffle web serve`, reached on loopback. Refused in production."""
+    """HOST -> ADDRESS:PORT of the hosts of `riffle web serve`, reached on loopback. Refused in production."""
     local_ca_file: Path | None = None
-    """PEM: who signed the certificates of `local_hosts`. Refused in production."""
+    """PEM file with the authority that signed the certificates of `local_hosts`. Refused in production."""
 
 
 class RuntimeSettings(_Group):
     retries_in_place: int = Field(3, ge=0)
-    """When a store fails, before the event goes to the retry topic."""
+    """Maximum number of retries in place after a transient error, before the event goes to the retry topic."""
     retry_backoff_seconds: float = 0.2
-    """Before the first retry in place; doubled with each."""
+    """Delay before the first retry in place. It doubles with each retry."""
     retry_topic_attempts: int = Field(5, ge=0)
-    """Times through the retry topic, before the event is a dead letter."""
+    """Maximum number of passes through the retry topic, before the event becomes a dead letter."""
     retry_topic_delay_seconds: float = 5.0
-    """Before the first of them; doubled with each."""
+    """Delay of the first pass through the retry topic. It doubles with each pass."""
     commit_interval_seconds: float = 0.5
-    """Between two commits of offsets: what a crash repeats."""
+    """Time between two commits of offsets. A crash repeats at most the events of this time."""
     stall_seconds: float = 120.0
-    """Not healthy when events wait, or the worker for its partitions, and nothing got on for so long."""
+    """Time without progress after which a worker is unhealthy, while events wait or it waits for its partitions."""
     session_timeout_seconds: float = 10.0
-    """A worker that doesn't answer for so long loses its partitions to the others."""
+    """Time after which a silent worker loses its partitions to the others."""
     instance: str = ""
     """This worker's name among those of its stage, for static membership: a pod's ordinal. Empty: none."""
     grace_seconds: float = 20.0
-    """At a stop, how long events in progress may take to finish."""
+    """Maximum time that events in progress may take to finish at a stop."""
     health_host: str = "127.0.0.1"
-    """Address that /healthz, /readyz and /metrics listen on."""
+    """Address of /healthz, /readyz and /metrics."""
     health_port: int = 0
-    """Of /healthz, /readyz and /metrics. 0: any free port (printed, and written to the state folder)."""
+    """Port of /healthz, /readyz and /metrics. 0: any free port (logged)."""
 
 
 _Primary = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}$", to_lower=True)]
@@ -154,34 +154,34 @@ class GatewaySettings(_Group):
     port: int = 8080
     """Port to listen on."""
     deadline_seconds: float = 2.0
-    """For a search: what has not answered by then is left out of it."""
+    """Maximum duration of a search. Parts that have not answered by then are left out."""
     max_query_chars: int = 2_000
-    """Longer queries are refused."""
+    """Maximum length of a query. A longer one is refused."""
     languages: tuple[_Primary, ...] = ()
-    """Searched when a request names none: BCP 47 primary tags (`und`: those of no known language). Empty: all."""
+    """Languages to search if a request names none: BCP 47 primary tags (`und`: unknown language). Empty: all."""
 
 
 class Settings(BaseSettings):
-    """All settings. `Settings.load()` reads them; nothing else reads the environment."""
+    """All settings. Only `Settings.load()` reads the environment."""
 
     model_config = SettingsConfigDict(
         env_prefix="RIFFLE_", env_nested_delimiter="__", frozen=True, extra="ignore", use_attribute_docstrings=True
     )
 
     profile: Literal["local", "production"] = "local"
-    """`production` reads no `stack.json`, and refuses settings that are for one machine."""
+    """`production` ignores `stack.json` and refuses settings that are for a single machine."""
     home: Path = Path(".riffle")
-    """Data, logs and state of the local stack."""
+    """Folder with data, logs and state of the local stack."""
     model_repository: Path | None = None
-    """None: the one that the package carries, or `triton_models` of the checkout."""
+    """Folder of the models. Default: the one in the package, or `triton_models` of the checkout."""
     local_web: Path | None = None
-    """A folder DIR/HOST/path that the local stack serves over HTTPS, and whose hosts the crawler finds on loopback."""
+    """A folder DIR/HOST/path that the local stack serves over HTTPS on loopback, for the crawler."""
     otlp_endpoint: str = ""
-    """Where traces are sent (OTLP over HTTP). Empty: nowhere."""
+    """Address for traces (OTLP over HTTP). Empty: no traces are sent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    """What is logged at least."""
+    """Minimum level of log lines."""
     log_json: bool = False
-    """Log JSON for machines instead of lines for people."""
+    """Write log lines as JSON instead of text."""
 
     kafka: KafkaSettings = KafkaSettings()
     cassandra: CassandraSettings = CassandraSettings()
@@ -204,7 +204,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
-        """Read the environment over `overrides` over the running local stack's addresses over the defaults."""
+        """Read the settings: from the environment, then `overrides`, then the running local stack's addresses."""
         home = Path(os.environ.get("RIFFLE_HOME", overrides.get("home", ".riffle")))
         stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(home)
         return cls(**_merged(stack, overrides))
@@ -220,24 +220,26 @@ class Settings(BaseSettings):
             )
         if not self.crawl.contact_url:
             raise ValueError(
-                "crawl.contact_url is empty: a crawler says who it is. "
+                "crawl.contact_url is empty: a crawler must identify its operator. "
                 "Set RIFFLE_CRAWL__CONTACT_URL to a page with your contact"
             )
         return self
 
     @cached_property
     def models_path(self) -> Path:
+        """The folder of the models."""
         here = Path(__file__).resolve().parent
         packaged = here / "_models"
         return self.model_repository or (packaged if packaged.is_dir() else here.parent / "triton_models")
 
 
 def stack_file(home: Path) -> Path:
+    """The state file of the local stack."""
     return home / "stack.json"
 
 
 def read_stack_file(home: Path) -> dict[str, Any]:
-    """The `settings` part of the running local stack's state, or nothing when none runs."""
+    """The settings in the state file of the running local stack, or an empty mapping without one. Raises UsageError."""
     try:
         content = json.loads(stack_file(home).read_text())
     except FileNotFoundError:

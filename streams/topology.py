@@ -1,7 +1,7 @@
-"""THE map: each stage, its inputs and outputs, key, concurrency and agent; each topic, its key and retention.
+"""The map of the journey: stages with inputs, outputs, concurrency and agent; topics with key and retention.
 
-Everything that lists topics or stages reads it: topic creation, `riffle worker`, the diagram in the docs, AsyncAPI,
-the Helm values for autoscaling. A page's journey is read from top to bottom.
+Everything that lists topics or stages reads it: topic creation, `riffle worker`, the local stack, the diagram in the
+docs, AsyncAPI. From top to bottom, it is a page's journey.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Store = Literal["cassandra", "qdrant", "triton"]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A Kafka topic. `partitions` None means the setting's default."""
+    """A Kafka topic. `partitions` None: the number in the settings."""
 
     name: str
     key: str
@@ -43,20 +43,20 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: a consumer group, and a worker type of its own."""
+    """A stage: one consumer group and one worker type."""
 
     name: str
     says: str
-    """What it does, in a line for people."""
+    """Its purpose, in a line for people."""
     inputs: tuple[type[Event], ...]
     outputs: tuple[type[Event], ...]
     agent: str
     """`module:function` that builds the Agent from the settings and stores."""
     stores: tuple[Store, ...] = ()
     concurrency: int = 16
-    """Events in progress at once in one worker; two with the same key never are."""
+    """Maximum number of events in progress at once in one worker. Two with the same key never are."""
     workers: int = 1
-    """Of the local stack."""
+    """Number of workers in the local stack."""
 
     @property
     def group(self) -> str:
@@ -92,7 +92,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="normalize",
-        says="turns HTML into a clean semantic document, and finds its links",
+        says="turns HTML into a semantic document, and finds its links",
         inputs=(PageFetched,),
         outputs=(PageNormalized, PageDiscovered, LinkFound, PageRemoved, PageSettled),
         agent="streams.pages.agent:build",
@@ -101,7 +101,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="dedup",
-        says="finds exact and near duplicates and elects the page that stands for them",
+        says="finds exact and near duplicates and elects their representative",
         inputs=(PageNormalized, PageRemoved),
         outputs=(PageDeduplicated, PageRemoved, PageSettled),
         agent="streams.dedup.agent:build",
@@ -109,7 +109,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="statements",
-        says="cuts the document into statements that carry the context they need",
+        says="splits the document into statements with their context",
         inputs=(PageDeduplicated,),
         outputs=(PageChunked,),
         agent="streams.statements.agent:build",
@@ -127,7 +127,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="index",
-        says="makes the page searchable, and takes removed pages out",
+        says="makes pages searchable, and removes removed pages from the index",
         inputs=(PageEmbedded, PageRemoved),
         outputs=(PageIndexed,),
         agent="streams.vectors.index_agent:build",
@@ -136,7 +136,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="ledger",
-        says="writes every transition of every page down",
+        says="records each transition of each page",
         inputs=(
             PageDiscovered,
             PageScheduled,
@@ -161,7 +161,7 @@ _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
-    """A topic for each event, then the retry and dead-letter topics of each stage."""
+    """The topics of some events and stages: one for each event, then the retry and dead-letter topics of each stage."""
     journey = (Topic(event.topic, event.key_field, compacted=event in _COMPACTED) for event in events)
     failures = (
         Topic(name, "as input", retention_hours=hours)
@@ -172,21 +172,21 @@ def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tup
 
 
 TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
-"""Every topic, the journey's first."""
+"""All topics. Those of the journey are first."""
 
 OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     PageDiscovered: "`riffle crawl`",
     PageFetched: "`riffle import`",
     PageRemoved: "operators",
     QueryMade: "gateway",
-    ResultClicked: "nobody yet",
-    EntityChanged: "nobody yet",
+    ResultClicked: "no producer yet",
+    EntityChanged: "no producer yet",
 }
-"""Who else produces an event, for the diagram and the docs."""
+"""Producers of events that are not stages, for the diagram and the docs."""
 
 
 def stage(name: str) -> Stage:
-    """The stage of that name. Raises KeyError with the names that there are."""
+    """The stage with this name. Raises KeyError with the names of all stages."""
     try:
         return _BY_NAME[name]
     except KeyError:

@@ -1,17 +1,19 @@
-"""What all commands share: tables for people, JSON for programs, errors that say what to do, exit statuses.
+"""Helpers that all commands share: settings, tables for people, JSON for programs, errors, exit statuses.
 
 0  done
 1  done, and the answer is no (nothing found, not healthy, a wrong answer in the demo)
-2  what was asked can't be done as asked
+2  the request can't be carried out (a wrong argument or setting)
 3  a server doesn't answer
 130  interrupted
 """
 
 import asyncio
 import functools
+import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import orjson
@@ -25,6 +27,7 @@ from rich.table import Table
 from streams.errors import RiffleError, StoreUnavailable, TransientError, UsageError
 from streams.logs import configure_logging
 from streams.settings import Settings
+from streams.topology import Stage, stage
 
 EXIT_NO = 1
 EXIT_USAGE = 2
@@ -41,13 +44,13 @@ R = TypeVar("R")
 JSON_OPTION = typer.Option("--json", help="Print JSON, for programs.")
 
 
-def command_group(says: str) -> typer.Typer:
+def command_group(summary: str) -> typer.Typer:
     """A group of commands, such as `riffle dead-letters`."""
     app = typer.Typer(
-        no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=says
+        no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=summary
     )
 
-    # Without a callback, Typer makes a group that holds one command into that command.
+    # Without a callback, Typer replaces a group of one command by that command.
     @app.callback()
     def group() -> None: ...
 
@@ -55,9 +58,9 @@ def command_group(says: str) -> typer.Typer:
 
 
 def table(*columns: str, whole: Iterable[str] = (), title: str | None = None, header: bool = True) -> Table:
-    """A table whose cells are folded where the terminal is narrow: nothing of a name or an address is left out.
+    """A table whose cells are folded where the terminal is narrow, so that no name or address is cut off.
 
-    The columns in `whole` are narrowed last: what is in them is read or copied in one piece.
+    The columns in `whole` are folded last: people read or copy their cells in one piece.
     """
     made = Table(title=title, show_header=header)
     for name in columns:
@@ -70,15 +73,27 @@ def print_json(value: Any) -> None:
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
 
 
+def print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
+    """Figures as a table of names and values, or as JSON."""
+    if as_json:
+        print_json(figures)
+        return
+    rows = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=False)
+    for name, value in figures.items():
+        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
+        rows.add_row(name.replace("_", " "), shown)
+    out.print(rows)
+
+
 def load_settings(**overrides: Any) -> Settings:
-    """The settings, with mistakes told as a person needs them; logging is set up."""
+    """Read the settings and set up logging. A mistake is printed with the name of its environment variable."""
     try:
         settings = Settings.load(**overrides)
     except ValidationError as error:
         for problem in error.errors(include_url=False):
             name = "RIFFLE_" + "__".join(map(str, problem["loc"])).upper() if problem["loc"] else "Settings"
-            said = problem["msg"].removeprefix("Value error, ")
-            err.print(f"[red]{name}:[/] {escape(said)}", highlight=False, soft_wrap=True)
+            message = problem["msg"].removeprefix("Value error, ")
+            err.print(f"[red]{name}:[/] {escape(message)}", highlight=False, soft_wrap=True)
         raise typer.Exit(EXIT_USAGE) from None
     except SettingsError as error:
         raise UsageError(
@@ -88,8 +103,30 @@ def load_settings(**overrides: Any) -> Settings:
     return settings
 
 
+def load_kafka_settings() -> Settings:
+    """The settings, after a check that something listens at Kafka's address. Raises StoreUnavailable."""
+    settings = load_settings()
+    need_kafka(settings)
+    return settings
+
+
+def chosen_stages(names: Iterable[str]) -> tuple[Stage, ...]:
+    """The stages with these names, each once. Raises UsageError."""
+    try:
+        return tuple(stage(name) for name in dict.fromkeys(names))
+    except KeyError as error:
+        raise UsageError(error.args[0]) from None
+
+
+def local_home() -> Path:
+    """The home of the local stack, before settings are read: they could hold addresses of a stale state file."""
+    if os.environ.get("RIFFLE_PROFILE") == "production":
+        raise UsageError("RIFFLE_PROFILE is production, and the local stack is for the local profile. Unset it")
+    return Path(os.environ.get("RIFFLE_HOME", ".riffle"))
+
+
 def need_kafka(settings: Settings) -> None:
-    """Raises StoreUnavailable at once where nobody listens: Kafka's own client keeps trying for its whole timeout."""
+    """Raise StoreUnavailable at once if nothing listens: Kafka's own client keeps trying for its whole timeout."""
     problem = None
     for address in settings.kafka.bootstrap.split(","):
         host, _, port = address.strip().rpartition(":")
@@ -106,7 +143,7 @@ def need_kafka(settings: Settings) -> None:
 
 
 def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None]) -> Callable[P, None]:
-    """Run a command, sync or async: its result is the exit status, and its errors are told in a sentence."""
+    """Run a command, sync or async: its result is the exit status, and an error is printed as one sentence."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -114,7 +151,7 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None])
             result = function(*args, **kwargs)
             status = asyncio.run(result) if isinstance(result, Coroutine) else result
         except RiffleError as error:
-            # Escaped: messages quote logs and values, whose brackets are no markup.
+            # Escaped: messages quote logs and values, and their brackets are not markup.
             err.print(f"[red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
             raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None
         except KeyboardInterrupt:

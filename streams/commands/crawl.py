@@ -1,4 +1,4 @@
-"""`riffle crawl`: pages enter, and their way to the index is shown as it happens."""
+"""`riffle crawl`: send seeds, and show the progress of their pages to the index."""
 
 import asyncio
 import time
@@ -23,14 +23,14 @@ from streams.stores.opener import Stores, open_stores
 
 @command
 async def crawl(
-    urls: Annotated[list[str], typer.Argument(help="Where to begin: https addresses.")],
-    depth: Annotated[int, typer.Option(min=0, help="Hops from the seeds; 0 fetches the seeds alone.")] = 2,
-    max_pages: Annotated[int | None, typer.Option(min=1, help="At most so many pages of each host.")] = None,
+    urls: Annotated[list[str], typer.Argument(help="The seeds: https addresses.")],
+    depth: Annotated[int, typer.Option(min=0, help="Maximum hops from the seeds. 0: only the seeds.")] = 2,
+    max_pages: Annotated[int | None, typer.Option(min=1, help="Maximum number of pages of each host.")] = None,
     any_host: Annotated[bool, typer.Option("--any-host", help="Also follow links to other hosts.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")] = True,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
-    """Crawl from some pages and make what is found searchable.
+    """Crawl from seeds and make the pages searchable.
 
     Examples:
 
@@ -47,7 +47,7 @@ async def crawl(
 async def run_crawl(
     settings: Settings, seeds: list[PageDiscovered], crawl_id: str, *, wait: bool, as_json: bool
 ) -> int:
-    """Send the seeds, and follow their crawl to its end."""
+    """Send the seeds, and watch their crawl to its end. Returns the exit status."""
     seeds = [seed.model_copy(update={"crawl_id": crawl_id}) for seed in seeds]
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
@@ -55,7 +55,7 @@ async def run_crawl(
             async with EventProducer(settings, "crawl") as producer:
                 await producer.send_all(seeds, cause=crawl_id)
             if not wait:
-                return _begun(crawl_id, len(seeds), as_json)
+                return _report_start(crawl_id, len(seeds), as_json)
             seen, progress, stuck = await _watch(stores, follower, crawl_id)
     finally:
         follower.close()
@@ -63,7 +63,7 @@ async def run_crawl(
 
 
 def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool = False) -> PageDiscovered:
-    """Where a crawl begins. Raises UsageError."""
+    """The event with which a crawl begins at a URL. Raises UsageError."""
     try:
         canonical = with_scheme(url)
     except InvalidUrl as error:
@@ -98,12 +98,12 @@ async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[See
                 return seen, progress, True
 
 
-def _begun(crawl_id: str, seeds: int, as_json: bool) -> int:
+def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
     if as_json:
         print_json({"crawl_id": crawl_id, "seeds": seeds})
     else:
         what = "1 seed" if seeds == 1 else f"{seeds} seeds"
-        out.print(f"Crawl {crawl_id} has begun with {what}; the workers go on with it.", highlight=False)
+        out.print(f"Crawl {crawl_id} has begun with {what}. The workers continue it.", highlight=False)
     return 0
 
 
@@ -122,14 +122,14 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             }
         )
     else:
-        said = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
+        removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(
             f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed. "
-            f"{seen.searchable} pages are searchable; set aside: {said}."
+            f"{seen.searchable} pages are searchable; not indexed: {removed}."
         )
     if stuck:
         err.print(
-            f"[yellow]Nothing has happened for {IDLE_SECONDS:.0f} s[/], and {seen.under_way} pages are still "
-            "under way. Look at `riffle status`, `riffle topics` and `riffle dead-letters list`."
+            f"[yellow]No event for {IDLE_SECONDS:.0f} s[/], and {seen.under_way} pages are not finished. "
+            "Look at `riffle status`, `riffle topics` and `riffle dead-letters list`."
         )
     return EXIT_NO if stuck or not progress.fetched else 0

@@ -12,8 +12,9 @@ from rich.markup import escape
 
 from streams.commands.console import EXIT_NO, command, err, load_settings, out
 from streams.commands.crawl import run_crawl, seed
-from streams.commands.local import start_detached, stop_stack
+from streams.commands.down import stop_stack
 from streams.commands.search import ask
+from streams.commands.up import start_detached
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
@@ -26,7 +27,7 @@ SHOWN_QUESTIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the search said to a question, and whether the answer was among its first statements."""
+    """The search's statements for a question."""
 
     question: Question
     statements: list[tuple[str, str]]
@@ -34,7 +35,7 @@ class Verdict:
 
     @property
     def rank(self) -> int | None:
-        """Of the right statement among all that were shown, from 1."""
+        """The place of the right statement, from 1, or None if it is missing."""
         for number, (text, url) in enumerate(self.statements, start=1):
             if self.question.answer in text and url == self.question.url:
                 return number
@@ -42,14 +43,17 @@ class Verdict:
 
     @property
     def right(self) -> bool:
+        """True if the right statement is among the first TOP_STATEMENTS."""
         return self.rank is not None and self.rank <= TOP_STATEMENTS
 
 
 @command
 def demo(
-    leave: Annotated[bool, typer.Option("--exit", help="End by itself: 0 if the answers were right, else 1.")] = False,
+    leave: Annotated[
+        bool, typer.Option("--exit", help="Stop at the end: 0 if the answers were right, else 1.")
+    ] = False,
 ) -> int:
-    """Crawl a bundled web of real pages through the whole journey, and leave a search page open.
+    """Crawl a bundled web of real pages through the whole journey, and open a search page.
 
     Examples:
 
@@ -89,19 +93,19 @@ async def _crawl(settings: Settings, hosts: list[str]) -> None:
 
 
 def judge(settings: Settings, question: Question) -> Verdict:
-    """Ask the gateway, and take the statements in the order of their scores."""
+    """Ask the gateway a question and rank the statements by their scores."""
     answer = ask(settings, question.question, limit=10)
     return Verdict(question, ranked_statements(answer))
 
 
 def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    """All statements of an answer with their page, the best first."""
-    found = [
+    """All statements of an answer with their pages, best first."""
+    scored = [
         (statement["score"], statement["text"], result["url"])
         for result in answer["results"]
         for statement in result["statements"]
     ]
-    return [(text, url) for _, text, url in sorted(found, key=lambda item: -item[0])]
+    return [(text, url) for _, text, url in sorted(scored, key=lambda item: -item[0])]
 
 
 def _show(verdicts: list[Verdict]) -> None:

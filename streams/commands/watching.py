@@ -1,4 +1,4 @@
-"""Watches pages on their way to the index: what `riffle crawl`, `riffle import` and the benchmark have in common."""
+"""The progress of pages to the index, as `riffle crawl`, `riffle import` and the benchmark show it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from schemas import Event, PageFetched, PageIndexed, PageRemoved
 
 LOOK_SECONDS = 0.5
 IDLE_SECONDS = 360.0
-"""Without any event for so long, a crawl is said to be stuck rather than waited for. Well above the time after which a
-worker that hangs is found out and started again."""
+"""Seconds without any event after which a crawl counts as stuck. Longer than the time in which a worker that makes no
+progress is restarted."""
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
 PROGRESS_COLUMNS = (
     SpinnerColumn(),
@@ -24,7 +24,7 @@ PROGRESS_COLUMNS = (
 
 @dataclass(slots=True)
 class Seen:
-    """What became of the pages of one crawl or import, by the events that passed."""
+    """The pages of one crawl or import, counted from their events."""
 
     crawl_id: str
     fetched: set[UUID] = field(default_factory=set)
@@ -33,6 +33,7 @@ class Seen:
     last_event_at: float = 0.0
 
     def note(self, events: Iterable[Event], now: float) -> None:
+        """Count some events of this crawl."""
         for event in events:
             if getattr(event, "crawl_id", None) != self.crawl_id:
                 continue
@@ -47,16 +48,16 @@ class Seen:
 
     @property
     def searchable(self) -> int:
-        """Pages that became searchable and were not taken out again."""
+        """Number of pages that became searchable and were not removed since."""
         return len(self.indexed - self.removed.keys())
 
     @property
     def settled(self) -> int:
-        """Pages that became searchable or were set aside."""
+        """Number of pages that became searchable or were removed."""
         return len(self.indexed | self.removed.keys())
 
     def reasons(self) -> dict[str, int]:
-        """How many pages were set aside, by reason."""
+        """Number of removed pages by reason."""
         counts: dict[str, int] = {}
         for reason in self.removed.values():
             counts[reason] = counts.get(reason, 0) + 1
@@ -64,5 +65,5 @@ class Seen:
 
     @property
     def under_way(self) -> int:
-        """Pages that were fetched and neither became searchable nor were set aside."""
+        """Number of fetched pages that are neither searchable nor removed yet."""
         return len(self.fetched - self.indexed - self.removed.keys())

@@ -1,4 +1,4 @@
-"""`riffle web serve`: a folder of pages as a small web."""
+"""`riffle web serve`: serve a folder of pages as a small web."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +15,11 @@ web_app = command_group("Serve a folder of pages as a small web over HTTPS, on l
 @command
 async def web_serve(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that holds a folder for each host.")],
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 is any.")] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on. 0: any free port.")] = 0,
 ) -> None:
-    """Serve DIR/HOST/path over HTTPS until Ctrl-C, with a certificate authority of its own.
+    """Serve DIR/HOST/path over HTTPS until Ctrl-C, with its own certificate authority.
 
-    robots.txt and sitemap.xml are made where there are none; redirects, 404s, ETags and 304s are as on a real server.
+    Missing robots.txt and sitemap.xml are generated. Redirects, 404s, ETags and 304s are as on a real server.
 
     Examples:
 
@@ -27,13 +27,13 @@ async def web_serve(
         riffle web serve mirror/ --port 8443
     """
     settings = load_settings()
-    await serve(folder, port, settings.home / "web", _tell)
+    await serve(folder, port, settings.home / "web", _print_addresses)
 
 
-def _tell(server: WebServer) -> None:
+def _print_addresses(server: WebServer) -> None:
     for host, address in server.hosts.items():
         out.print(f"https://{host}/  at  {address}", highlight=False)
-    out.print(f"Trust it by {server.ca_file.resolve()}. Try:", highlight=False, soft_wrap=True)
+    out.print(f"Its certificate authority is {server.ca_file.resolve()}. Try:", highlight=False, soft_wrap=True)
     host = next(iter(server.hosts))
     example = f"curl --cacert {server.ca_file} --connect-to ::127.0.0.1:{server.port} https://{host}/"
     out.print(f"  {example}", highlight=False, soft_wrap=True)

@@ -1,6 +1,6 @@
-"""What is published of the code, generated from it: event schemas, the journey, the reference of settings and commands.
+"""The files that are generated from the code: event schemas, the journey, the reference of settings and commands.
 
-`riffle schemas --write` writes the files; a test fails when they and the code differ.
+`riffle schemas --write` writes them. A test fails if they are out of date.
 """
 
 import json
@@ -23,7 +23,7 @@ MARK_END = "<!-- end of journey -->"
 
 
 def published_files() -> dict[Path, str]:
-    """Every generated file with its content."""
+    """Each generated file with its content."""
     files = {GENERATED / f"{event.topic}.schema.json": _json(json_schema(event)) for event in EVENTS}
     files[GENERATED / "asyncapi.json"] = _json(asyncapi())
     files[DOCS / "concepts" / "journey.md"] = journey_page()

@@ -1,4 +1,4 @@
-"""The journey of a page as a picture and as tables, from the topology."""
+"""The journey of a page as a diagram and as tables, generated from the topology."""
 
 from schemas import EVENTS, Event
 from streams.docgen.schemas import summary
@@ -43,7 +43,7 @@ This page is generated from `streams/topology.py` by `riffle schemas --write`.
 
 ## Stages
 
-Each is one consumer group and one worker type (`riffle worker NAME`), and scales alone.
+Each stage is one consumer group and one worker type (`riffle worker NAME`), and scales independently.
 
 | stage | what it does | reads | sends | stores |
 |---|---|---|---|---|
@@ -51,12 +51,12 @@ Each is one consumer group and one worker type (`riffle worker NAME`), and scale
 
 ## Topics
 
-| topic | key | says | sent by | read by |
+| topic | key | meaning | sent by | read by |
 |---|---|---|---|---|
 {topics}
 
-A stage NAME also has `NAME.retry` (an event that failed and will be tried again, read by that stage alone) and
-`NAME.dead` (an event that failed for good, kept for 90 days; see `riffle dead-letters`).
+A stage NAME also has the topics `NAME.retry` (events that failed and will be tried again, read only by that stage) and
+`NAME.dead` (events that failed for good, kept for 90 days; see `riffle dead-letters`).
 """
 
 

@@ -1,4 +1,4 @@
-"""The reference of settings and commands, from the settings' fields and the commands' own help."""
+"""The reference pages of settings and commands, generated from the settings' fields and the commands' help."""
 
 import inspect
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ GENERATED_FROM = "This page is generated from {} by `riffle schemas --write`."
 
 
 def settings_page() -> str:
-    """docs/reference/settings.md: every setting with its variable, type, default and what it is for."""
+    """docs/reference/settings.md: each setting with its variable, type, default and meaning."""
     single = [(name, field) for name, field in Settings.model_fields.items() if not _is_group(field)]
     groups = [(name, field) for name, field in Settings.model_fields.items() if _is_group(field)]
     parts = [SETTINGS_INTRODUCTION, _settings_table("RIFFLE_", single)]
     for name, field in groups:
-        model: type[BaseModel] = field.annotation  # type: ignore[assignment]  # _is_group has seen to it
+        model: type[BaseModel] = field.annotation  # type: ignore[assignment]  # checked by _is_group
         about = inspect.cleandoc(model.__doc__ or "")
         parts += [f"## {name.capitalize()}", about] if about else [f"## {name.capitalize()}"]
         parts.append(_settings_table(f"RIFFLE_{name.upper()}__", list(model.model_fields.items())))
@@ -33,10 +33,10 @@ SETTINGS_INTRODUCTION = f"""# Settings
 
 {GENERATED_FROM.format("`streams/settings.py`")}
 
-Settings are environment variables. They win over the addresses of the running local stack (`stack.json` in
+Settings are environment variables. They have precedence over the addresses of the running local stack (`stack.json` in
 `RIFFLE_HOME`, written by `riffle up`), and those over the defaults. Lists and mappings are written as JSON:
-`RIFFLE_CASSANDRA__HOSTS='["10.0.0.1", "10.0.0.2"]'`. The `production` profile reads no `stack.json`, wants a
-contact address, and refuses what maps hosts to loopback.
+`RIFFLE_CASSANDRA__HOSTS='["10.0.0.1", "10.0.0.2"]'`. The `production` profile ignores `stack.json`, requires a
+contact address, and refuses settings that map hosts to loopback.
 
 ## General"""
 
@@ -50,7 +50,7 @@ def _settings_table(prefix: str, fields: list[tuple[str, FieldInfo]]) -> str:
         f"| `{prefix}{name.upper()}` | {_type_words(field)} | {_default_words(field)} | {_cell(field.description)} |"
         for name, field in fields
     ]
-    return "\n".join(["| variable | type | default | what it is |", "|---|---|---|---|", *rows])
+    return "\n".join(["| variable | type | default | meaning |", "|---|---|---|---|", *rows])
 
 
 def _type_words(field: FieldInfo) -> str:
@@ -106,7 +106,7 @@ def _cell(text: str | None) -> str:
 
 
 def commands_page() -> str:
-    """docs/reference/commands.md: the help of every command, as `--help` prints it."""
+    """docs/reference/commands.md: the help of each command, as `--help` prints it."""
     from streams.cli import SECTIONS, load_command
 
     parts = [COMMANDS_INTRODUCTION]
@@ -119,22 +119,22 @@ def commands_page() -> str:
 
 COMMANDS_INTRODUCTION = f"""# Commands
 
-{GENERATED_FROM.format("what the commands say of themselves (`riffle COMMAND --help`)")}
+{GENERATED_FROM.format("the help of the commands (`riffle COMMAND --help`)")}
 
-Answers go to stdout, and everything else to stderr; with `--json` stdout is one JSON document. The exit status is
+Answers are written to stdout, and everything else to stderr. With `--json`, stdout is one JSON document.
 
-| status | means |
+| exit status | meaning |
 |---|---|
 | 0 | done |
 | 1 | done, and the answer is no: nothing was found, something is not healthy |
-| 2 | what was asked can't be done as asked: the message says what to do |
+| 2 | an argument or setting is wrong: the message has advice |
 | 3 | a server doesn't answer |
-| 70 | a worker can't go on: start it again, and the same events come again |
+| 70 | a worker can't continue: start it again, and the same events are delivered again |
 | 130 | interrupted |"""
 
 
 def _helps(path: str, command: Any) -> Iterator[tuple[str, str]]:
-    """A command's help, and then that of each command below it."""
+    """Yield the help of a command, then that of each of its subcommands."""
     context = Context(
         command, info_name=f"riffle {path}", terminal_width=HELP_WIDTH, help_option_names=["-h", "--help"]
     )

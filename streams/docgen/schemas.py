@@ -10,9 +10,9 @@ HEADERS: dict[str, str] = {
     "ce_specversion": "CloudEvents version: 1.0",
     "ce_id": "Id of the event (UUID). The same event delivered twice has the same id.",
     "ce_type": "Type of the event: riffle.<topic>.v1",
-    "ce_source": "Which stage made it: /riffle/<stage>",
-    "ce_time": "When, RFC 3339",
-    "ce_subject": "What it is about: a page's id",
+    "ce_source": "The producer: /riffle/<stage>",
+    "ce_time": "Time of the event, RFC 3339",
+    "ce_subject": "The subject of the event: a page's id",
     "content-type": "application/json",
     "traceparent": "W3C Trace Context",
 }
@@ -22,7 +22,7 @@ def json_schema(event: type[Event]) -> dict[str, Any]:
     """The JSON Schema of an event's data. Unknown properties are allowed: a newer producer may send more."""
     schema = event.model_json_schema(mode="serialization")
     _drop_titles(schema)
-    # Serialization mode calls every field with a default required; a record leaves out what is null.
+    # In serialization mode every field with a default is required, but records leave out null fields.
     _loosen_required(schema, event.model_json_schema(mode="validation"))
     return {"$schema": JSON_SCHEMA_DIALECT, "title": event.__name__, **schema}
 
@@ -34,7 +34,7 @@ def asyncapi() -> dict[str, Any]:
         "info": {
             "title": "Riffle",
             "version": "1.0.0",
-            "description": "Every page transition is an event. Events only grow: ignore what you don't know.",
+            "description": "Every page transition is an event. Events change only by addition: ignore unknown fields.",
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": "application/json",
@@ -82,7 +82,7 @@ def _operations(stage: Stage) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _headers() -> dict[str, Any]:
-    properties = {name: {"type": "string", "description": says} for name, says in HEADERS.items()}
+    properties = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
     required = [name for name in HEADERS if name not in {"traceparent", "ce_subject"}]
     return {"type": "object", "required": required, "properties": properties}
 
@@ -111,5 +111,5 @@ def _loosen_required(schema: dict[str, Any], validation: dict[str, Any]) -> None
 
 
 def summary(event: type[Event]) -> str:
-    """The first line of what is said of an event."""
+    """The first line of an event's description."""
     return (event.__doc__ or "").strip().splitlines()[0]

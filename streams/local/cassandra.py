@@ -1,4 +1,4 @@
-"""Apache Cassandra as one node."""
+"""Apache Cassandra as a single node."""
 
 from pathlib import Path
 
@@ -18,11 +18,11 @@ JVM_OPTIONS = (
     "-XX:MaxDirectMemorySize=192m",
     "-XX:+ExitOnOutOfMemoryError",
     "-Djdk.attach.allowAttachSelf=true",
-    # One node has nobody to wait for.
+    # A single node has no others to wait for.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=0",
 )
-# The packages that Cassandra reaches into: its own conf/jvm17-server.options.
+# The packages that Cassandra needs access to, from its own conf/jvm17-server.options.
 _EXPORTS = (
     "java.base/jdk.internal.misc",
     "java.base/jdk.internal.ref",
@@ -74,7 +74,7 @@ LOGBACK = """\
 
 
 def yaml(data: Path, port: int, storage_port: int) -> str:
-    """The cassandra.yaml of one node that keeps everything below `data`."""
+    """The cassandra.yaml of a single node with all its data in `data`."""
     return f"""\
 cluster_name: riffle-local
 num_tokens: 1
@@ -100,12 +100,12 @@ saved_caches_directory: "{data / "saved_caches"}"
 hints_directory: "{data / "hints"}"
 cdc_raw_directory: "{data / "cdc"}"
 
-# A write is answered only when it's on disk: `periodic` lost some 10 % of what it had answered to a SIGKILL.
+# A write is answered only when it's on disk: with `periodic`, a SIGKILL lost some 10 % of the answered writes.
 commitlog_sync: group
 commitlog_sync_group_window: 5ms
 commitlog_segment_size: 32MiB
 commitlog_total_space: 256MiB
-# Dropping a test's keyspace shouldn't copy it first.
+# A dropped keyspace of a test needs no snapshot.
 auto_snapshot: false
 
 # Small buffers and pools: the defaults are for servers with hundreds of gigabytes.
@@ -130,7 +130,7 @@ class Cassandra:
     health = ""
     ready_timeout_seconds = 180.0
     hints: Hints = (
-        ("saved cluster name", "Its data is of another cluster. `riffle down --clean` starts with empty data."),
+        ("saved cluster name", "Its data belongs to another cluster. `riffle down --clean` starts with empty data."),
         ("CommitLogReplayException", "Its commit log is damaged. `riffle down --clean` starts with empty data."),
     )
 
@@ -159,5 +159,5 @@ class Cassandra:
         )
 
     def is_ready(self) -> bool:
-        """Whether it answers CQL: the port opens last of all, when the node can take requests."""
+        """True if it answers CQL: the port opens last of all, when the node can take requests."""
         return cassandra_answers(self.port)

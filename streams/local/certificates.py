@@ -1,7 +1,7 @@
-"""A certificate authority of one machine's own, and certificates for the hosts of the local web.
+"""A local certificate authority, and certificates for the hosts of the local web.
 
-The authority's key never leaves its folder, and only those who are pointed to `ca.pem` trust it. Made once and kept, so
-that a crawler that was pointed to it goes on trusting the next run.
+The authority's key never leaves its folder, and only programs that are configured with `ca.pem` trust it. It is made
+once and kept, so that a crawler that trusts it also trusts the next run.
 """
 
 import datetime as dt
@@ -18,10 +18,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _AUTHORITY_DAYS = 3_650
 _HOST_DAYS = 397
-"""The longest that browsers accept (CA/Browser Forum, baseline requirements 6.3.2, until March 2026)."""
+"""Maximum validity that browsers accept (CA/Browser Forum, baseline requirements 6.3.2, until March 2026)."""
 _RENEW_DAYS = 30
 _BACKDATED = dt.timedelta(days=1)
-"""For clocks that are a little behind."""
+"""Time by which certificates are backdated, for clocks that are a little behind."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Authority:
         return self.folder / "ca.pem"
 
     def context(self, host: str, now: dt.datetime) -> ssl.SSLContext:
-        """What a server needs to speak as `host`. The certificate is made when there is none that holds."""
+        """The TLS context of a server for `host`. A certificate is made if there is no valid one."""
         path = self.folder / "hosts" / f"{host}.pem"
-        if not self._holds(path, now):
+        if not self._is_valid(path, now):
             path.parent.mkdir(exist_ok=True)
             _write_secret(path, self._issue(host, now))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -47,16 +47,16 @@ class Authority:
         context.load_cert_chain(path)
         return context
 
-    def _holds(self, path: Path, now: dt.datetime) -> bool:
+    def _is_valid(self, path: Path, now: dt.datetime) -> bool:
         try:
             certificate = x509.load_pem_x509_certificate(path.read_bytes())
             certificate.verify_directly_issued_by(self.certificate)
-        except (OSError, ValueError, InvalidSignature):  # none, damaged, or issued by a former authority
+        except (OSError, ValueError, InvalidSignature):  # missing, damaged, or issued by a previous authority
             return False
         return certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS)
 
     def _issue(self, host: str, now: dt.datetime) -> bytes:
-        """Key and certificate, as PEM."""
+        """Make a key and a certificate (PEM)."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
             _builder(_name(host), self.certificate.subject, key, now, _HOST_DAYS)
@@ -70,7 +70,7 @@ class Authority:
 
 
 def open_authority(folder: Path, now: dt.datetime) -> Authority:
-    """The authority of this folder, made when there is none or it ends within a month."""
+    """Load the authority of a folder. It is made if there is none or it expires within a month."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = _load(folder)
     if authority and authority.certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS):
@@ -143,7 +143,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def _write_secret(path: Path, content: bytes) -> None:
-    """Readable by its owner alone from the first byte on, and never half written."""
+    """Write a file that only its owner can read, and that is never half written."""
     beside = path.with_suffix(".new")
     beside.unlink(missing_ok=True)
     beside.touch(mode=0o600, exist_ok=False)

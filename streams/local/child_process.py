@@ -1,4 +1,4 @@
-"""Child processes: started so that they can't outlive us, logged to a file each, stopped by process id alone."""
+"""Child processes that end with their parent, each with its own log, stopped only by process id."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from streams.local import die_with_parent as launch
+from streams.local import die_with_parent
 
 KEPT_LOG_SUFFIX = ".previous"
 TAIL_LINES = 15
@@ -19,7 +19,7 @@ TAIL_BYTES = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What is to be run. `environment` is laid over ours."""
+    """A command to run. `environment` is added to the environment of this process."""
 
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -27,20 +27,20 @@ class Launch:
 
 
 class Child:
-    """One running child process. Start it from a thread that lives as long as it shall: see launch.py."""
+    """A running child process. It ends with the thread that started it: see `die_with_parent`."""
 
-    def __init__(self, name: str, what: Launch, log: Path, port: int = 0) -> None:
+    def __init__(self, name: str, launch: Launch, log: Path, port: int = 0) -> None:
         self.name, self.log, self.port = name, log, port
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             self.process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *what.command],
+                [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), *launch.command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **what.environment},
-                cwd=what.folder,
-                start_new_session=True,  # Ctrl-C reaches us alone, and we stop the children in order
+                env={**os.environ, **launch.environment},
+                cwd=launch.folder,
+                start_new_session=True,  # so that Ctrl-C reaches only the parent, which stops the children in order
             )
         self.create_time = psutil.Process(self.process.pid).create_time()
 
@@ -50,14 +50,14 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; negative: the number of the signal that ended it."""
+        """The exit status, or None while it runs. Negative: the number of the signal that ended it."""
         return self.process.poll()
 
 
 def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
-    """SIGTERM to all of them, and SIGKILL after `grace_seconds` to what is left, their own children too.
+    """Send SIGTERM to all children, and after `grace_seconds` SIGKILL to those that still run and to their children.
 
-    Returns the names of those that had to be killed. A grace of 0 kills at once.
+    Returns the names of the children that had to be killed. A grace of 0 kills at once.
     """
     running = [child for child in children if child.exit_code is None]
     families = [(child, _family(child.pid)) for child in running]
@@ -93,7 +93,7 @@ def _ended(child: Child, seconds: float) -> bool:
 
 
 def _kill(process: psutil.Process) -> None:
-    # psutil compares the creation time first, so a process id that was given anew isn't hit.
+    # psutil compares the creation time first, so it never kills another process that got the same id.
     try:
         process.kill()
     except psutil.NoSuchProcess:
@@ -101,13 +101,13 @@ def _kill(process: psutil.Process) -> None:
 
 
 def keep_previous(log: Path) -> None:
-    """Lay the last start's log aside, so that this one's tells about this start alone."""
+    """Rename the log of the last start, so that a log holds only one start."""
     if log.exists():
         log.replace(log.with_name(log.name + KEPT_LOG_SUFFIX))
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """The last lines of a log that say something: not the empty ones, nor the frames of Java's stack traces."""
+    """The last lines of a log, without empty lines and the frames of Java's stack traces."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))

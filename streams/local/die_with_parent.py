@@ -1,10 +1,10 @@
-"""Becomes another program that dies with its parent: `python -I -S launch.py PARENT_PID COMMAND...`.
+"""Replaces itself by a command that dies with its parent: `python -I -S die_with_parent.py PARENT_PID COMMAND...`.
 
-The kernel is asked to send SIGKILL when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG), so that
-even `kill -9` of the supervisor leaves nothing behind. The request survives exec. Linux only: elsewhere children of a
-killed supervisor stay, and the next `riffle up` says which.
+The kernel sends SIGKILL when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG), so that even
+`kill -9` of the supervisor leaves no process behind. The request survives exec. On systems other than Linux, children
+of a killed supervisor stay, and the next `riffle up` names them.
 
-A program of its own rather than `preexec_fn`, which isn't safe in a process with threads.
+It is a separate program because `preexec_fn` isn't safe in a process with threads.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
-"""The jars of Kafka and Cassandra: fetched once by their Maven coordinates, checked against the lock at every start.
+"""The jars of Kafka and Cassandra: downloaded once by their Maven coordinates, checked against the lock at each start.
 
-`requirements/jgo.lock.toml` names every jar and its SHA-256, so a start resolves nothing: what isn't in the cache is
-downloaded by `jgo`, in pure Python (no Maven). The cache lies outside of the checkout (`~/.cache/riffle/maven`), and
-all checkouts share it. `python -m streams.local.jars` writes the lock anew after a change of ROOTS.
+`requirements/jgo.lock.toml` names each jar and its SHA-256, so a start resolves no dependencies. A jar that isn't in
+the cache is downloaded by `jgo`, in pure Python (no Maven). The cache is outside the checkout (`~/.cache/riffle/maven`)
+and shared by all checkouts. `python -m streams.local.jars` writes a new lock after a change of ROOTS.
 """
 
 import fcntl
@@ -30,24 +30,25 @@ Fetch = Callable[["Jar"], Path]
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One locked file. `coordinate` is group:artifact:version, with a fourth part where there is a classifier."""
+    """One locked file. `coordinate` is group:artifact:version, or group:artifact:version:classifier."""
 
     coordinate: str
     sha256: str
 
     @property
     def path(self) -> str:
-        """Below a Maven repository's root."""
+        """The path relative to a Maven repository's root."""
         group, artifact, version, *classifier = self.coordinate.split(":")
         return f"{group.replace('.', '/')}/{artifact}/{version}/{'-'.join((artifact, version, *classifier))}.jar"
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the downloaded jars."""
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "riffle" / "maven"
 
 
 def read_lock(server: str, lock_file: Path = LOCK_FILE) -> list[Jar]:
-    """The server's jars in class path order."""
+    """The jars of a server in class path order. Raises StartError."""
     try:
         content = tomllib.loads(lock_file.read_text())
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -58,13 +59,13 @@ def read_lock(server: str, lock_file: Path = LOCK_FILE) -> list[Jar]:
 
 
 def class_path(server: str, cache: Path | None = None) -> str:
-    """The server's verified jars as Java's -cp takes them. Downloads what is missing. Raises StartError."""
+    """The verified jars of a server as Java's -cp option. Downloads missing jars. Raises StartError."""
     cache = cache or cache_folder()
     return os.pathsep.join(str(path) for path in fetch_jars(read_lock(server), cache, _jgo_fetch(cache)))
 
 
 def fetch_jars(jars: list[Jar], cache: Path, fetch: Fetch) -> list[Path]:
-    """Every jar's path, each with the checksum that the lock says."""
+    """The path of each jar, after its checksum was compared with the lock."""
     with _locked(cache), ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
         return list(pool.map(lambda jar: _verified(jar, cache, fetch), jars))
 
@@ -73,32 +74,33 @@ def _verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
     path = cache / jar.path
     if path.exists() and sha256_of(path) == jar.sha256:
         return path
-    # A download that was cut off leaves half a file where the whole one belongs.
+    # An interrupted download leaves a part of the file.
     path.unlink(missing_ok=True)
     try:
         fetch(jar)
-    except Exception as error:  # whatever the network does, the answer to the person is the same
+    except Exception as error:  # the network may fail in many ways, and the advice is the same
         raise StartError(
             f"{jar.coordinate} is not in {cache} and can't be downloaded ({error}). "
             "The first `riffle up` needs the network; check the connection and proxy, and run it again"
         ) from error
-    if (found := sha256_of(path)) != jar.sha256:
+    if (actual := sha256_of(path)) != jar.sha256:
         path.unlink()
         raise StartError(
-            f"{jar.coordinate} was downloaded with SHA-256 {found}, but {LOCK_FILE.name} says {jar.sha256}. "
-            "It was thrown away. A proxy may have changed it; don't go on before you know why"
+            f"{jar.coordinate} was downloaded with SHA-256 {actual}, but {LOCK_FILE.name} has {jar.sha256}. "
+            "The file was deleted. A proxy may have changed it: find the cause before you try again"
         )
     return path
 
 
 def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file (hexadecimal)."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
 def _locked(cache: Path) -> Iterator[None]:
-    """One process at a time fills the cache; the kernel gives the lock back if it dies."""
+    """Hold the cache's lock. The kernel releases it if the process dies."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -121,7 +123,7 @@ def _jgo_fetch(cache: Path) -> Fetch:
 
 
 def write_lock(lock_file: Path = LOCK_FILE, cache: Path | None = None) -> None:
-    """Resolve ROOTS anew, download all of it, and write the lock."""
+    """Resolve ROOTS, download all jars, and write the lock."""
     cache = cache or cache_folder()
     parts = [
         "# The jars of the local Kafka and Cassandra: coordinates and SHA-256, in class path order.\n"
@@ -137,7 +139,7 @@ def write_lock(lock_file: Path = LOCK_FILE, cache: Path | None = None) -> None:
 def _resolved(roots: tuple[str, ...], cache: Path) -> Iterator[Jar]:
     context = _context(cache)
     inputs, transitive = context.resolver.resolve([context.create_dependency(root) for root in roots])
-    for dependency in [*inputs, *(found for found in transitive if found.scope in ("compile", "runtime"))]:
+    for dependency in [*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))]:
         artifact = dependency.artifact
         parts = (artifact.groupId, artifact.artifactId, artifact.version, artifact.classifier)
         yield Jar(":".join(part for part in parts if part), sha256_of(Path(artifact.resolve())))

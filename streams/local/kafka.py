@@ -26,13 +26,13 @@ log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
 log4j.appender.stdout.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
 log4j.logger.kafka.server.KafkaRaftServer=INFO
 log4j.logger.kafka.server.BrokerServer=INFO
-# It warns once per partition and minute about what is normal for one node.
+# It warns once per partition and minute about a state that is normal for one node.
 log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
 """
 
 
 def properties(data: Path, port: int, controller_port: int) -> str:
-    """The server.properties of one node that keeps everything below `data`."""
+    """The server.properties of a single node with all its data in `data`."""
     return f"""\
 process.roles=broker,controller
 node.id=1
@@ -42,16 +42,16 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs={data / "log"}
-# Topics come from the topology alone: a misspelt one is an error, as on a real cluster.
+# Only topics of the topology exist: a misspelt name is an error, as on a real cluster.
 auto.create.topics.enable=false
-# A single node has no one to copy to, and no one to wait for.
+# A single node has no replicas to copy to or to wait for.
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 group.initial.rebalance.delay.ms=0
-# After a kill, a restarted broker is let in only when the session of the one before has run out (default: 9 s).
+# After a kill, a restarted broker must wait until the session of its predecessor has expired (default: 9 s).
 broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
 # Small buffers: the defaults are for servers with hundreds of gigabytes.
@@ -76,7 +76,7 @@ class Kafka:
     ready_timeout_seconds = 120.0
     hints: Hints = (
         *(
-            (sign, "Its data is of another node. `riffle down --clean` starts with empty data.")
+            (sign, "Its data belongs to another node. `riffle down --clean` starts with empty data.")
             for sign in _FOREIGN_DATA
         ),
     )
@@ -106,7 +106,7 @@ class Kafka:
         return Launch([*java, "kafka.Kafka", str(config)])
 
     def is_ready(self) -> bool:
-        """Whether it lists itself as a broker: clients can connect, and topics can be created."""
+        """True if it lists itself as a broker: clients can connect, and topics can be created."""
         return kafka_answers(self.bootstrap)
 
 
@@ -117,5 +117,5 @@ def _format(java: list[str], config: Path) -> None:
         command, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_SECONDS, env=dict(os.environ), check=False
     )
     if done.returncode:
-        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-10:])
-        raise StartError(f"Kafka's storage in {config.parent} can't be formatted:\n{said}")
+        output = "\n".join((done.stdout + done.stderr).strip().splitlines()[-10:])
+        raise StartError(f"Kafka's storage in {config.parent} can't be formatted:\n{output}")

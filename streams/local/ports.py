@@ -1,8 +1,8 @@
 """Free TCP ports on loopback, so that two checkouts run side by side.
 
-They are taken below the kernel's range for outgoing connections (32768 and up on Linux): otherwise a client's
-connection could take a port between the moment it is chosen and the moment its server binds it. Another server can
-still do that; ours then fails to start, which says so, and the next start picks other ports.
+They are below the kernel's range for outgoing connections (32768 and up on Linux). Otherwise a client's connection
+could take a port after it is chosen and before its server binds it. Another server still can. The start then fails with
+a message, and the next start picks other ports.
 """
 
 import random
@@ -17,7 +17,7 @@ TRIES = 200
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """Whether a server could bind the port now."""
+    """True if a server could bind the port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -28,7 +28,7 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` different free ports."""
+    """Return `count` different free ports. Raises StartError."""
     chosen: list[int] = []
     for port in _candidates():
         if len(chosen) == count:
@@ -37,12 +37,12 @@ def free_ports(count: int) -> list[int]:
             chosen.append(port)
     raise StartError(
         f"no {count} free ports between {FIRST_PORT} and {LAST_PORT} on 127.0.0.1. "
-        "See what holds them with `ss -ltnp`, and stop stacks that you don't need with `riffle down`"
+        "See which processes hold them with `ss -ltnp`, and stop stacks that you don't need with `riffle down`"
     )
 
 
 def preferred_port(wanted: int) -> int:
-    """`wanted` if it's free, otherwise any free port."""
+    """Return `wanted` if it's free, otherwise any free port."""
     return wanted if wanted and is_free(wanted) else free_ports(1)[0]
 
 

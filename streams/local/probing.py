@@ -1,4 +1,4 @@
-"""Whether a server answers, asked once and briefly in its own protocol."""
+"""One short request to a server in its own protocol, to see if it answers."""
 
 import socket
 import urllib.error
@@ -20,7 +20,7 @@ _HEAD_BYTES = 9
 
 
 def answers(url: str) -> bool:
-    """Whether the URL answers 200."""
+    """True if the URL answers 200."""
     try:
         with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
             return bool(answer.status == 200)
@@ -29,6 +29,7 @@ def answers(url: str) -> bool:
 
 
 def listens(port: int) -> bool:
+    """True if a process accepts connections at the port."""
     try:
         socket.create_connection((HOST, port), CONNECT_SECONDS).close()
     except OSError:
@@ -37,7 +38,7 @@ def listens(port: int) -> bool:
 
 
 def cassandra_answers(port: int) -> bool:
-    """Whether it speaks CQL: the port opens last of all, when the node can take requests."""
+    """True if it answers CQL: the port opens last of all, when the node can take requests."""
     try:
         with socket.create_connection((HOST, port), CONNECT_SECONDS) as connection:
             connection.sendall(_OPTIONS_FRAME)
@@ -48,8 +49,8 @@ def cassandra_answers(port: int) -> bool:
 
 
 def kafka_answers(bootstrap: str) -> bool:
-    """Whether it lists itself as a broker: clients can connect, and topics can be created."""
-    # librdkafka takes its time over a port that nobody listens on.
+    """True if it lists itself as a broker: clients can connect, and topics can be created."""
+    # librdkafka is slow to give up on a closed port.
     if not listens(int(bootstrap.rpartition(":")[2])):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Qdrant's own engine behind a small server that speaks the part of its REST API that we use (qdrant_server.py)."""
+"""Qdrant's own engine behind a small server with the part of Qdrant's REST API that Riffle uses (`qdrant_server`)."""
 
 import sys
 from pathlib import Path
@@ -37,5 +37,5 @@ class Qdrant:
         return Launch([*module, "--host", "127.0.0.1", "--port", str(self.port), "--data", str(self.data)])
 
     def is_ready(self) -> bool:
-        """Whether it lists its collections."""
+        """True if it lists its collections."""
         return answers(self.health)

@@ -1,7 +1,7 @@
-"""How the stack's start is told: as lines on a terminal, or from the detached supervisor through a pipe.
+"""Reports about the stack's start: lines on a terminal, or messages of the detached supervisor through a pipe.
 
-One message is one line of JSON, {"what": ..., ...details}. The reader knows the end by "up" or "failed", or by the end
-of the pipe when the supervisor was killed.
+One message is one line of JSON, {"what": ..., ...details}. The last one is "up" or "failed". If the supervisor was
+killed, the pipe ends without one.
 """
 
 import json
@@ -22,7 +22,7 @@ LAST = ("up", "failed")
 
 
 class PipeReport:
-    """Sends each report to whoever started us while they listen, and to our log."""
+    """Writes each report to the log, and to the starting process as long as it reads the pipe."""
 
     def __init__(self, descriptor: int) -> None:
         self._pipe: int | None = descriptor
@@ -36,14 +36,14 @@ class PipeReport:
         try:
             os.write(self._pipe, (line + "\n").encode())
             listening = what not in LAST
-        except OSError:  # they went away
+        except OSError:  # the reader has ended
             listening = False
         if not listening:
             os.close(self._pipe)
             self._pipe = None
 
-    def tell_how_it_ends(self, run: Callable[[], None]) -> int:
-        """Run it; whatever it raises becomes a "failed" report. Returns the exit status."""
+    def run_and_report(self, run: Callable[[], None]) -> int:
+        """Call `run` and report its exception, if any, as "failed". Returns the exit status."""
         try:
             run()
         except Cancelled:
@@ -52,14 +52,14 @@ class PipeReport:
             self("failed", {"text": str(error)})
         except Exception as error:
             traceback.print_exc()
-            self("failed", {"text": f"the start failed in a way that wasn't foreseen: {error!r}"})
+            self("failed", {"text": f"the start failed with an unexpected error: {error!r}"})
         else:
             return 0
         return EXIT_FAILED
 
 
 def read_reports(lines: Iterable[str], report: Callable[[str, dict[str, Any]], None]) -> bool:
-    """Pass a pipe's reports on until the last one. Returns whether a last one came."""
+    """Pass the reports of a pipe on up to the last one. Returns False if the pipe ended without a last one."""
     for line in lines:
         details = json.loads(line)
         what = details.pop("what")
@@ -70,7 +70,7 @@ def read_reports(lines: Iterable[str], report: Callable[[str, dict[str, Any]], N
 
 
 class TerminalReport:
-    """Lines for a person: what is ready, after how long; on a terminal also what is waited for."""
+    """Prints what is ready, and after how many seconds. A terminal also shows what is not ready yet."""
 
     def __init__(self, console: Console, status: Status | None = None) -> None:
         self._console, self._status = console, status
@@ -100,7 +100,7 @@ class TerminalReport:
             self._status.update(f"Waiting for {', '.join(self._waiting)}" if self._waiting else "Working")
 
     def _warn(self, text: str) -> None:
-        # Not as markup: a message may quote a log, and logs are full of brackets.
+        # Not as markup: a message may quote a log, and logs contain brackets.
         self._console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
     def _done(self, title: str, seconds: float) -> None:

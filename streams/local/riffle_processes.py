@@ -1,4 +1,4 @@
-"""Riffle's own processes in the local stack: a worker for each stage, the gateway, and a web to crawl if asked for."""
+"""Riffle's own processes in the local stack: a worker for each stage, the gateway, and optionally a web to crawl."""
 
 import sys
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from streams.local.server import Hints
 from streams.topology import STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"
-"""The command line on the interpreter that we run on, whether or not its script is on the PATH."""
+"""The command line, run by the present interpreter even if the script `riffle` isn't on the PATH."""
 
 
 @dataclass(slots=True)
-class Member:
-    """A `riffle` command that runs until it's told to stop, and tells over HTTP how it is."""
+class RiffleProcess:
+    """A `riffle` command that runs until it is stopped and reports its health over HTTP."""
 
     name: str
     title: str
@@ -33,7 +33,7 @@ class Member:
 
     def prepare(self) -> Launch:
         command = [sys.executable, "-c", RIFFLE, *self.arguments]
-        # One thread for linear algebra: matrices here are small, and its pool of threads costs memory in each process.
+        # One thread for linear algebra: matrices are small, and a pool of threads costs memory in each process.
         environment = {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
         return Launch(command, environment)
 
@@ -41,28 +41,28 @@ class Member:
         return answers(f"http://127.0.0.1:{self.port}/readyz")
 
 
-def workers(home: Path, stages: tuple[Stage, ...] = STAGES) -> list[Member]:
-    """One member for each worker that the topology wants of each stage."""
+def workers(home: Path, stages: tuple[Stage, ...] = STAGES) -> list[RiffleProcess]:
+    """The workers of each stage, as many as the topology states."""
     names = [(stage.name, number) for stage in stages for number in range(stage.workers)]
     return [
         _worker(home, stage, number, port) for (stage, number), port in zip(names, free_ports(len(names)), strict=True)
     ]
 
 
-def _worker(home: Path, stage: str, number: int, port: int) -> Member:
+def _worker(home: Path, stage: str, number: int, port: int) -> RiffleProcess:
     suffix = f"-{number + 1}" if number else ""
     arguments = ("worker", stage, "--health-port", str(port), "--instance", str(number))
-    return Member(f"worker-{stage}{suffix}", f"Worker {stage}{suffix}", port, arguments, home)
+    return RiffleProcess(f"worker-{stage}{suffix}", f"Worker {stage}{suffix}", port, arguments, home)
 
 
-def gateway(home: Path, wanted_port: int) -> Member:
-    """The gateway on `wanted_port` if that is free, else on any."""
-    return Member("gateway", "Gateway", preferred_port(wanted_port), ("gateway",), home)
+def gateway(home: Path, wanted_port: int) -> RiffleProcess:
+    """The gateway, on `wanted_port` if that is free, else on any port."""
+    return RiffleProcess("gateway", "Gateway", preferred_port(wanted_port), ("gateway",), home)
 
 
 @dataclass(slots=True)
 class Web:
-    """The web server of `riffle web serve`, for a folder of pages that the local stack is to crawl."""
+    """The web server of `riffle web serve`, for a folder of pages that the local stack can crawl."""
 
     folder: Path
     home: Path
@@ -89,7 +89,7 @@ class Web:
 
     @property
     def addresses(self) -> dict[str, object]:
-        """The crawl's settings that have it find these hosts, and trust them."""
+        """The crawl settings with which the crawler finds these hosts and trusts their certificates."""
         hosts = sorted(path.name for path in self.folder.iterdir() if path.is_dir())
         return {
             "local_hosts": dict.fromkeys(hosts, f"127.0.0.1:{self.port}"),
@@ -100,10 +100,10 @@ class Web:
 def web(folder: Path, home: Path) -> Web:
     """A web server for `folder`, on a free port."""
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: RIFFLE_LOCAL_WEB names one that holds a folder for each host")
+        raise UsageError(f"{folder} is no folder: RIFFLE_LOCAL_WEB must name one that holds a folder for each host")
     (port,) = free_ports(1)
     return Web(folder.resolve(), home, port)
 
 
-OURS = (Member, Web)
-"""What stops before the servers do."""
+STOPPED_FIRST = (RiffleProcess, Web)
+"""The kinds of processes that are stopped before the servers."""

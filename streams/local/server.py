@@ -1,4 +1,4 @@
-"""What a server of the local stack is, and how servers are started side by side until each of them answers."""
+"""The interface of the local stack's servers, and their concurrent start until each of them answers."""
 
 import threading
 import time
@@ -8,46 +8,45 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from streams.errors import StartError
-from streams.local import child_process as children
-from streams.local.child_process import Child, Launch
+from streams.local.child_process import Child, Launch, keep_previous, stop, tail
 
 POLL_SECONDS = 0.1
 CANCEL_CHECK_SECONDS = 0.2
 
 Hints = Sequence[tuple[str, str]]
-"""(what the log then holds, what to do about it), the most telling first."""
+"""(text in the log, advice), the most specific first."""
 
 COMMON_HINTS: Hints = (
     ("No space left on device", "The disk is full: free some space, or set RIFFLE_HOME to a folder on another disk."),
     (
         "Address already in use",
-        "Another process took the port just now. Run `riffle up` again: it picks others.",
+        "Another process took the port. Run `riffle up` again: it picks others.",
     ),
-    ("Address in use", "Another process took the port just now. Run `riffle up` again: it picks others."),
+    ("Address in use", "Another process took the port. Run `riffle up` again: it picks others."),
     ("insufficient memory", "Memory ran out. The whole stack needs about 3 GB: close other programs."),
     ("Cannot allocate memory", "Memory ran out. The whole stack needs about 3 GB: close other programs."),
     ("OutOfMemoryError", "The Java heap was too small for the data. `riffle down --clean` starts with empty data."),
-    ("Permission denied", "A file or folder belongs to another user: the log names it."),
+    ("Permission denied", "A file or folder belongs to another user. The log names it."),
 )
 
 
 class Server(Protocol):
-    """A server program: how to start it, and how to know that it answers."""
+    """A server program: how to start it, and how to see that it answers."""
 
     @property
     def name(self) -> str:
-        """Of its log and data folder."""
+        """Name of its log and data folder."""
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Name for people."""
 
     @property
     def port(self) -> int: ...
 
     @property
     def health(self) -> str:
-        """URL that answers 200 when all is well; empty where only its own protocol tells."""
+        """URL that answers 200 if it is healthy. Empty if it has none and must be asked in its own protocol."""
 
     @property
     def hints(self) -> Hints: ...
@@ -56,14 +55,14 @@ class Server(Protocol):
     def ready_timeout_seconds(self) -> float: ...
 
     def prepare(self) -> Launch:
-        """Write its configuration and say what to run. May take long. Raises StartError."""
+        """Write the configuration and return the command to run. May be slow. Raises StartError."""
 
     def is_ready(self) -> bool:
-        """One quick look, in its own protocol. Raises StartError when it can't become ready any more."""
+        """Ask once, in its own protocol. Raises StartError if it can't become ready any more."""
 
 
 class Cancelled(Exception):
-    """The start was given up from outside."""
+    """The start was cancelled from outside."""
 
 
 Report = Callable[[str, dict[str, Any]], None]
@@ -73,9 +72,9 @@ Report = Callable[[str, dict[str, Any]], None]
 def start_all(
     servers: Sequence[Server], logs: Path, report: Report, cancelled: threading.Event | None = None
 ) -> list[Child]:
-    """Start all of them at once and return when all are ready. On any failure, nothing stays running.
+    """Start all servers at once and return when all are ready. On any failure, all are stopped.
 
-    Children are made by the calling thread, whose end would end them. Raises StartError or Cancelled.
+    The calling thread makes the children, since they end with the thread that made them. Raises StartError, Cancelled.
     """
     with ThreadPoolExecutor(2 * len(servers) or 1) as pool:
         start = _Start(pool, logs, report, cancelled or threading.Event())
@@ -83,12 +82,12 @@ def start_all(
             return start.run(servers)
         except BaseException:
             start.cancelled.set()  # ends the threads that wait for the others
-            children.stop(start.children, grace_seconds=0)
+            stop(start.children, grace_seconds=0)
             raise
 
 
 class _Start:
-    """One start: preparing and asking whether they answer happens in threads, making the children in this one."""
+    """One start. Threads prepare the servers and wait until they answer; the calling thread makes the children."""
 
     def __init__(self, pool: ThreadPoolExecutor, logs: Path, report: Report, cancelled: threading.Event) -> None:
         self.pool, self.logs, self.report, self.cancelled = pool, logs, report, cancelled
@@ -109,25 +108,26 @@ class _Start:
                     self._spawn(self.preparing.pop(future), future.result())
                 else:
                     future.result()
-                    self._tell("ready", *self.waiting.pop(future))
+                    self._report_on("ready", *self.waiting.pop(future))
         return self.children
 
-    def _spawn(self, server: Server, what: Launch) -> None:
-        child = spawn(server, what, self.logs)
+    def _spawn(self, server: Server, launch: Launch) -> None:
+        child = spawn(server, launch, self.logs)
         self.children.append(child)
-        self._tell("starting", server, child)
+        self._report_on("starting", server, child)
         self.waiting[self.pool.submit(_wait_ready, server, child, self.cancelled)] = (server, child)
 
-    def _tell(self, what: str, server: Server, child: Child) -> None:
+    def _report_on(self, what: str, server: Server, child: Child) -> None:
         seconds = time.monotonic() - self.begun
-        told = {"name": server.name, "title": server.title, "pid": child.pid, "port": child.port, "seconds": seconds}
-        self.report(what, told)
+        details = {"name": server.name, "title": server.title, "pid": child.pid, "port": child.port}
+        self.report(what, {**details, "seconds": seconds})
 
 
-def spawn(server: Server, what: Launch, logs: Path) -> Child:
+def spawn(server: Server, launch: Launch, logs: Path) -> Child:
+    """Start a server's process with a new log. The previous log is kept."""
     log = logs / f"{server.name}.log"
-    children.keep_previous(log)
-    return Child(server.name, what, log, server.port)
+    keep_previous(log)
+    return Child(server.name, launch, log, server.port)
 
 
 def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:
@@ -145,14 +145,15 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
 
 
 def exit_words(code: int) -> str:
+    """An exit status in words."""
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 def failure_message(server: Server, happened: str, log: Path) -> str:
-    """What happened, what to do, the log's last lines, and where the rest of it is."""
-    lines = children.tail(log)
+    """A message with what happened, advice, the last lines of the log, and its path."""
+    lines = tail(log)
     text = "\n".join(lines)
-    advice = next((advice for sign, advice in [*server.hints, *COMMON_HINTS] if sign in text), "")
+    advice = next((advice for pattern, advice in [*server.hints, *COMMON_HINTS] if pattern in text), "")
     quoted = "".join(f"\n    {line}" for line in lines) or "\n    (nothing)"
     return "\n".join(
         part for part in (f"{server.title} {happened}.", advice, f"The last lines of its log, {log}:{quoted}") if part

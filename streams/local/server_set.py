@@ -1,9 +1,9 @@
-"""The real servers for as long as a `with` block lasts: what the integration tests and the benchmarks run on.
+"""The set of real servers, and a `with` block that runs them, for integration tests and benchmarks.
 
     with running_servers(home) as settings:
         ...
 
-`riffle up` starts the same servers, with the workers on top, in a process of its own: see supervisor.py.
+`riffle up` starts the same servers, and the workers, in a separate process: see supervisor.py.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams.local import child_process as children
 from streams.local.cassandra import Cassandra
+from streams.local.child_process import stop
 from streams.local.kafka import Kafka
 from streams.local.qdrant import Qdrant
 from streams.local.server import Report, Server, start_all
@@ -28,14 +28,14 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The servers of one home, those that are wanted. None of them runs yet."""
+    """The servers to start for one home. None of them runs yet."""
 
     kafka: Kafka | None = None
     cassandra: Cassandra | None = None
     triton: Triton | None = None
     qdrant: Qdrant | None = None
     in_process: bool = False
-    """Triton was wanted and can't run here."""
+    """The models run inside each process instead of in Triton."""
 
     @property
     def all(self) -> list[Server]:
@@ -45,18 +45,18 @@ class Servers:
     @property
     def addresses(self) -> dict[str, dict[str, Any]]:
         """The settings that point to them."""
-        found: dict[str, dict[str, Any]] = {}
+        addresses: dict[str, dict[str, Any]] = {}
         if self.kafka:
-            found["kafka"] = {"bootstrap": self.kafka.bootstrap}
+            addresses["kafka"] = {"bootstrap": self.kafka.bootstrap}
         if self.cassandra:
-            found["cassandra"] = {"hosts": ["127.0.0.1"], "port": self.cassandra.port}
+            addresses["cassandra"] = {"hosts": ["127.0.0.1"], "port": self.cassandra.port}
         if self.qdrant:
-            found["qdrant"] = {"url": self.qdrant.url}
+            addresses["qdrant"] = {"url": self.qdrant.url}
         if self.triton:
-            found["triton"] = {"url": self.triton.url}
+            addresses["triton"] = {"url": self.triton.url}
         elif self.in_process:
-            found["triton"] = {"url": IN_PROCESS}
-        return found
+            addresses["triton"] = {"url": IN_PROCESS}
+        return addresses
 
 
 def plan(
@@ -69,7 +69,7 @@ def plan(
     triton: bool = True,
     qdrant: bool = True,
 ) -> Servers:
-    """Which servers to start, on free ports, with their data below `home`. Says loudly when Triton can't run."""
+    """Choose the servers to start, on free ports, with their data in `home`. `warn` is called if Triton can't run."""
     data = home.resolve() / "data"
     asked_in_process = base.triton.url.startswith(IN_PROCESS)
     reason = why_not() if triton and not asked_in_process else ""
@@ -99,26 +99,26 @@ def running_servers(
     report: Report = lambda _what, _details: None,
     warn: Warn = print,
 ) -> Iterator[Settings]:
-    """Start the servers, make topics and tables, and yield settings that point to them.
+    """Start the servers, create topics and tables, and yield settings with their addresses.
 
-    Call it in the main thread (the servers end with the thread that started them). At the end they are killed: the
-    data of such a block isn't meant to be used again. Raises StartError.
+    Call it in the main thread, since the servers end with the thread that started them. At the end they are killed,
+    because their data isn't used again. Raises StartError.
     """
     base = base or Settings.load(home=home)
     servers = plan(base, warn, home=home, kafka=kafka, cassandra=cassandra, triton=triton, qdrant=qdrant)
-    running = start_all(servers.all, home.resolve() / "logs", report, threading.Event())
+    children = start_all(servers.all, home.resolve() / "logs", report, threading.Event())
     try:
-        settings = pointed_at(base, home, servers.addresses)
-        lay_out(settings, servers)
+        settings = with_addresses(base, home, servers.addresses)
+        create_topics_and_tables(settings, servers)
         yield settings
     finally:
-        children.stop(running, grace_seconds=0)
+        stop(children, grace_seconds=0)
         if servers.triton:
             servers.triton.clean_shared_memory()
 
 
-def pointed_at(base: Settings, home: Path, addresses: dict[str, dict[str, Any]]) -> Settings:
-    """The same settings with these addresses."""
+def with_addresses(base: Settings, home: Path, addresses: dict[str, dict[str, Any]]) -> Settings:
+    """Copy settings with other addresses."""
     groups = {name: getattr(base, name).model_copy(update=_typed(values)) for name, values in addresses.items()}
     return base.model_copy(update={"home": home.resolve(), **groups})
 
@@ -127,21 +127,21 @@ def _typed(values: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
-def lay_out(settings: Settings, servers: Servers) -> None:
-    """Create the topics and bring the tables up to date, side by side."""
-    # In threads, where a loop of our own disturbs nobody's.
+def create_topics_and_tables(settings: Settings, servers: Servers) -> None:
+    """Create the topics and bring the tables up to date, concurrently."""
+    # In threads, since the calling thread may have a running event loop.
     with ThreadPoolExecutor() as pool:
-        begun = []
+        futures = []
         if servers.kafka:
-            begun.append(pool.submit(_create_topics, settings))
+            futures.append(pool.submit(_create_topics, settings))
         if servers.cassandra:
-            begun.append(pool.submit(_migrate, settings))
-        for future in begun:
+            futures.append(pool.submit(_migrate, settings))
+        for future in futures:
             future.result()
 
 
 def ensure_collection(settings: Settings) -> None:
-    """Make the collection of the embedding model that runs now, if need be."""
+    """Create the collection of the present embedding model if it doesn't exist."""
     from streams.stores.opener import open_stores
 
     async def ensure() -> None:
@@ -151,7 +151,7 @@ def ensure_collection(settings: Settings) -> None:
     asyncio.run(ensure())
 
 
-# Imported only where they are needed: each brings its client library.
+# The imports are local because each loads a client library.
 def _create_topics(settings: Settings) -> None:
     from streams.runtime.topics import create_topics
 

@@ -1,11 +1,11 @@
-"""What `<home>/stack.json` says of the running stack, and whether it is still true.
+"""The file `<home>/stack.json`: the state of the running stack, and a check that it is still valid.
 
     {"pid": 41, "create_time": 1763724000.1, "started": "2026-01-31T12:00:00+00:00", "servers_only": false,
      "state": "starting" | "ready" | "stopping",
-     "settings": {"kafka": {"bootstrap": ...}, ...},        what streams.settings lays below the environment
+     "settings": {"kafka": {"bootstrap": ...}, ...},        settings that the environment overrides
      "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...]}
 
-A process id alone proves nothing, since the kernel gives ids anew: it counts together with the time of creation.
+The kernel reuses process ids, so a process is identified by its id together with its time of creation.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ from streams.errors import UsageError
 from streams.settings import stack_file
 
 SAME_SECONDS = 1.0
-"""Two readings of a creation time differ by less: the kernel counts it in hundredths since boot."""
+"""Maximum difference of two readings of one creation time. The kernel counts it in hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ProcessState:
     port: int
     log: str
     health: str = ""
-    """URL that answers 200 when all is well, or nothing where the port is asked in the server's own protocol."""
+    """URL that answers 200 if it is healthy, or empty if the server must be asked in its own protocol."""
     restarts: int = 0
 
     @property
@@ -47,7 +47,7 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class StackState:
-    """The stack as its supervisor last wrote it."""
+    """The state of the stack as its supervisor last wrote it."""
 
     pid: int
     create_time: float
@@ -59,12 +59,12 @@ class StackState:
 
     @property
     def alive(self) -> bool:
-        """Whether its supervisor runs. False: it was killed, and the file is all that is left."""
+        """True if its supervisor runs. False if it was killed and only left the file."""
         return is_alive(self.pid, self.create_time)
 
 
 def is_alive(pid: int, create_time: float) -> bool:
-    """Whether that very process runs: not one that got its id later, and not one that ended unread."""
+    """True if this very process runs: not a later one with its id, and not a zombie."""
     try:
         process = psutil.Process(pid)
         same = abs(process.create_time() - create_time) < SAME_SECONDS
@@ -74,7 +74,7 @@ def is_alive(pid: int, create_time: float) -> bool:
 
 
 def write_state(home: Path, state: StackState) -> None:
-    """Replace the file in one step: a reader sees the old state or the new one, never a part."""
+    """Replace the file in one step, so that a reader sees the old state or the new one, never a part."""
     target = stack_file(home)
     draft = target.with_suffix(f".{os.getpid()}.tmp")
     draft.write_text(json.dumps(asdict(state), indent=2) + "\n")
@@ -82,7 +82,7 @@ def write_state(home: Path, state: StackState) -> None:
 
 
 def read_state(home: Path) -> StackState | None:
-    """The last written state, true or stale. None: there is none."""
+    """The last written state, valid or stale, or None if there is none. Raises UsageError."""
     try:
         content = json.loads(stack_file(home).read_text())
         processes = tuple(ProcessState(**process) for process in content.pop("processes"))
@@ -94,7 +94,7 @@ def read_state(home: Path) -> StackState | None:
 
 
 def running_state(home: Path) -> StackState | None:
-    """The state of the stack that runs now. A stale file is removed, so that nobody believes its addresses."""
+    """The state of the running stack, or None. A stale file is removed, so that its addresses are not used."""
     state = read_state(home)
     if state is None or state.alive:
         return state
@@ -104,9 +104,9 @@ def running_state(home: Path) -> StackState | None:
 
 @contextmanager
 def only_stack(home: Path) -> Iterator[None]:
-    """Hold the home's lock: one supervisor at a time. The kernel gives it back when the process ends, however it ends.
+    """Hold the home's lock, which only one supervisor can hold. The kernel releases it when the process ends.
 
-    Raises UsageError when another one holds it.
+    Raises UsageError if another process holds it.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (home / "stack.lock").open("w") as file:

@@ -1,7 +1,7 @@
-"""Keeps the local stack running: starts servers, workers and gateway in order, starts again what ends, stops it all.
+"""The supervisor of the local stack: it starts servers, workers and gateway, restarts those that end, and stops all.
 
-`riffle up` runs it as a process of its own (`python -m streams.local.supervisor`), `riffle up --foreground` in its own.
-It is single-threaded but for the waiting at starts, and the main thread makes every child: a child ends with the thread
+`riffle up` runs it as a separate process (`python -m streams.local.supervisor`), `riffle up --foreground` in its own.
+Apart from the waiting at starts it has one thread, and this thread makes all children: a child ends with the thread
 that made it.
 """
 
@@ -21,46 +21,45 @@ from typing import Any
 import psutil
 
 from streams.errors import RiffleError, StartError
-from streams.local import child_process as children
-from streams.local import riffle_processes as members
-from streams.local import server_set as running
-from streams.local.child_process import Child
+from streams.local import riffle_processes
+from streams.local.child_process import Child, stop
 from streams.local.probing import answers
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all
+from streams.local.server_set import Servers, create_topics_and_tables, ensure_collection, plan, with_addresses
 from streams.local.state import ProcessState, StackState, only_stack, write_state
 from streams.settings import Settings, stack_file
 
 LOOK_SECONDS = 0.5
 HEALTH_SECONDS = 10.0
-"""Between two looks at the workers' health."""
-UNHEALTHY_LOOKS = 3
-"""In a row, before a worker that runs but makes no progress is started again."""
+"""Seconds between two checks of the workers' health."""
+UNHEALTHY_CHECKS = 3
+"""Number of failed checks in a row after which a worker that makes no progress is restarted."""
 BACKOFF_SECONDS = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)
-"""Before the next start of something that ended; the last one repeats."""
+"""Seconds before the first, second, ... restart of a process. The last value repeats."""
 STEADY_SECONDS = 60.0
-"""What ran for so long starts from the first backoff again."""
-MEMBER_GRACE_SECONDS = 25.0
+"""Seconds of running after which the backoff begins at its first value again."""
+RIFFLE_GRACE_SECONDS = 25.0
 SERVER_GRACE_SECONDS = 20.0
 NEEDED_BYTES = 1_000_000_000
-"""Of free disk: commit logs and Kafka's segments are allocated ahead."""
+"""Minimum free space on the disk (bytes): commit logs and Kafka's segments are allocated ahead."""
 
 
 @dataclass(slots=True)
 class Watched:
-    """A running child, and how often it had to be started again."""
+    """A running child, and the number of its restarts."""
 
     server: Server
     child: Child
     started_at: float
     restarts: int = 0
     failures: int = 0
-    """In a row, without a steady run between them."""
+    """Number of ends in a row, without a steady run between them."""
     unhealthy: int = 0
     start_again_at: float | None = None
 
     def ended(self, now: float) -> float:
-        """Note the end; returns the seconds to wait before the next start."""
+        """Record the end. Returns the seconds to wait before the next start."""
         self.failures = 0 if now - self.started_at > STEADY_SECONDS else self.failures
         wait_seconds = BACKOFF_SECONDS[min(self.failures, len(BACKOFF_SECONDS) - 1)]
         self.failures += 1
@@ -83,14 +82,14 @@ class Watched:
 
 @dataclass(slots=True)
 class Supervisor:
-    """One run of the stack. `report` is told what happens: see server.Report; also "step", "warning", "ended", "up"."""
+    """One run of the stack. `report` gets the reports of server.Report, and "step", "warning", "ended" and "up"."""
 
     settings: Settings
     report: Report
     servers_only: bool = False
     stop_asked: threading.Event = field(default_factory=threading.Event)
     watched: list[Watched] = field(default_factory=list)
-    servers: running.Servers = field(default_factory=running.Servers)
+    servers: Servers = field(default_factory=Servers)
     state: StackState = field(init=False)
     home: Path = field(init=False)
 
@@ -117,28 +116,28 @@ class Supervisor:
             self.watch()
 
     def start(self) -> None:
-        servers = self.servers = running.plan(self.settings, self._warn, home=self.home)
+        servers = self.servers = plan(self.settings, self._warn, home=self.home)
         self._start(servers.all)
-        # The workers read the addresses from this file, so they come after it.
+        # The workers read the addresses from this file, so it is written before they start.
         self._note(settings=servers.addresses)
-        settings = running.pointed_at(self.settings, self.home, servers.addresses)
-        self._step("Topics and tables", lambda: running.lay_out(settings, servers))
+        settings = with_addresses(self.settings, self.home, servers.addresses)
+        self._step("Topics and tables", lambda: create_topics_and_tables(settings, servers))
         if not self.servers_only:
-            # Beside the workers, which take longer: it brings the clients of Triton and Qdrant with it.
+            # At the same time as the workers, which take longer: it loads the clients of Triton and Qdrant.
             with ThreadPoolExecutor(1) as pool:
-                ensured = pool.submit(self._step, "Search index", lambda: running.ensure_collection(settings))
-                self._start_members(servers.addresses)
+                ensured = pool.submit(self._step, "Search index", lambda: ensure_collection(settings))
+                self._start_riffle(servers.addresses)
                 ensured.result()
         self._note(state="ready")
 
-    def _start_members(self, addresses: dict[str, dict[str, Any]]) -> None:
+    def _start_riffle(self, addresses: dict[str, dict[str, Any]]) -> None:
         if self.settings.local_web:
-            web = members.web(self.settings.local_web, self.home)
+            web = riffle_processes.web(self.settings.local_web, self.home)
             self._start([web])
             addresses = {**addresses, "crawl": web.addresses}
-        gateway = members.gateway(self.home, self.settings.gateway.port)
+        gateway = riffle_processes.gateway(self.home, self.settings.gateway.port)
         self._note(settings={**addresses, "gateway": {"port": gateway.port}})
-        self._start([*members.workers(self.home), gateway])
+        self._start([*riffle_processes.workers(self.home), gateway])
 
     def _start(self, servers: Sequence[Server]) -> None:
         by_name = {server.name: server for server in servers}
@@ -160,17 +159,17 @@ class Supervisor:
         write_state(self.home, self.state)
 
     def watch(self) -> None:
-        """Until the signal: start again what ended, and what doesn't get on."""
+        """Until the stop signal: restart processes that end, and workers that make no progress."""
         next_health = time.monotonic() + HEALTH_SECONDS
         while not self.stop_asked.wait(LOOK_SECONDS):
             now = time.monotonic()
             for watched in self.watched:
-                self._look(watched, now)
+                self._check(watched, now)
             if now >= next_health:
                 next_health = now + HEALTH_SECONDS
-                self._look_at_health()
+                self._check_health()
 
-    def _look(self, watched: Watched, now: float) -> None:
+    def _check(self, watched: Watched, now: float) -> None:
         if watched.start_again_at is None and watched.child.exit_code is not None:
             how = exit_words(watched.child.exit_code)
             wait_seconds = watched.ended(now)
@@ -182,38 +181,38 @@ class Supervisor:
         try:
             watched.child = spawn(watched.server, watched.server.prepare(), self.home / "logs")
         except (RiffleError, OSError) as error:
-            self._warn(f"{watched.server.title} can't be started again: {error}")
+            self._warn(f"{watched.server.title} can't be restarted: {error}")
             watched.ended(now)
             return
         watched.started_at, watched.start_again_at, watched.unhealthy = now, None, 0
         watched.restarts += 1
         self._note()
 
-    def _look_at_health(self) -> None:
+    def _check_health(self) -> None:
         for watched in self.watched:
             if not watched.server.name.startswith("worker-") or watched.start_again_at is not None:
                 continue
             watched.unhealthy = 0 if answers(watched.server.health) else watched.unhealthy + 1
-            if watched.unhealthy >= UNHEALTHY_LOOKS:
-                self._warn(f"{watched.server.title} runs but makes no progress: it is started again")
-                children.stop([watched.child], grace_seconds=0)  # what it had begun comes again
+            if watched.unhealthy >= UNHEALTHY_CHECKS:
+                self._warn(f"{watched.server.title} runs but makes no progress: it is restarted")
+                stop([watched.child], grace_seconds=0)  # its unfinished events are delivered again
                 watched.unhealthy = 0
 
     def stop(self) -> None:
-        """The gateway and the workers first, so that they can end what they began; then the servers."""
+        """Stop the gateway and the workers first, so that they can finish their events, then the servers."""
         if self.watched:
             self._note(state="stopping")
-        ours = [watched.child for watched in self.watched if isinstance(watched.server, members.OURS)]
-        servers = [watched.child for watched in self.watched if not isinstance(watched.server, members.OURS)]
-        for part, grace_seconds in ((ours, MEMBER_GRACE_SECONDS), (servers, SERVER_GRACE_SECONDS)):
-            for name in children.stop(part, grace_seconds):
+        first = [each.child for each in self.watched if isinstance(each.server, riffle_processes.STOPPED_FIRST)]
+        servers = [each.child for each in self.watched if not isinstance(each.server, riffle_processes.STOPPED_FIRST)]
+        for part, grace_seconds in ((first, RIFFLE_GRACE_SECONDS), (servers, SERVER_GRACE_SECONDS)):
+            for name in stop(part, grace_seconds):
                 self._warn(f"{name} did not end within {grace_seconds:.0f} s and was killed")
         if self.servers.triton:
             self.servers.triton.clean_shared_memory()
 
 
 def check_space(home: Path, needed_bytes: int = NEEDED_BYTES) -> None:
-    """Raises StartError when the disk is too full for the servers to start."""
+    """Raise StartError if the disk is too full for the servers."""
     free = shutil.disk_usage(home).free
     if free < needed_bytes:
         raise StartError(
@@ -223,13 +222,13 @@ def check_space(home: Path, needed_bytes: int = NEEDED_BYTES) -> None:
 
 
 def main() -> int:
-    """The detached process: reports as JSON lines on the file descriptor that `riffle up` listens to."""
+    """The detached process: it reports as JSON lines on a file descriptor that `riffle up` reads."""
     parser = argparse.ArgumentParser(prog="python -m streams.local.supervisor")
     parser.add_argument("--report", type=int, required=True, help="file descriptor for the reports")
     parser.add_argument("--servers-only", action="store_true")
     arguments = parser.parse_args()
     report = PipeReport(arguments.report)
-    return report.tell_how_it_ends(lambda: Supervisor(Settings.load(), report, arguments.servers_only).run())
+    return report.run_and_report(lambda: Supervisor(Settings.load(), report, arguments.servers_only).run())
 
 
 if __name__ == "__main__":

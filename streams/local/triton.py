@@ -1,9 +1,8 @@
 """NVIDIA's Triton Inference Server, from the `nvidia-pytriton` package: the real binary with its python backend.
 
-The package starts it through its own Python API for models bound in code; we start the binary on a model repository,
-as in production. It needs x86-64 Linux and a shared libpython of the running version, which the backend's stub is
-linked with. Where these are missing, `why_not` says so, and the same model files run inside each process instead
-(`inprocess:`).
+The package's own Python API starts it for models bound in code. Here the binary is started on a model repository, as in
+production. It needs x86-64 Linux and a shared libpython of the running version, which the backend's stub is linked
+with. If one is missing, `why_not` names it, and the same model files run inside each process instead (`inprocess:`).
 """
 
 import importlib.util
@@ -29,14 +28,14 @@ from streams.local.server import Hints, failure_message
 IN_PROCESS = "inprocess:"
 PROBE_SECONDS = 2.0
 BASH_FOLDERS = ("/usr/bin", "/bin")
-"""The server starts its stubs through bash, and waits for them for ever where there is none."""
+"""Folders with bash. The server starts its stubs through bash, and without bash it waits for them for ever."""
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - Linux keeps POSIX shared memory there
 SHM_START_BYTES = 4 * 1024 * 1024
-"""Of each model instance's shared memory with the server, at first and each time it grows."""
+"""Size of a model instance's shared memory with the server, at first and of each growth (bytes)."""
 
 
 def why_not() -> str:
-    """Why Triton can't run here and what to do about it, or nothing when it can."""
+    """The reason why Triton can't run here, with advice. Empty if it can."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return f"its package is for x86-64 Linux, and this is {platform.machine()} {platform.system()}"
     if importlib.util.find_spec("pytriton") is None:
@@ -53,7 +52,7 @@ def why_not() -> str:
 
 
 def library_folder() -> str | None:
-    """The folder of this Python's shared library, "" where the loader finds it by itself, None where there is none."""
+    """The folder of this Python's shared library, "" if the loader finds it by itself, None if there is none."""
     name = f"libpython{_version()}.so.1.0"
     folders = (sysconfig.get_config_var("LIBDIR"), Path(sys.base_prefix) / "lib")
     for folder in folders:
@@ -78,7 +77,7 @@ def _stub() -> Path:
 
 
 class Triton:
-    """`tritonserver` on a model repository. `required`: the models without which it is not ready."""
+    """`tritonserver` on a model repository. It is ready when the models in `required` are."""
 
     name = "triton"
     title = "Triton"
@@ -118,7 +117,7 @@ class Triton:
         return Launch(self._command(backends), self._environment())
 
     def _lay_out_backend(self) -> Path:
-        """The python backend's files in one folder, with this Python's stub, which must be executable."""
+        """Copy the python backend's files to one folder, with an executable stub for this Python."""
         source, target = _package() / "tritonserver" / "backends" / "python", self.data / "backends" / "python"
         target.mkdir(parents=True, exist_ok=True)
         for file in [*source.iterdir(), _stub()]:
@@ -144,7 +143,7 @@ class Triton:
             "--grpc-address=127.0.0.1",
             f"--grpc-port={self.port}",
             "--allow-metrics=false",
-            # A model that can't be loaded is reported with its reason, rather than ending the others.
+            # A model that can't be loaded is reported with its reason and doesn't end the others.
             "--exit-on-error=false",
             "--strict-readiness=false",
             "--log-verbose=0",
@@ -152,8 +151,8 @@ class Triton:
 
     def _environment(self) -> dict[str, str]:
         libraries = [_package().parent / "nvidia_pytriton.libs", library_folder(), os.environ.get("LD_LIBRARY_PATH")]
-        # The stub's interpreter ignores PYTHONPATH (it's an isolated one) and finds its packages beside the first
-        # python3 on the PATH: that has to be the one that we run on.
+        # The stub's interpreter is isolated: it ignores PYTHONPATH and finds its packages beside the first python3 on
+        # the PATH, which must be the present interpreter.
         programs = [Path(sys.executable).parent, os.environ.get("PATH"), *BASH_FOLDERS]
         environment = {
             "LD_LIBRARY_PATH": os.pathsep.join(str(part) for part in libraries if part),
@@ -162,13 +161,13 @@ class Triton:
         return {**environment, "RIFFLE_HOME": str(self.home)} if self.home else environment
 
     def clean_shared_memory(self) -> None:
-        """Remove what an earlier server of this home left in /dev/shm when it was killed."""
+        """Remove the shared memory that a killed server of this home left in /dev/shm."""
         if SHARED_MEMORY.is_dir():
             for left in SHARED_MEMORY.glob(f"{self.shm_prefix}*"):
                 left.unlink(missing_ok=True)
 
     def is_ready(self) -> bool:
-        """Whether the required models answer. Raises StartError with the reason when one could not be loaded."""
+        """True if the required models are ready. Raises StartError with the reason if one could not be loaded."""
         try:
             states = {model["name"]: model for model in self._index()}
         except (OSError, urllib.error.URLError, ValueError):

@@ -1,8 +1,8 @@
-"""A small web of one's own: every folder `DIR/HOST` is a site, over HTTPS, all on one loopback port.
+"""A small local web: each folder `DIR/HOST` is a site, over HTTPS, all on one loopback port.
 
-For trying a crawl, and for tests, without a packet leaving the machine. A crawler reaches it by `crawl.local_hosts` and
-trusts it by `crawl.local_ca_file`. It listens on loopback only and is no server for the open web: it reads whole files
-into memory, and knows no ranges, no compression and no limits of rate.
+It is for trying a crawl and for tests, so that no packet leaves the machine. A crawler reaches it by
+`crawl.local_hosts` and trusts it by `crawl.local_ca_file`. It listens only on loopback and is not a server for the open
+web: it reads whole files into memory, without ranges, compression or rate limits.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from streams.local.web_files import Answer, answer
 
 LOOPBACK = "127.0.0.1"
 _HOST = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-"""RFC 1123, section 2.1; other scripts stand in their ASCII form (xn--)."""
+"""A host name by RFC 1123, section 2.1. Other scripts are in their ASCII form (xn--)."""
 
 
 class WebServer:
-    """Serves the hosts that stand in `folder` when it starts; their files are read anew at each request."""
+    """Serves the hosts whose folders are in `folder` at the start. Files are read at each request."""
 
     def __init__(self, folder: Path, ca_dir: Path, port: int = 0) -> None:
         self._folder = folder
@@ -43,11 +43,11 @@ class WebServer:
 
     @property
     def hosts(self) -> dict[str, str]:
-        """HOST -> "127.0.0.1:PORT", as `crawl.local_hosts` wants it."""
+        """HOST -> "127.0.0.1:PORT", the format of `crawl.local_hosts`."""
         return dict.fromkeys(self._sites, f"{LOOPBACK}:{self.port}")
 
     async def start(self) -> Self:
-        """Listen. Raises UsageError when the port is taken."""
+        """Start to listen. Raises UsageError if the port is taken."""
         context = await asyncio.to_thread(self._tls)
         self._runner = web.ServerRunner(web.Server(self._handle, access_log=None))
         await self._runner.setup()
@@ -74,7 +74,7 @@ class WebServer:
         await self.stop()
 
     def _tls(self) -> ssl.SSLContext:
-        """One context per host, chosen by the name that the client asks for (RFC 6066, section 3)."""
+        """A TLS context for each host, chosen by the name that the client sends (RFC 6066, section 3)."""
         now = datetime.now(UTC)
         authority = open_authority(self._ca_dir, now)
         contexts = {host: authority.context(host, now) for host in self._sites}
@@ -93,14 +93,14 @@ class WebServer:
             return _page(HTTPStatus.MISDIRECTED_REQUEST, f"No site {host} is served here")
         if request.method not in ("GET", "HEAD"):
             return _page(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and HEAD", {"Allow": "GET, HEAD"})
-        found = await asyncio.to_thread(answer, root, host, _raw_path(request))
-        return _response(request, found)
+        response = await asyncio.to_thread(answer, root, host, _raw_path(request))
+        return _response(request, response)
 
 
 async def serve(
     folder: Path, port: int = 0, ca_dir: Path = Path(".riffle/web"), ready: Callable[[WebServer], Any] | None = None
 ) -> None:
-    """Serve until cancelled; `ready` is called once, when it listens. Raises UsageError."""
+    """Serve until cancelled. `ready` is called when it listens. Raises UsageError."""
     async with WebServer(folder, ca_dir, port) as server:
         if ready is not None:
             ready(server)
@@ -108,7 +108,7 @@ async def serve(
 
 
 def described(server: WebServer) -> dict[str, Any]:
-    """What another process needs to crawl it."""
+    """The facts that another process needs to crawl it."""
     return {"port": server.port, "hosts": server.hosts, "ca_file": str(server.ca_file.resolve())}
 
 
@@ -122,33 +122,33 @@ def _sites(folder: Path) -> dict[str, Path]:
 
 
 def _raw_path(request: web.BaseRequest) -> str:
-    """As it stood in the request line, so that nothing was normalized on the way; without scheme, host and query."""
+    """The path of the request line, not normalized, without scheme, host and query."""
     target = request.raw_path.partition("?")[0].partition("#")[0]
     return re.sub(r"^https?://[^/]*", "", target, flags=re.IGNORECASE) or "/"
 
 
-def _response(request: web.BaseRequest, found: Answer) -> web.Response:
-    if found.location:
-        return _page(HTTPStatus.MOVED_PERMANENTLY, "Moved", {"Location": found.location})
-    if found.status != 200:
-        return _page(HTTPStatus(found.status), "There is no such page here")
-    headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
-    if found.modified:
-        headers["Last-Modified"] = format_datetime(datetime.fromtimestamp(int(found.modified), UTC), usegmt=True)
-    if _unchanged(request, found):
+def _response(request: web.BaseRequest, content: Answer) -> web.Response:
+    if content.location:
+        return _page(HTTPStatus.MOVED_PERMANENTLY, "Moved", {"Location": content.location})
+    if content.status != 200:
+        return _page(HTTPStatus(content.status), "There is no such page here")
+    headers = {"ETag": content.etag, "Cache-Control": "no-cache"}
+    if content.modified:
+        headers["Last-Modified"] = format_datetime(datetime.fromtimestamp(int(content.modified), UTC), usegmt=True)
+    if _unchanged(request, content):
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return web.Response(body=found.content, headers={**headers, "Content-Type": found.content_type})
+    return web.Response(body=content.content, headers={**headers, "Content-Type": content.content_type})
 
 
-def _unchanged(request: web.BaseRequest, found: Answer) -> bool:
-    """RFC 9110, section 13.2.2: If-None-Match decides when it is there."""
+def _unchanged(request: web.BaseRequest, content: Answer) -> bool:
+    """True if the client's copy is current. If-None-Match has precedence (RFC 9110, section 13.2.2)."""
     tags = request.headers.get("If-None-Match")
     if tags is not None:
         known = [tag.strip().removeprefix("W/") for tag in tags.split(",")]
-        return "*" in known or found.etag in known
+        return "*" in known or content.etag in known
     try:
         since = parsedate_to_datetime(request.headers.get("If-Modified-Since", ""))
-        return bool(found.modified) and int(found.modified) <= since.timestamp()
+        return bool(content.modified) and int(content.modified) <= since.timestamp()
     except (TypeError, ValueError):
         return False
 
@@ -159,7 +159,7 @@ def _page(status: HTTPStatus, text: str, headers: dict[str, str] | None = None) 
 
 
 def main() -> None:
-    """`python -m streams.local.web DIR --port N --ca-dir D`: prints one JSON line when it listens."""
+    """Run `python -m streams.local.web DIR --port N --ca-dir D`, which prints one JSON line when it listens."""
     parser = argparse.ArgumentParser(prog="python -m streams.local.web", description="Serve DIR/HOST/... over HTTPS.")
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that holds a folder for each host")
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0: any free one")

@@ -1,7 +1,7 @@
-"""From a request's path to a file of a host's folder, and what to say about it. No sockets here.
+"""The answer to a request's path from the files of a host's folder. Pure apart from reading files: no sockets.
 
 A host's folder may hold `redirects.json`: `{"/old": "/new", "/moved": "https://other.test/x", "/gone": null}`.
-Each path answers 301 to its target, or 410 when there is none. The file itself is not served.
+Each path answers 301 to its target, or 410 if the target is null. The file itself is not served.
 """
 
 import hashlib
@@ -19,29 +19,29 @@ from xml.sax.saxutils import escape
 
 REDIRECTS = "redirects.json"
 
-_TYPES = mimetypes.MimeTypes(filenames=())  # the machine's own lists differ from machine to machine
+_TYPES = mimetypes.MimeTypes(filenames=())  # without the machine's own lists, which differ
 for _type, _ending in (("text/markdown", ".md"), ("font/woff2", ".woff2"), ("image/webp", ".webp")):
     _TYPES.add_type(_type, _ending)
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{2,40})""", re.IGNORECASE)
 _META_BYTES = 1_024
-"""Where browsers look for it: HTML standard, 13.2.3.2."""
+"""Number of bytes in which browsers look for the character set (HTML standard, 13.2.3.2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What to send: a status and, with 200, a file's content."""
+    """An answer: a status and, with 200, a file's content."""
 
     status: Literal[200, 301, 404, 410]
     content: bytes = b""
     content_type: str = ""
     location: str = ""
     modified: float = 0.0
-    """Seconds since 1970 UTC; 0 when it has no date."""
+    """Seconds since 1970 UTC, or 0 without a date."""
     etag: str = field(default="")
 
 
 def answer(root: Path, host: str, raw_path: str) -> Answer:
-    """What the host at folder `root` answers to the path as it stood in the request (percent-encoded, no query)."""
+    """The answer of the host in folder `root` to a path of a request (percent-encoded, no query)."""
     path = _decoded(raw_path)
     if path is None or path == f"/{REDIRECTS}":
         return Answer(404)
@@ -62,7 +62,7 @@ def answer(root: Path, host: str, raw_path: str) -> Answer:
 
 
 def sitemap(root: Path, host: str) -> str:
-    """All HTML pages below `root` with the day on which they were last changed (sitemaps.org, protocol 0.9)."""
+    """A sitemap of all HTML pages in `root` with the day of their last change (sitemaps.org, protocol 0.9)."""
     entries = "".join(
         f"<url><loc>{escape(f'https://{host}{quote(path)}')}</loc><lastmod>{_day(modified)}</lastmod></url>\n"
         for path, modified in pages(root)
@@ -74,7 +74,7 @@ def sitemap(root: Path, host: str) -> str:
 
 
 def pages(root: Path) -> Iterator[tuple[str, float]]:
-    """Path and time of change of each HTML page; a folder's index stands under the folder's path."""
+    """Path and time of change of each HTML page. A folder's index has the folder's path."""
     for file in sorted(root.rglob("*.htm*")):
         if file.is_file() and not file.is_symlink():
             path = "/" + file.relative_to(root).as_posix()
@@ -82,7 +82,7 @@ def pages(root: Path) -> Iterator[tuple[str, float]]:
 
 
 def content_type(name: str, content: bytes) -> str:
-    """By the file's ending, or its first bytes when it has none; texts with their character set."""
+    """The content type by a file's ending, or by its first bytes. Texts get their character set."""
     found, _ = _TYPES.guess_type(name, strict=False)
     if found is None:
         start = content[:_META_BYTES].lstrip().lower()
@@ -95,9 +95,9 @@ def content_type(name: str, content: bytes) -> str:
 
 
 def _charset(kind: str, content: bytes) -> str:
-    """What a page says of itself; else UTF-8 if it is that, else what the early web wrote."""
-    if kind == "text/html" and (said := _META_CHARSET.search(content[:_META_BYTES])):
-        return said[1].decode("ascii").lower()
+    """The character set that a page declares, else UTF-8 if it is valid UTF-8, else windows-1252."""
+    if kind == "text/html" and (declared := _META_CHARSET.search(content[:_META_BYTES])):
+        return declared[1].decode("ascii").lower()
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
@@ -106,7 +106,7 @@ def _charset(kind: str, content: bytes) -> str:
 
 
 def _decoded(raw_path: str) -> str | None:
-    """The path's characters, or None when it is no path of ours."""
+    """The decoded path, or None if it isn't a path of a file."""
     if not raw_path.startswith("/"):
         return None
     try:
@@ -117,21 +117,21 @@ def _decoded(raw_path: str) -> str | None:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """The file or folder, or None when there is none below `root`: neither `..` nor a link leads out of it."""
+    """The file or folder at a path, or None if there is none in `root`. Neither `..` nor a link leads out of `root`."""
     parts = path.strip("/").split("/") if path.strip("/") else []
     if any(part in ("", ".", "..") or part.startswith(".") for part in parts):
         return None
     try:
         found = root.joinpath(*parts).resolve(strict=True)
-    except (OSError, ValueError, RuntimeError):  # there is none, a name too long, a loop of links (before Python 3.13)
+    except (OSError, ValueError, RuntimeError):  # missing, a name too long, or a loop of links (before Python 3.13)
         return None
     return found if found.is_relative_to(root.resolve()) else None
 
 
 def _generated(root: Path, host: str, path: str) -> Answer:
-    """Every host has these two, whether somebody wrote them or not."""
+    """robots.txt and sitemap.xml, which each host has even without such files."""
     if path == "/robots.txt":
-        # A crawler's own delay is for other people's servers; this one is on its own machine.
+        # A crawler's default delay protects other servers. This one is on the crawler's own machine.
         text = f"User-agent: *\nAllow: /\nCrawl-delay: 0.05\n\nSitemap: https://{host}/sitemap.xml\n"
         return _made(text, "text/plain; charset=utf-8")
     if path == "/sitemap.xml":

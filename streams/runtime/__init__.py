@@ -1,4 +1,4 @@
-"""How any stage runs: decode, handle, retry, dead-letter, send, acknowledge, measure.
+"""The runtime of all stages: decode, handle, retry, dead-letter, send, acknowledge, measure.
 
-The only place that knows Faust.
+It is the only package that uses Faust.
 """

@@ -1,4 +1,4 @@
-"""The door of a stage: what an agent is given, and what it gives back. Knows nothing of Kafka."""
+"""The interface between a stage's code and the runtime: deliveries in, events out. It doesn't depend on Kafka."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from schemas import Envelope, Event
 from schemas.envelope import micros_from_utc
 
 Emit = Callable[[Event, str], Awaitable[None]]
-"""Send an event and wait for its delivery. The string names its cause: the same event and cause have the same id."""
+"""Sends an event and waits for its delivery. The string names the cause: the same event and cause give the same id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event as it arrived. The same delivery may come again: after a crash, or a rebalance."""
+    """One event as it arrived. After a crash or a rebalance the same event may be delivered again."""
 
     event: Event
     envelope: Envelope
@@ -24,7 +24,7 @@ class Delivery:
 
     @property
     def at(self) -> int:
-        """The event's time in microseconds since 1970 UTC: the write time for what it leads to."""
+        """The event's time in microseconds since 1970 UTC: the write time of all records that it leads to."""
         return micros_from_utc(self.envelope.time)
 
     @property
@@ -33,7 +33,7 @@ class Delivery:
 
 
 class Agent:
-    """A stage's code. Subclasses override `handle`; the rest is for stages that also act on their own.
+    """A stage's code. Subclasses override `handle`. The other methods are for stages that also act on their own.
 
     `handle` stores first (blob, then record) and returns the events to send. The runtime sends them, waits for
     their delivery, and only then acknowledges the input. It may be called for several events at once, but never
@@ -41,17 +41,18 @@ class Agent:
     """
 
     steps: int = 0
-    """How many parts of events are done, in all. A stage whose events may take minutes counts them here, so that its
-    worker is seen to get on."""
+    """Number of parts of events that are done. A stage whose events may take minutes counts parts here, so that its
+    worker counts as making progress."""
 
     async def start(self, emit: Emit) -> None:
-        """Before the first event. Keep `emit` to send events that no input leads to; wait for nothing long here."""
+        """Called before the first event. Keep `emit` to send events without an input. It must return soon."""
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        """Handle one event and return the events that follow."""
         raise NotImplementedError
 
     async def assigned(self, partitions: frozenset[int]) -> None:
-        """This worker owns these partitions of the stage's inputs from now on, and no others."""
+        """Called when this worker gets its partitions of the stage's inputs: these, and no others."""
 
     async def stop(self) -> None:
-        """After the last event."""
+        """Called after the last event."""

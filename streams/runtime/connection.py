@@ -1,4 +1,4 @@
-"""How librdkafka's clients reach the cluster, and what is said when they don't."""
+"""Connection options of librdkafka's clients, and the error when the cluster doesn't answer."""
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -13,7 +13,7 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
     config: dict[str, str | int | float | bool] = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol.lower(),
-        # Its own log repeats every refused connection; what fails is raised, and told once.
+        # Its own log repeats every refused connection. Failures are raised, so one message is enough.
         "log_level": 2,
     }
     files = (
@@ -26,10 +26,10 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
 
 
 def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
-    """What to raise, and tell a person, when the cluster doesn't answer."""
+    """The error to raise when the cluster doesn't answer, with advice."""
     reason = error.args[0]
-    said = reason.str() if isinstance(reason, KafkaError) else reason
+    text = reason.str() if isinstance(reason, KafkaError) else reason
     return StoreUnavailable(
-        f"Kafka at {settings.bootstrap} doesn't answer ({said}). "
+        f"Kafka at {settings.bootstrap} doesn't answer ({text}). "
         "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
     )

@@ -1,13 +1,13 @@
-"""What the retry and dead-letter topics say of an event that failed: headers beside the original key and value.
+"""The headers that a failed event carries in a retry or dead-letter topic, beside its original key and value.
 
     riffle-topic, riffle-partition, riffle-offset   where the original record is
     riffle-stage                                     which stage failed
     riffle-attempts                                  how often it was tried, in place and through the retry topic
     riffle-error-type, riffle-error                  the last failure
     riffle-failed-at                                 ISO 8601, UTC
-    riffle-not-before                                of a retry: ISO 8601, UTC
+    riffle-not-before                                in the retry topic: when to try again, ISO 8601, UTC
 
-The value is the original's, byte for byte, and the original's headers are kept: so a replay is a plain copy.
+The value is the original's, byte for byte, and the original's headers are kept. So a replay is a plain copy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,8 +19,8 @@ MAX_ERROR_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """Where an event came from, and why it failed."""
+class FailureInfo:
+    """Where a failed event came from, and why it failed."""
 
     topic: str
     partition: int
@@ -34,11 +34,11 @@ class Letter:
 
     @property
     def id(self) -> str:
-        """Names the original record: the same failure delivered twice has the same id."""
+        """The name of the original record. The same failure delivered twice has the same id."""
         return f"{self.stage}/{self.topic}/{self.partition}/{self.offset}"
 
     def headers(self, original: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-        """The original's headers, and this letter's."""
+        """The original's headers followed by those of this failure."""
         fields = {
             "topic": self.topic,
             "partition": str(self.partition),
@@ -51,16 +51,16 @@ class Letter:
             "not-before": self.not_before.isoformat() if self.not_before else "",
         }
         own = [(PREFIX + name, value.encode("utf-8", "replace")) for name, value in fields.items() if value]
-        return strip(original) + own
+        return original_headers(original) + own
 
 
-def strip(headers: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    """The headers that the original record had."""
+def original_headers(headers: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """The headers without those of a failure: those that the original record had."""
     return [(name, value) for name, value in headers if not name.startswith(PREFIX)]
 
 
-def read(headers: Mapping[str, bytes]) -> Letter | None:
-    """The letter in a record's headers; None when it is an original. Raises ValueError when it is malformed."""
+def read_failure(headers: Mapping[str, bytes]) -> FailureInfo | None:
+    """The failure in a record's headers, or None if the record is an original. Raises ValueError if malformed."""
 
     def text(name: str) -> str:
         return headers.get(PREFIX + name, b"").decode("utf-8", "replace")
@@ -68,7 +68,7 @@ def read(headers: Mapping[str, bytes]) -> Letter | None:
     if PREFIX + "topic" not in headers:
         return None
     not_before = text("not-before")
-    return Letter(
+    return FailureInfo(
         topic=text("topic"),
         partition=int(text("partition")),
         offset=int(text("offset")),

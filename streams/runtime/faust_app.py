@@ -1,12 +1,12 @@
-"""Faust, set up so that it loses nothing: one app per stage, acknowledgement by hand, settings that say why.
+"""A Faust app per stage that loses no event: manual acknowledgement, and each option with its reason.
 
-What is known of Faust 0.15.3 and how each trap is met:
+Known problems of Faust 0.15.3, and how each is avoided:
 
-- an agent that raises still acknowledges its event: nothing raises out of here, and streams are `noack`
-- a first commit may skip events in progress: `ordering.InOrder`
+- an agent that raises still acknowledges its event: no exception leaves a feeder, and streams are `noack`
+- the first commit of a partition may skip events in progress: `ordering.InOrder`
 - topics that don't exist at the start are ignored: the worker creates them first
-- `exactly_once`, tables and windows after a rebalance have open faults: none is used; what lasts is in Cassandra
-- the web port shows table data to anyone: it is off, and `health` has its own
+- `exactly_once`, tables and windows have open bugs after rebalances: none is used, and all state is in Cassandra
+- the web port shows table data to anyone: it is off, and `health` opens its own
 """
 
 import asyncio
@@ -31,11 +31,11 @@ HEARTBEATS_PER_SESSION = 3
 
 
 def new_app(stage: Stage, settings: Settings) -> faust.App:
-    """The Faust app of a stage: its name is the consumer group's."""
+    """The Faust app of a stage, with the name of its consumer group."""
     session_seconds = settings.runtime.session_timeout_seconds
     options: dict[str, Any] = {}
     if settings.runtime.instance:
-        # Static membership (KIP-345): a worker that comes back under its name takes its partitions up again at once.
+        # Static membership (KIP-345): a restarted worker gets its previous partitions back at once.
         options["consumer_group_instance_id"] = f"{stage.group}-{settings.runtime.instance}"
     return faust.App(
         stage.group,
@@ -75,7 +75,7 @@ def _credentials(settings: Settings) -> Any:
 
 
 class StageApp:
-    """One running stage: a Faust app that feeds a Processor."""
+    """A running stage: a Faust app that feeds a Processor."""
 
     def __init__(self, stage: Stage, settings: Settings, on_assigned: Callable[[frozenset[int]], Awaitable[None]]):
         self.stage = stage
@@ -90,7 +90,7 @@ class StageApp:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connect(self, processor: Processor, observer: StageObserver) -> None:
-        """Say what is to be done with each event. Before `start`."""
+        """Connect the stage's topics to the processor. Call it before `start`."""
         inputs = [event.topic for event in self.stage.inputs]
         for name, topics, tasks in (
             ("main", inputs, self._tasks),
@@ -124,7 +124,7 @@ class StageApp:
                 self.finished += 1
                 await done()
             except BaseException as error:
-                # Not acknowledged, so it comes again: to this worker when it is back, or to another.
+                # The event is not acknowledged, so it is delivered again, to this worker or another.
                 if not self.failed.done() and not isinstance(error, asyncio.CancelledError):
                     self.failed.set_exception(error)
                 raise
@@ -132,7 +132,7 @@ class StageApp:
         return work
 
     async def send(self, records: Sequence[Record]) -> None:
-        """Send, and wait until all are delivered to all in-sync replicas. Before the start it waits for it."""
+        """Send records and wait until all in-sync replicas have them. Before the app's start it waits for the start."""
         await self._started.wait()
         producer = self.app.producer
         deliveries = [
@@ -148,7 +148,7 @@ class StageApp:
         self._started.set()
 
     async def stop(self, grace_seconds: float) -> None:
-        """Take no more events, finish those in progress, commit, leave."""
+        """Take no more events, finish those in progress, commit, and leave the group."""
         self.ready = False
         if self.app.started:
             self.app.consumer.stop_flow()
@@ -157,7 +157,7 @@ class StageApp:
             await self.app.stop()
 
     def crashed(self) -> BaseException | None:
-        """Why Faust gave up, if it did."""
+        """The error with which Faust crashed, or None."""
         reason: BaseException | None = self.app.crash_reason
         return reason
 
@@ -174,12 +174,12 @@ class StageApp:
         await self._on_assigned(frozenset(tp.partition for tp in owned if tp.topic == main))
 
     def committed(self) -> dict[object, int]:
-        """Committed offsets by partition, as far as this worker knows them."""
+        """The committed offset of each of this worker's partitions, as far as it is known."""
         consumer: Any = self.app.consumer
         return {tp: consumer._committed_offset.get(tp) or 0 for tp in self._owned()}
 
     def lag(self) -> int:
-        """Events that wait on the partitions that this worker owns."""
+        """The number of events that wait on this worker's partitions."""
         consumer = self.app.consumer
         committed = self.committed()
         behind = 0
@@ -197,7 +197,7 @@ class StageApp:
 
 
 def incoming_of(event: Any) -> Incoming:
-    """The record behind a Faust event."""
+    """The record of a Faust event."""
     message = event.message
     return Incoming(
         topic=message.topic,

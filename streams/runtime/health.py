@@ -1,10 +1,10 @@
-"""Whether a worker makes progress, and the three pages that say so: /healthz, /readyz, /metrics.
+"""The progress of a worker, and the pages that show it: /healthz, /readyz, /metrics.
 
-A consumer that hangs after a rebalance still answers pings. So health is progress: while events wait, some are finished
-or committed, or a part of a long one is; and a worker that lost its partitions gets some again, or none, but an answer.
-A worker that is not healthy is to be restarted; one that isn't ready is only not to be counted on yet.
-Events that are finished but not committed for long are no reason to restart (a large page may hold the line up), but to
-look: `riffle_committed_age_seconds` is there to alarm on.
+A consumer that hangs after a rebalance still answers pings. So health means progress: while events wait, some are
+finished or committed, or a part of a long one is, and a worker without partitions is assigned some (or none) in time.
+An unhealthy worker should be restarted. A worker that isn't ready is only not to be relied on yet.
+Events that are finished but not committed for long are no reason for a restart (a large page may delay the line).
+`riffle_committed_age_seconds` is the metric to alarm on for them.
 """
 
 import time
@@ -19,7 +19,7 @@ from streams.runtime.metrics import Metrics
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of one stage, fed by looking at it now and then. Pure: the time is given."""
+    """The progress of one stage, updated by regular observations. Pure: the time is an argument."""
 
     stall_seconds: float
     committed: dict[object, int] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class Progress:
     moved_at: float | None = None
 
     def look(self, committed: dict[object, int], finished: int, lag: int, now: float, *, assigned: bool = True) -> None:
-        """Note what is committed, by partition, how much was finished so far, how many events wait, and whether the
-        worker knows which partitions are its own: a group that never settles is a stall, too."""
+        """Record an observation: committed offsets by partition, number of finished and of waiting events, and whether
+        the worker has its assignment. A group that never finishes its rebalance counts as a stall, too."""
         self.waiting = lag > 0 or not assigned
         if assigned and not lag:
             self.moved_at = now
@@ -43,11 +43,11 @@ class Progress:
         self.committed, self.finished, self.lag = dict(committed), finished, lag
 
     def stalled_seconds(self, now: float) -> float:
-        """How long events, or the worker, have been waiting while nothing got on. 0 when nothing waits."""
+        """Seconds for which events, or the worker, have been waiting without progress. 0 if nothing waits."""
         return now - self.moved_at if self.waiting and self.moved_at is not None else 0.0
 
     def uncommitted_seconds(self, now: float) -> float:
-        """How long events have been waiting without any commit. 0 when none waits."""
+        """Seconds for which events have been waiting without any commit. 0 if none waits."""
         return 0.0 if self.committed_at is None or self.lag == 0 else now - self.committed_at
 
     def healthy(self, now: float) -> bool:
@@ -55,7 +55,7 @@ class Progress:
 
 
 class HealthServer:
-    """Serves the three pages of one worker."""
+    """Serves /healthz, /readyz and /metrics of one worker."""
 
     def __init__(
         self, metrics: Metrics, progress: dict[str, Progress], ready: Callable[[], bool], *, host: str, port: int

@@ -1,4 +1,4 @@
-"""How far behind each stage is, as the broker sees it: for people, for health, and for autoscaling."""
+"""The lag of each stage by the broker's offsets: for people, for health, and for autoscaling."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from streams.topology import STAGES, Stage
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Events that a stage has not acknowledged yet, of one topic."""
+    """The number of events of one topic that a stage has not acknowledged yet."""
 
     stage: str
     topic: str
@@ -21,6 +21,7 @@ class Lag:
 
 
 def input_topics(stage: Stage) -> list[str]:
+    """The topics that a stage reads: its inputs, then its retry topic."""
     return [*(event.topic for event in stage.inputs), stage.retry_topic]
 
 
@@ -45,7 +46,7 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
 
 
 def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int]:
-    """How many records each topic holds, by its first and next offsets."""
+    """The number of records that each topic holds, computed from its first and next offsets."""
     admin = AdminClient(client_config(settings.kafka))
     places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
     tops, bottoms = _offsets(admin, places, OffsetSpec.latest()), _offsets(admin, places, OffsetSpec.earliest())
@@ -70,7 +71,7 @@ def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[
 def _committed(admin: AdminClient, group: str) -> dict[Place, int]:
     future = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
     try:
-        found = future.result(timeout=TIMEOUT_SECONDS).topic_partitions or []
+        partitions = future.result(timeout=TIMEOUT_SECONDS).topic_partitions or []
     except KafkaException:
         return {}  # The group has never committed anything.
-    return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
+    return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}

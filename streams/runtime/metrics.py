@@ -1,4 +1,4 @@
-"""The numbers of a worker, for Prometheus: the same names for every stage, told apart by the label `stage`."""
+"""The metrics of a worker, for Prometheus. All stages use the same names, with the label `stage`."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -6,17 +6,17 @@ LATENCY_BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 
 
 class Metrics:
-    """The metrics of one worker process, in a registry of its own."""
+    """The metrics of one worker process, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         labels = ["stage"]
 
-        def counter(name: str, says: str, *more: str) -> Counter:
-            return Counter(f"riffle_{name}", says, [*labels, *more], registry=self.registry)
+        def counter(name: str, description: str, *more: str) -> Counter:
+            return Counter(f"riffle_{name}", description, [*labels, *more], registry=self.registry)
 
-        def gauge(name: str, says: str) -> Gauge:
-            return Gauge(f"riffle_{name}", says, labels, registry=self.registry)
+        def gauge(name: str, description: str) -> Gauge:
+            return Gauge(f"riffle_{name}", description, labels, registry=self.registry)
 
         self.events_in = counter("events_in", "Events received, by topic", "topic")
         self.events_out = counter("events_out", "Events sent and delivered, by topic", "topic")

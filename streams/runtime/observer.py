@@ -1,4 +1,4 @@
-"""Tells metrics, traces and logs what a stage does. The one place that decides what is worth a log line."""
+"""Metrics, traces and log lines about the events of a stage. Only this module decides what is worth a log line."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 class StageObserver:
-    """The Observer of one stage in a worker."""
+    """The `Observer` of one stage in a worker."""
 
     def __init__(self, stage: str, metrics: Metrics, provider: TracerProvider) -> None:
         self._stage = stage
@@ -49,7 +49,7 @@ class StageObserver:
 
     def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None:
         self._metrics.events_failed.labels(self._stage, type(error).__name__).inc()
-        foreseen = isinstance(error, TransientError | PoisonError | ValueError)
+        expected = isinstance(error, TransientError | PoisonError | ValueError)
         log.warning(
             "event failed",
             stage=self._stage,
@@ -58,7 +58,7 @@ class StageObserver:
             offset=incoming.offset,
             attempt=attempt,
             error=f"{type(error).__name__}: {error}",
-            exc_info=None if foreseen else error,
+            exc_info=None if expected else error,
         )
 
     def finished(self, incoming: Incoming, result: Result) -> None:

@@ -1,8 +1,8 @@
-"""Many events at once, but never two with the same key, and acknowledgements in order.
+"""Concurrency by key, and acknowledgements in order of arrival.
 
-Faust commits the offset behind the highest acknowledged event when nothing was committed on a partition before, even
+Faust commits the offset after the highest acknowledged event when nothing was committed on a partition before, even
 if earlier events are still in progress (`Consumer._new_offset` looks for a gap only above a committed offset other than
-0). So this module acknowledges strictly in the order of arrival, per partition: an event that is done waits for those
+0). So this module acknowledges strictly in the order of arrival, per partition: a finished event waits for those
 before it.
 """
 
@@ -25,7 +25,7 @@ class InOrder:
         self._waiting: dict[Hashable, deque[_Place]] = {}
 
     def arrived(self, partition: Hashable, acknowledge: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-        """Take a place in the partition's line. Await what this returns when the event is done."""
+        """Add an event to its partition's line. Call and await the result when the event is done."""
         line = self._waiting.setdefault(partition, deque())
         place = _Place(acknowledge)
         line.append(place)
@@ -42,7 +42,7 @@ class InOrder:
 
 
 class KeyedTasks:
-    """Runs work concurrently up to a limit; work with the same key runs in the order of submission."""
+    """Runs work concurrently up to a limit. Work with the same key runs in the order of submission, one at a time."""
 
     def __init__(self, concurrency: int) -> None:
         self._slots = asyncio.Semaphore(concurrency)
@@ -51,7 +51,7 @@ class KeyedTasks:
         self.waiting = 0
 
     async def submit(self, key: bytes, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait for a free slot (this is the backpressure), then let `work` run. `work` must not raise."""
+        """Wait for a free slot (the backpressure), then start `work`. `work` must not raise."""
         await self._slots.acquire()
         self.waiting += 1
         line = self._lines.get(key)
@@ -76,7 +76,7 @@ class KeyedTasks:
                     del self._lines[key]
 
     async def join(self, timeout_seconds: float) -> bool:
-        """Wait for what is in progress. False when some was still going after the time."""
+        """Wait for all work in progress. Returns False if some was not finished in time; that work is cancelled."""
         if not self._tasks:
             return True
         _, pending = await asyncio.wait(self._tasks, timeout=timeout_seconds)

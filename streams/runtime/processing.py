@@ -1,14 +1,14 @@
-"""What happens to one event: decode, handle, retry, dead-letter. Knows neither Faust nor a clock.
+"""The processing of one event: decode, handle, retry, dead-letter. It depends on neither Faust nor a clock.
 
     handled             its outputs were sent, and their delivery was awaited
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topic, and after the last
                         attempt there to the dead-letter topic
     PoisonError         dead-letter topic at once
     InvalidEvent        dead-letter topic at once
-    any other Exception unforeseen, so tried again in place once, and then dead-lettered: one page that our code can't
-                        digest must not stop all others (docs/decisions/0003-unforeseen-errors.md)
-    a send that fails   nothing can be promised any more: `process` raises, and the worker ends before any offset is
-                        committed, so that the event comes again
+    any other Exception tried again in place once, then dead-lettered: one event that hits a bug must not stop all
+                        others (docs/decisions/0003-unforeseen-errors.md)
+    a failed send       `process` raises, and the worker ends before any offset is committed, so that the event is
+                        delivered again
 
 `process` returns only when the event may be acknowledged.
 """
@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 from schemas import Envelope, Event, InvalidEvent
 from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Agent, Delivery
-from streams.runtime.failure_headers import Letter, read, strip
+from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
 from streams.runtime.records import Record, decode, encode
 from streams.settings import RuntimeSettings
 from streams.topology import Stage
@@ -35,7 +35,7 @@ MAX_BACKOFF_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A record as it came from Kafka."""
+    """A record as received from Kafka."""
 
     topic: str
     partition: int
@@ -46,16 +46,16 @@ class Incoming:
 
 
 class Sender(Protocol):
-    """Sends records and returns when all are delivered. Raises when one is not."""
+    """Sends records and returns when all are delivered. Raises if one is not."""
 
     async def __call__(self, records: Sequence[Record]) -> None: ...
 
 
 class Observer(Protocol):
-    """Is told what happens, for metrics, traces and logs."""
+    """Receives a call for each step of an event, for metrics, traces and logs."""
 
     def started(self, delivery: Delivery) -> str:
-        """Returns the traceparent for what this event leads to."""
+        """Returns the traceparent for the events that follow."""
 
     def sent(self, records: Sequence[Record]) -> None: ...
 
@@ -66,7 +66,7 @@ class Observer(Protocol):
 
 @dataclass(slots=True)
 class Processor:
-    """Carries events of one stage through its agent."""
+    """Processes the events of one stage with its agent."""
 
     stage: Stage
     agent: Agent
@@ -78,20 +78,20 @@ class Processor:
     jitter: Callable[[], float] = random.random
 
     async def process(self, incoming: Incoming) -> Result:
-        """Do everything that one event asks for. Raises only when a record could not be sent."""
+        """Process one event to its end. Raises only when a record could not be sent."""
         result: Result
         try:
-            letter = read(dict(incoming.headers))
-            origin = incoming if letter is None else _original(incoming, letter)
-            attempts = letter.attempts if letter else 0
+            failure = read_failure(dict(incoming.headers))
+            origin = incoming if failure is None else _original(incoming, failure)
+            attempts = failure.attempts if failure else 0
             event, envelope = decode(self._model(origin.topic), origin.value, origin.headers)
         except (InvalidEvent, ValueError) as error:
             self.observer.failed(incoming, error, 1)
-            await self._bury(incoming, error, 1)
+            await self._send_to_dead_topic(incoming, error, 1)
             result = "dead"
         else:
-            if letter and letter.not_before:
-                await self._wait_until(letter.not_before)
+            if failure and failure.not_before:
+                await self._wait_until(failure.not_before)
             result = await self._handle(origin, event, envelope, attempts)
         self.observer.finished(incoming, result)
         return result
@@ -139,21 +139,21 @@ class Processor:
     async def _give_up(self, origin: Incoming, error: Exception, attempts: int) -> Result:
         rounds = attempts // (self.settings.retries_in_place + 1)
         if not isinstance(error, TransientError) or rounds > self.settings.retry_topic_attempts:
-            await self._bury(origin, error, attempts)
+            await self._send_to_dead_topic(origin, error, attempts)
             return "dead"
         delay = timedelta(seconds=self.settings.retry_topic_delay_seconds * 2 ** (rounds - 1))
-        letter = self._letter(origin, error, attempts, not_before=self.now() + delay)
-        await self._post(self.stage.retry_topic, origin, letter)
+        failure = self._failure(origin, error, attempts, not_before=self.now() + delay)
+        await self._send_failed(self.stage.retry_topic, origin, failure)
         return "retried"
 
-    async def _bury(self, incoming: Incoming, error: Exception, attempts: int) -> None:
-        letter = self._letter(incoming, error, attempts)
-        await self._post(self.stage.dead_topic, incoming, letter)
+    async def _send_to_dead_topic(self, incoming: Incoming, error: Exception, attempts: int) -> None:
+        failure = self._failure(incoming, error, attempts)
+        await self._send_failed(self.stage.dead_topic, incoming, failure)
 
-    def _letter(
+    def _failure(
         self, incoming: Incoming, error: Exception, attempts: int, not_before: datetime | None = None
-    ) -> Letter:
-        return Letter(
+    ) -> FailureInfo:
+        return FailureInfo(
             topic=incoming.topic,
             partition=incoming.partition,
             offset=incoming.offset,
@@ -165,8 +165,8 @@ class Processor:
             not_before=not_before,
         )
 
-    async def _post(self, topic: str, incoming: Incoming, letter: Letter) -> None:
-        record = Record(topic, incoming.key, incoming.value or b"", letter.headers(incoming.headers))
+    async def _send_failed(self, topic: str, incoming: Incoming, failure: FailureInfo) -> None:
+        record = Record(topic, incoming.key, incoming.value or b"", failure.headers(incoming.headers))
         await self.send([record])
 
     async def _wait_until(self, time: datetime) -> None:
@@ -176,17 +176,17 @@ class Processor:
 
 
 def backoff_seconds(base_seconds: float, attempt: int, jitter: float) -> float:
-    """Exponential with jitter: between half and all of base * 2^(attempt-1), at most MAX_BACKOFF_SECONDS."""
+    """Exponential backoff with jitter: between half and all of base * 2^(attempt-1), at most MAX_BACKOFF_SECONDS."""
     full = min(base_seconds * 2.0 ** (attempt - 1), MAX_BACKOFF_SECONDS)
     return full * (0.5 + jitter / 2)
 
 
-def _original(incoming: Incoming, letter: Letter) -> Incoming:
-    """The record that a letter speaks of, as it first came."""
+def _original(incoming: Incoming, failure: FailureInfo) -> Incoming:
+    """The original of a record in the retry topic."""
     return replace(
         incoming,
-        topic=letter.topic,
-        partition=letter.partition,
-        offset=letter.offset,
-        headers=strip(incoming.headers),
+        topic=failure.topic,
+        partition=failure.partition,
+        offset=failure.offset,
+        headers=original_headers(incoming.headers),
     )

@@ -1,4 +1,4 @@
-"""Sends events from outside a stage: the gateway, the crawl command, imports and replays."""
+"""A producer for events that don't come from a stage: of the gateway, `riffle crawl`, imports and replays."""
 
 import ssl
 from collections.abc import Iterable
@@ -54,11 +54,11 @@ class EventProducer:
             self._producer = None
 
     async def __call__(self, event: Event, cause: str | None = None, *, ordinal: int = 0) -> None:
-        """Send one event. Without a cause it is one of its own: sending it again is another event."""
+        """Send one event. Without a cause it gets a random id, and sending it again is another event."""
         await self.send_all([event], cause, first=ordinal)
 
     async def send_all(self, events: Iterable[Event], cause: str | None = None, *, first: int = 0) -> None:
-        """Send several, in order, and wait until all are delivered."""
+        """Send several events in order, and wait until all are delivered."""
         cause = cause or str(uuid4())
         now = datetime.now(UTC)
         records = [
@@ -68,8 +68,8 @@ class EventProducer:
         await self.send_records(records)
 
     async def send_records(self, records: Iterable[Record]) -> None:
-        """Send records as they are. Raises StoreUnavailable when one can't be delivered."""
-        assert self._producer, "not started: use `async with`"
+        """Send records unchanged. Raises StoreUnavailable when one can't be delivered."""
+        assert self._producer, "the producer is not started: use `async with`"
         try:
             deliveries = [
                 await self._producer.send(r.topic, key=r.key, value=r.value, headers=r.headers) for r in records

@@ -1,7 +1,7 @@
 """Events to Kafka records and back. Pure: bytes and headers in, models out.
 
-An event's id follows from what caused it (`schemas.ids.event_id`), so that a stage which handles an event twice sends
-the same ids, and whoever reads them can tell the copy.
+An event's id is computed from its cause (`schemas.ids.event_id`). So a stage that handles an event twice sends the same
+ids, and readers can recognise the copy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ class Record:
 
 
 def encode(event: Event, *, cause: str, ordinal: int = 0, source: str, time: datetime, traceparent: str = "") -> Record:
-    """The record of an event that `cause` led to; `ordinal` tells several with one cause apart."""
+    """Encode an event. `cause` is the id or name of its cause, `ordinal` its number among that cause's events."""
     envelope = Envelope(
         id=event_id(event.event_type(), cause, event.subject(), ordinal),
         type=event.event_type(),
@@ -41,5 +41,5 @@ def decode(model: type[Event], value: bytes | None, headers: Headers) -> tuple[E
     """Read a record of the topic that carries `model`. Raises InvalidEvent with the reason."""
     envelope = Envelope.from_headers(headers or {})
     if envelope.type != model.event_type():
-        raise InvalidEvent(f"{model.topic} carries {model.event_type()}, but this record says {envelope.type}")
+        raise InvalidEvent(f"{model.topic} carries {model.event_type()}, but this record's type is {envelope.type}")
     return model.from_json(value), envelope

@@ -1,8 +1,8 @@
-"""Dead letters and replays: what failed, or passed before, goes through one stage again.
+"""Dead letters and replays: one stage handles a failed or past event again.
 
-Both go to the stage's retry topic, which that stage alone reads: so nobody else handles the event a second time. What
-the stage then sends has the same ids as before. A replayed dead letter is marked by a record in the dead-letter topic
-(its key the letter's id, header `riffle-replayed-at`), and is no longer listed.
+Both are copied to the stage's retry topic, which only that stage reads, so no other stage handles the event again.
+The events that follow have the same ids as before. A replayed dead letter is marked by a record in the dead-letter
+topic (key: the letter's id, header: `riffle-replayed-at`) and is no longer listed.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from datetime import datetime
 import orjson
 
 from streams.errors import UsageError
-from streams.runtime.failure_headers import Letter, read, strip
+from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
 from streams.runtime.lag import input_topics
 from streams.runtime.processing import Incoming
 from streams.runtime.records import Record
@@ -25,9 +25,9 @@ REPLAYED_AT = "riffle-replayed-at"
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A letter with the record that it is about."""
+    """An event that failed for good: its original record, and why it failed."""
 
-    letter: Letter
+    failure: FailureInfo
     record: Incoming
 
     @property
@@ -39,7 +39,7 @@ class DeadLetter:
         return dict(self.record.headers).get("ce_subject", b"").decode("utf-8", "replace")
 
     def value_text(self) -> str:
-        """The original value for people: JSON indented, anything else as it can be shown."""
+        """The original value for people: JSON indented, anything else as Python writes bytes."""
         value = self.record.value or b""
         try:
             return orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2).decode()
@@ -48,35 +48,39 @@ class DeadLetter:
 
 
 def dead_letters(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[DeadLetter]:
-    """All that were not replayed, oldest first; one that was delivered twice is listed once."""
-    found: dict[str, DeadLetter] = {}
+    """All dead letters that were not replayed, oldest first. One that was delivered twice is listed once."""
+    letters: dict[str, DeadLetter] = {}
     replayed: dict[str, datetime] = {}
     for stage in stages:
         for record in read_topic(settings, stage.dead_topic):
             headers = dict(record.headers)
             if REPLAYED_AT in headers:
                 replayed[record.key.decode()] = datetime.fromisoformat(headers[REPLAYED_AT].decode())
-            elif letter := read(headers):
-                found[letter.id] = DeadLetter(letter, record)
-    waiting = [d for d in found.values() if d.letter.id not in replayed or replayed[d.letter.id] < d.letter.failed_at]
-    return sorted(waiting, key=lambda dead: dead.letter.failed_at)
+            elif failure := read_failure(headers):
+                letters[failure.id] = DeadLetter(failure, record)
+    waiting = [
+        letter
+        for letter_id, letter in letters.items()
+        if letter_id not in replayed or replayed[letter_id] < letter.failure.failed_at
+    ]
+    return sorted(waiting, key=lambda letter: letter.failure.failed_at)
 
 
 def find_dead_letter(settings: Settings, letter_id: str) -> DeadLetter:
-    """The letter of that id. Raises UsageError."""
+    """The dead letter with this id. Raises UsageError."""
     for dead in dead_letters(settings):
-        if dead.letter.id == letter_id:
+        if dead.failure.id == letter_id:
             return dead
-    raise UsageError(f"no dead letter {letter_id!r}. `riffle dead-letters list` shows those that there are")
+    raise UsageError(f"no dead letter {letter_id!r}. `riffle dead-letters list` shows all")
 
 
 def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:
-    """What to send to try a dead letter again, and to mark it."""
-    topic = f"{dead.letter.stage}.retry"
-    again = retry_record(topic, dead.letter.stage, dead.record, now, origin=dead.letter)
+    """The records that have a dead letter tried again and mark it as replayed."""
+    stage = dead.failure.stage
+    again = retry_record(f"{stage}.retry", stage, dead.record, now, origin=dead.failure)
     mark = Record(
-        f"{dead.letter.stage}.dead",
-        dead.letter.id.encode(),
+        f"{stage}.dead",
+        dead.failure.id.encode(),
         b"{}",
         [(REPLAYED_AT, now.isoformat().encode())],
     )
@@ -86,16 +90,16 @@ def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:
 def stage_inputs(
     settings: Settings, stage: Stage, *, host: str | None = None, since: datetime | None = None
 ) -> Iterator[Incoming]:
-    """The stage's inputs that Kafka still holds, of one host and since a time if so asked."""
+    """The stage's inputs that Kafka still holds, optionally only those of one host or since a time."""
     for topic in input_topics(stage)[:-1]:
         for record in read_topic(settings, topic, since):
             if record.value is not None and (host is None or _is_of_host(record, host)):
                 yield record
 
 
-def retry_record(topic: str, stage: str, record: Incoming, now: datetime, origin: Letter | None = None) -> Record:
-    """A record for the stage's retry topic that has it handle `record` afresh."""
-    letter = Letter(
+def retry_record(topic: str, stage: str, record: Incoming, now: datetime, origin: FailureInfo | None = None) -> Record:
+    """A record for the stage's retry topic that has the stage handle `record` as if for the first time."""
+    failure = FailureInfo(
         topic=origin.topic if origin else record.topic,
         partition=origin.partition if origin else record.partition,
         offset=origin.offset if origin else record.offset,
@@ -105,7 +109,7 @@ def retry_record(topic: str, stage: str, record: Incoming, now: datetime, origin
         error="",
         failed_at=now,
     )
-    return Record(topic, record.key, record.value or b"", letter.headers(strip(record.headers)))
+    return Record(topic, record.key, record.value or b"", failure.headers(original_headers(record.headers)))
 
 
 def _is_of_host(record: Incoming, host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reads what a topic holds now, from its start or a time, without joining any consumer group."""
+"""A reader of a topic from its start, or from a time, to its present end. It joins no consumer group."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ POLL_SECONDS = 1.0
 
 
 def read_topic(settings: Settings, topic: str, since: datetime | None = None) -> Iterator[Incoming]:
-    """Every record of a topic up to where it ends now, partition by partition. Raises StoreUnavailable."""
+    """Yield the records of a topic up to its present end, partition by partition. Raises StoreUnavailable."""
     consumer = Consumer(
         {
             **client_config(settings.kafka),
@@ -43,14 +43,14 @@ def _read_partition(consumer: Consumer, topic: str, number: int, since: datetime
     consumer.assign([TopicPartition(topic, number, start)])
     position, waited_seconds = start, 0.0
     while position < top:
-        # Not more than are left: `consume` waits for the number that is asked for.
+        # Not more than the rest: `consume` waits until it has as many as requested.
         batch = consumer.consume(min(BATCH_MESSAGES, top - position), timeout=POLL_SECONDS)
         for message in batch:
             incoming = incoming_from(message)
             position = incoming.offset + 1
             if incoming.offset < top:
                 yield incoming
-        # Where compaction left gaps, the consumer stands further than its last record.
+        # After a gap left by compaction, the consumer's position is beyond its last record.
         (place,) = consumer.position([TopicPartition(topic, number)])
         position = max(position, place.offset)
         waited_seconds = 0.0 if batch else waited_seconds + POLL_SECONDS
@@ -59,12 +59,13 @@ def _read_partition(consumer: Consumer, topic: str, number: int, since: datetime
 
 
 def _offset_at(consumer: Consumer, topic: str, number: int, since: datetime, top: int) -> int:
-    asked = TopicPartition(topic, number, int(since.timestamp() * 1000))
-    (found,) = consumer.offsets_for_times([asked], timeout=TIMEOUT_SECONDS)
-    return found.offset if found.offset >= 0 else top
+    at_time = TopicPartition(topic, number, int(since.timestamp() * 1000))
+    (first,) = consumer.offsets_for_times([at_time], timeout=TIMEOUT_SECONDS)
+    return first.offset if first.offset >= 0 else top
 
 
 def incoming_from(message: Message) -> Incoming:
+    """The record of a librdkafka message. Raises KafkaException if the message is an error."""
     if problem := message.error():
         raise KafkaException(problem)
     return Incoming(

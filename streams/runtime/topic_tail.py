@@ -1,4 +1,4 @@
-"""Follows topics from now on: how a program outside the journey watches events pass, without a consumer group."""
+"""A reader of the events that arrive from now on, for programs that watch the journey. It joins no consumer group."""
 
 from collections.abc import Iterator
 from uuid import uuid4
@@ -16,7 +16,7 @@ BATCH_MESSAGES = 1_000
 
 
 class Follower:
-    """Reads events of some types that arrive after it was made."""
+    """Reads events of some types that arrive after its creation."""
 
     def __init__(self, settings: Settings, events: tuple[type[Event], ...]) -> None:
         self._models = {event.topic: event for event in events}
@@ -41,7 +41,7 @@ class Follower:
                 f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
                 "Create the topics: riffle topics --create"
             )
-        # The offsets themselves, not "the end": that would be looked up only later, and events before it missed.
+        # Offsets rather than "the end": librdkafka looks "the end" up later, and events before that would be missed.
         return [
             TopicPartition(name, number, self._end(TopicPartition(name, number)))
             for name in self._models
@@ -53,13 +53,13 @@ class Follower:
         return end
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:
-        """What has come since the last call, waiting up to the timeout for the first of it."""
+        """Yield the events since the last call. If there is none, wait for one up to the timeout."""
         for message in self._consumer.consume(BATCH_MESSAGES, timeout=timeout_seconds):
             incoming = incoming_from(message)
             try:
                 event, _ = decode(self._models[incoming.topic], incoming.value, incoming.headers)
             except InvalidEvent:
-                continue  # Its own stage dead-letters it.
+                continue  # the stage that reads the topic dead-letters it
             yield event
 
     def close(self) -> None:

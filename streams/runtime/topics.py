@@ -1,4 +1,4 @@
-"""Makes the topics of the topology, and compares those that are there with it.
+"""Creation of the topics of the topology, and a description of those that exist.
 
 Faust ignores a topic that doesn't exist when it starts, so every worker calls `create_topics` first.
 """
@@ -19,22 +19,23 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic of the topology as the cluster has it. `partitions` is 0 where it doesn't exist."""
+    """A topic of the topology as it is in the cluster. `partitions` is 0 if it doesn't exist."""
 
     topic: Topic
     partitions: int
     messages: int = 0
-    """Records that it holds now, by its offsets."""
+    """Number of records in it, computed from its offsets."""
 
 
 def topic_config(topic: Topic) -> dict[str, str]:
+    """Kafka's configuration of a topic."""
     if topic.compacted:
         return {"cleanup.policy": "compact"}
     return {"cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
 
 
 def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> list[str]:
-    """Create what is missing, and return the names of what was created. Safe to run from many processes at once."""
+    """Create the topics that are missing, and return their names. Safe to run from many processes at once."""
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
     wanted = [
@@ -63,7 +64,7 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
 
 
 def describe_topics(settings: Settings) -> list[TopicState]:
-    """Every topic of the topology with what the cluster knows of it."""
+    """All topics of the topology with their partitions and records in the cluster."""
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
     sizes = topic_sizes(settings, {topic.name: existing.get(topic.name, 0) for topic in TOPICS})

@@ -10,7 +10,7 @@ _propagator = TraceContextTextMapPropagator()
 
 
 def tracer_provider(service: str, otlp_endpoint: str) -> TracerProvider:
-    """Spans go to the OTLP endpoint; with none they only carry the trace on."""
+    """A tracer whose spans go to the OTLP endpoint. Without one they are dropped, and only trace ids are passed on."""
     provider = TracerProvider(resource=Resource.create({"service.name": f"riffle-{service}"}))
     if otlp_endpoint:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -20,7 +20,7 @@ def tracer_provider(service: str, otlp_endpoint: str) -> TracerProvider:
 
 
 def start_span(tracer: Tracer, name: str, traceparent: str, attributes: dict[str, str | int]) -> tuple[Span, str]:
-    """A span below the one that `traceparent` names (or a new trace), and the traceparent to pass on."""
+    """Start a span below the one in `traceparent` (or a new trace). Return both it and the next traceparent."""
     parent = _propagator.extract({"traceparent": traceparent}) if traceparent else None
     span = tracer.start_span(name, context=parent, attributes=attributes)
     carrier: dict[str, str] = {}

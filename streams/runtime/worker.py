@@ -1,7 +1,7 @@
-"""Runs stages until it is told to stop: opens their stores, starts their agents, and watches them.
+"""A worker process: it opens the stores of its stages, starts their agents, and watches them until it is stopped.
 
-Ends with a status other than 0, and without committing what is in progress, when an event could neither be handled nor
-set aside, or when Faust crashed: whoever supervises the worker starts it again, and the events come again.
+It ends with status 70, and without committing events in progress, when an event could neither be handled nor
+dead-lettered, or when Faust crashed. Its supervisor then starts it again, and the events are delivered again.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ log = structlog.get_logger()
 
 WATCH_SECONDS = 1.0
 EXIT_FAILED = 70
-"""EX_SOFTWARE of sysexits: something that a restart is to mend."""
+"""Exit status EX_SOFTWARE of sysexits: a restart may help."""
 
 
 @dataclass(slots=True)
@@ -72,8 +72,8 @@ async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
         log.info("worker started", stages=names, health=f"http://{settings.runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop)
         if failure:
-            log.error("worker ends: it comes back with the same events", stages=names, exc_info=failure)
-            # At once: an orderly stop would wait for, and maybe commit, what must come again.
+            log.error("worker ends, and the same events are delivered again", stages=names, exc_info=failure)
+            # At once: an orderly stop would wait for, and perhaps commit, events that must be delivered again.
             os._exit(EXIT_FAILED)
         for item in running:
             await item.app.stop(settings.runtime.grace_seconds)
@@ -91,17 +91,17 @@ async def _start(
     app = StageApp(stage, settings, agent.assigned)
     processor = Processor(stage, agent, app.send, observer, settings.runtime)
     app.connect(processor, observer)
-    # The agent first: it must be ready for the event that comes with the first partition.
+    # The agent first: it must be ready for the first event, which may come with the assignment.
     await agent.start(_emitter(stage, app))
     await app.start()
     return _Running(stage, agent, app, Progress(settings.runtime.stall_seconds))
 
 
 async def build_agent(stage: Stage, settings: Settings, stores: Stores) -> Agent:
-    """Call the stage's `module:function`."""
+    """Build a stage's agent by its `module:function`."""
     module, function = stage.agent.split(":")
     agent = await getattr(importlib.import_module(module), function)(settings, stores)
-    assert isinstance(agent, Agent), f"{stage.agent} returned {type(agent).__name__}, which is no Agent"
+    assert isinstance(agent, Agent), f"{stage.agent} returned {type(agent).__name__}, which is not an Agent"
     return agent
 
 
@@ -114,7 +114,7 @@ def _emitter(stage: Stage, app: StageApp) -> Emit:
 
 
 async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event) -> BaseException | None:
-    """Wait for the signal to stop, or for a failure, keeping an eye on progress."""
+    """Wait for the stop signal or a failure, and observe the progress meanwhile."""
     while not stop.is_set():
         for item in running:
             failure = item.app.crashed()
@@ -122,7 +122,7 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
                 failure = item.app.failed.exception()
             if failure:
                 return failure
-            _look(item, metrics)
+            _observe(item, metrics)
         try:
             await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
         except TimeoutError:
@@ -130,7 +130,7 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
     return None
 
 
-def _look(item: _Running, metrics: Metrics) -> None:
+def _observe(item: _Running, metrics: Metrics) -> None:
     now, name = time.monotonic(), item.stage.name
     committed = item.app.committed()
     done = item.app.finished + item.agent.steps

@@ -14,7 +14,7 @@ import pytest
 from schemas import Event, PageDiscovered, PageFetched
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
-from streams.runtime.failure_headers import Letter, read
+from streams.runtime.failure_headers import FailureInfo, read_failure
 from streams.runtime.processing import Incoming
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import Record, encode
@@ -86,10 +86,10 @@ async def test_topics_tells_what_each_holds_and_what_waits(stack: Settings, host
     assert waiting >= 5, "no worker runs, so all of them wait"
 
 
-async def dead_letter(stack: Settings, host: str) -> tuple[Letter, Record]:
+async def dead_letter(stack: Settings, host: str) -> tuple[FailureInfo, Record]:
     """An event that failed in the stage embed, as the runtime sets it aside."""
     original = encode(fetched(host), cause=uuid4().hex, source="fetch", time=NOW)
-    letter = Letter(
+    letter = FailureInfo(
         topic="pages.chunked",
         partition=3,
         offset=uuid4().int % 10**12,
@@ -127,9 +127,9 @@ async def test_a_dead_letter_is_listed_shown_and_replayed(stack: Settings, host:
     assert (again.key, again.value) == (original.key, original.value)
     headers = dict(again.headers)
     assert original.headers == [(name, value) for name, value in again.headers if not name.startswith("riffle-")]
-    afresh = read(headers)
-    assert afresh is not None
-    assert (afresh.id, afresh.attempts) == (letter.id, 0), "it keeps its origin, and has all its attempts again"
+    again = read_failure(headers)
+    assert again is not None
+    assert (again.id, again.attempts) == (letter.id, 0), "it keeps its origin, and has all its attempts again"
 
     assert letter.id not in {dead["id"] for dead in await answer(stack, "dead-letters", "list")}
     once_more = await riffle(stack, "dead-letters", "replay", letter.id)

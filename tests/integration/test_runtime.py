@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from streams.runtime.connection import client_config
-from streams.runtime.failure_headers import read
+from streams.runtime.failure_headers import read_failure
 from streams.runtime.lag import stage_lags
 from streams.runtime.producer import EventProducer
 from streams.runtime.topics import create_topics
@@ -118,7 +118,7 @@ async def test_poison_is_dead_lettered_exactly_once_with_its_error_and_bytes(run
         await producer.send_records([Record(Asked.topic, b"key", b"\x00\xffno event", [("ce_id", b"?")])])
     run.start_worker()
     await run.until_done(20)
-    letters = {m.value(): read(dict(m.headers() or [])) for m in run.read_topic(run.stage.dead_topic)}
+    letters = {m.value(): read_failure(dict(m.headers() or [])) for m in run.read_topic(run.stage.dead_topic)}
     assert len(run.read_topic(run.stage.dead_topic)) == 2
     assert letters[b"\x00\xffno event"] is not None
     poison = letters[Asked(name="key-3", number=20, wish="poison").to_json()]
@@ -137,7 +137,7 @@ async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(r
         await asyncio.sleep(0.2)
     assert len(run.read_topic(run.stage.retry_topic)) == run.settings.runtime.retry_topic_attempts
     (dead,) = run.read_topic(run.stage.dead_topic)
-    letter = read(dict(dead.headers() or []))
+    letter = read_failure(dict(dead.headers() or []))
     assert letter is not None
     assert letter.error_type == "TransientError"
 

@@ -1,8 +1,8 @@
 """The bundled web: some 230 real pages of four hosts, and questions that they answer.
 
-The pages are documentation of PostgreSQL, Python, SQLite and Git, unchanged; their licences stand in `licences/`.
-`build.py` says where they come from. `questions.json` holds questions whose words are not in their answer: whoever
-finds the answer has understood something.
+The pages are documentation of PostgreSQL, Python, SQLite and Git, unchanged. Their licences are in `licences/`, and
+`build.py` names their sources. `questions.json` holds questions that share no word with their answer, so that an answer
+must be found by its meaning.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import zstandard
 _HERE = Path(__file__).parent
 ARCHIVE = _HERE / "web.tar.zst"
 _STAMP = ".archive"
-"""Which archive a folder was unpacked from."""
+"""Name of the file with the checksum of the archive that a folder was unpacked from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Question:
     url: str
     """The page that holds the answer."""
     answer: str
-    """Part of the answering sentence that stands in no other."""
+    """A part of the answering sentence that no other sentence contains."""
 
 
 QUESTIONS: tuple[Question, ...] = tuple(
@@ -38,9 +38,9 @@ QUESTIONS: tuple[Question, ...] = tuple(
 
 
 def unpack(into: Path) -> Path:
-    """Unpack the web to `into`, which then holds a folder for each host, and return it. Again is as once.
+    """Unpack the web to `into`, which then holds a folder for each host, and return it. Safe to repeat.
 
-    A folder from another version of the archive is replaced whole.
+    A folder from another version of the archive is replaced.
     """
     packed = ARCHIVE.read_bytes()
     stamp = hashlib.sha256(packed).hexdigest()

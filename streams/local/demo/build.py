@@ -9,8 +9,8 @@ The pages are Debian's documentation packages, each under a host's name:
 
     python -m streams.local.demo.build DIR      where DIR/HOST/... are these folders
 
-The same pages give the same bytes. What is linked and not among the pages is disallowed by the robots file (families of
-reference pages, and the rest one by one), redirected, gone, or, for some, simply missing: as on any site.
+The same pages give the same bytes. A linked page that isn't in the list is disallowed by the robots file (families of
+reference pages, and the rest one by one), redirected, gone, or missing, as on any site.
 """
 
 import argparse
@@ -29,25 +29,25 @@ import zstandard
 
 HERE = Path(__file__).parent
 CRAWL_DELAY_SECONDS = 0.05
-"""The sites are on this machine, and say that they mind nobody."""
+"""Crawl delay in the robots files. It is short because the sites are on the crawler's own machine."""
 WRITTEN = 1_767_225_600
-"""Time of the files that are ours: 2026-01-01, so that the archive doesn't depend on when it is built."""
+"""Time of the generated files (2026-01-01), so that the archive doesn't depend on the time of the build."""
 _LEVEL = 19
 _HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Site:
-    """What is ours of a host."""
+    """The generated part of a host."""
 
     disallow: tuple[str, ...]
-    """Beginnings of paths. Pages of `pages.txt` among them are allowed one by one, but for those in `hidden`."""
+    """Prefixes of paths. Pages of `pages.txt` with such a prefix are allowed one by one, except those in `hidden`."""
     hidden: tuple[str, ...]
-    """Pages that are there, linked, and that no crawler may fetch."""
+    """Pages that exist, are linked, and may not be fetched by crawlers."""
     missing: tuple[str, ...]
-    """Pages that are linked, not there, and not disallowed either: links that died."""
+    """Pages that are linked and not disallowed, but don't exist: dead links."""
     redirects: Mapping[str, str | None]
-    """As `redirects.json` has them: None is gone for good."""
+    """The content of `redirects.json`. None: gone for good."""
 
 
 SITES = {
@@ -102,7 +102,7 @@ SITES = {
 
 
 def build(source: Path, target: Path) -> int:
-    """Write the archive and return how many pages are in it."""
+    """Write the archive and return the number of its pages."""
     pages = (HERE / "pages.txt").read_text().split()
     files: dict[str, tuple[bytes, int]] = {}
     for page in pages:
@@ -117,7 +117,7 @@ def build(source: Path, target: Path) -> int:
 
 
 def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
-    """RFC 9309: the longest rule that matches decides, so a page's own Allow is stronger than its family's Disallow."""
+    """The robots.txt of a host. The longest matching rule decides (RFC 9309)."""
     allowed = [path for path in pages if path.startswith(site.disallow) and path not in site.hidden]
     absent = linked(host, pages) - pages.keys() - site.redirects.keys() - set(site.missing)
     return "\n".join(
@@ -135,7 +135,7 @@ def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
 
 
 def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
-    """Paths on this host that the pages point to."""
+    """The paths on this host that the pages link to."""
     paths = set()
     for path, content in pages.items():
         for href in _HREF.findall(content.decode("utf-8", "replace")):
@@ -146,7 +146,7 @@ def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
 
 
 def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
-    """Sorted, owned by nobody, with the times that are given."""
+    """A tar archive, sorted, without owners, with the given times."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, (content, modified) in sorted(files.items()):

@@ -79,7 +79,7 @@ def test_the_table_of_contents_names_every_command_once() -> None:
         pytest.param(["worker", "fetsh"], ", ".join(stage.name for stage in STAGES), id="which lists the stages"),
         pytest.param(["replay", "--from", "fetsh"], "no stage 'fetsh'", id="replay of an unknown stage"),
         pytest.param(["dead-letters", "list", "--stage", "x"], "no stage 'x'", id="letters of an unknown stage"),
-        pytest.param(["dead-letters", "replay"], "name the letters to replay, or say --all", id="replay of nothing"),
+        pytest.param(["dead-letters", "replay"], "name the letters to replay, or add --all", id="replay of nothing"),
         pytest.param(["dead-letters", "replay", "x", "--all"], "name the letters", id="replay of one and all"),
         pytest.param(["crawl", "ftp://example.org/"], "'ftp://example.org/' can't be crawled", id="not the web"),
         pytest.param(["crawl", "https://"], "'https://' can't be crawled", id="no host"),

@@ -53,8 +53,8 @@ def test_half_a_file_is_downloaded_again(tmp_path: Path) -> None:
     assert path.read_bytes() == CONTENT
 
 
-def test_another_content_than_the_locks_is_refused_and_thrown_away(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match=r"org\.example:thing:1\.0 was downloaded with SHA-256 .* thrown away"):
+def test_another_content_than_the_locks_is_refused_and_deleted(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"org\.example:thing:1\.0 was downloaded with SHA-256 .* deleted"):
         fetch_jars([JAR], tmp_path, Source(tmp_path, b"another jar"))
 
     assert not (tmp_path / JAR.path).exists()

@@ -73,7 +73,7 @@ def test_a_listener_that_went_away_stops_nothing() -> None:
     [
         (StartError("Kafka ended."), "Kafka ended."),
         (Cancelled(), "the start was interrupted; nothing is left running"),
-        (RuntimeError("what?"), "the start failed in a way that wasn't foreseen: RuntimeError('what?')"),
+        (RuntimeError("what?"), "the start failed with an unexpected error: RuntimeError('what?')"),
     ],
 )
 def test_a_failed_start_is_told(error: Exception, says: str) -> None:
@@ -81,7 +81,7 @@ def test_a_failed_start_is_told(error: Exception, says: str) -> None:
         raise error
 
     reading, writing = os.pipe()
-    assert PipeReport(writing).tell_how_it_ends(run) == EXIT_FAILED
+    assert PipeReport(writing).run_and_report(run) == EXIT_FAILED
 
     report = TerminalReport(Console(file=io.StringIO()))
     with os.fdopen(reading) as lines:

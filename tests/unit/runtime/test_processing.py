@@ -9,7 +9,7 @@ import pytest
 from schemas import Event, InvalidEvent
 from streams.errors import PoisonError, StoreUnavailable, TransientError
 from streams.runtime.agent import Agent, Delivery
-from streams.runtime.failure_headers import read
+from streams.runtime.failure_headers import read_failure
 from streams.runtime.processing import Incoming, Processor, Result, backoff_seconds
 from streams.runtime.records import Record, encode
 from streams.settings import RuntimeSettings
@@ -126,7 +126,7 @@ async def test_a_failure_goes_where_its_type_says(
 async def test_a_record_that_is_no_event_is_dead_lettered_with_the_reason(broken: Incoming, reason: str) -> None:
     processor, sent, _ = harness(Failing())
     assert await processor.process(broken) == "dead"
-    letter = read(dict(sent[0].headers))
+    letter = read_failure(dict(sent[0].headers))
     assert letter is not None
     assert reason in letter.error
     assert sent[0].value == (broken.value or b"")
@@ -137,7 +137,7 @@ async def test_a_dead_letter_keeps_the_original_and_says_where_it_was() -> None:
     processor, sent, _ = harness(Failing(PoisonError("no more")))
     original = incoming()
     await processor.process(original)
-    letter = read(dict(sent[0].headers))
+    letter = read_failure(dict(sent[0].headers))
     assert letter is not None
     assert (letter.topic, letter.partition, letter.offset) == ("tests.asked", 3, 14)
     assert (letter.stage, letter.attempts, letter.error_type, letter.error) == ("answer", 1, "PoisonError", "no more")
@@ -203,8 +203,8 @@ def test_backoff_doubles_with_jitter_up_to_ten_seconds(attempt: int, jitter: flo
 
 def test_a_letters_headers_are_read_back() -> None:
     processor, _, _ = harness(Failing())
-    letter = processor._letter(incoming(), PoisonError("é" * 3000), 4, not_before=NOW + timedelta(seconds=1))
-    found = read(dict(letter.headers([])))
+    letter = processor._failure(incoming(), PoisonError("é" * 3000), 4, not_before=NOW + timedelta(seconds=1))
+    found = read_failure(dict(letter.headers([])))
     assert found is not None
     assert found.not_before == NOW + timedelta(seconds=1)
     assert found.id == "answer/tests.asked/3/14"

@@ -1,0 +1,75 @@
+"""`riffle bench`: speed and memory, measured on this machine."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from streams.commands.console import JSON_OPTION, command, command_group, load_settings, print_figures
+from streams.errors import UsageError
+
+bench_app = command_group("Speed and memory, measured on this machine.")
+
+AsJson = Annotated[bool, JSON_OPTION]
+
+
+@bench_app.command("pipeline")
+@command
+async def bench_pipeline(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    pages: Annotated[int | None, typer.Option(min=1, help="Number of pages, spread evenly. Default: all.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure the running stack from fetched to searchable: pages/s, statements/s, CPU and memory by process.
+
+    Example:  riffle up && riffle bench pipeline mirror/ --pages 500
+    """
+    status: int = await benchmark("pipeline").run(load_settings(), folder, pages, as_json=as_json)
+    return status
+
+
+@bench_app.command("queries")
+@command
+async def bench_queries(
+    questions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file with one question a line.")],
+    count: Annotated[int, typer.Option(min=10, help="Number of questions to ask.")] = 200,
+    as_json: AsJson = False,
+) -> int:
+    """Measure how long a search takes on the running stack, part by part.
+
+    Example:  riffle bench queries questions.tsv --count 200
+    """
+    status: int = await benchmark("queries").run(load_settings(), questions, count, as_json=as_json)
+    return status
+
+
+@bench_app.command("simhash")
+@command
+def bench_simhash(
+    fingerprints: Annotated[int, typer.Option(min=1_000, help="Number of fingerprints in the index.")] = 1_000_000,
+    tables: Annotated[int, typer.Option(help="4, 10 or 20 tables.")] = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Measure look-ups per second and memory of the fingerprint index, beside brute force.
+
+    Example:  riffle bench simhash --fingerprints 1000000
+    """
+    from streams.stores.simhash_tables import TABLE_COUNTS
+
+    if tables not in TABLE_COUNTS:
+        raise UsageError(f"{tables} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")
+    figures: dict[str, Any] = benchmark("simhash").run(fingerprints=fingerprints, table_count=tables)
+    print_figures("SimHash index", figures, as_json)
+
+
+def benchmark(name: str) -> Any:
+    """A module of `benchmarks/`. Only a checkout has that folder: an installed package doesn't carry it."""
+    from streams.docgen import ROOT
+
+    if not (ROOT / "benchmarks" / f"{name}.py").exists():
+        raise UsageError(f"benchmarks/{name}.py isn't there: benchmarks run from a checkout of Riffle")
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    return importlib.import_module(f"benchmarks.{name}")

@@ -1,0 +1,124 @@
+"""`riffle status`: the processes of the local stack, their health, and what they use."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import psutil
+from rich.table import Table
+
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, local_home, out, print_json
+from streams.local.probing import answers, cassandra_answers, kafka_answers, listens
+from streams.local.state import ProcessState, StackState, is_alive, running_state
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The present state of one process of the stack."""
+
+    name: str
+    title: str
+    pid: int
+    port: int
+    memory_bytes: int
+    """Resident memory of the process and its child processes."""
+    cpu_seconds: float
+    restarts: int
+    health: str
+    log: str
+
+
+@command
+def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
+    """Show the processes of the stack: port, memory, CPU time, restarts, health.
+
+    Examples:
+
+        riffle status
+        riffle status --json
+    """
+    home = local_home()
+    state = running_state(home)
+    rows = [_row(process) for process in state.processes] if state else []
+    healthy = bool(rows) and all(row.health == "ok" for row in rows)
+    if as_json:
+        print_json(
+            {
+                "running": state is not None,
+                "well": healthy,
+                **(_stack_fields(state) if state else {}),
+                "processes": rows,
+            }
+        )
+    elif state is None:
+        out.print(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
+    else:
+        _show(state, rows)
+    return 0 if healthy else EXIT_NO
+
+
+def _stack_fields(state: StackState) -> dict[str, Any]:
+    return {"pid": state.pid, "started": state.started, "state": state.state, "settings": state.settings}
+
+
+def _row(process: ProcessState) -> Row:
+    memory_bytes, cpu_seconds = usage(process.pid)
+    return Row(
+        name=process.name,
+        title=process.title,
+        pid=process.pid,
+        port=process.port,
+        memory_bytes=memory_bytes,
+        cpu_seconds=round(cpu_seconds, 1),
+        restarts=process.restarts,
+        health=health_of(process),
+        log=process.log,
+    )
+
+
+def usage(pid: int) -> tuple[int, float]:
+    """Resident memory (bytes) and CPU time (seconds) of a process and its children. Zeros if it has ended."""
+    memory_bytes, cpu_seconds = 0, 0.0
+    try:
+        process = psutil.Process(pid)
+        for part in [process, *process.children(recursive=True)]:
+            with part.oneshot():
+                memory_bytes += part.memory_info().rss
+                times = part.cpu_times()
+                cpu_seconds += times.user + times.system
+    except psutil.NoSuchProcess:
+        pass  # it ended meanwhile: return what was counted so far
+    return memory_bytes, cpu_seconds
+
+
+def health_of(process: ProcessState) -> str:
+    """Return "ok", "ended" or "no answer"."""
+    if not is_alive(process.pid, process.create_time):
+        return "ended"
+    match process.name:
+        case "kafka":
+            healthy = kafka_answers(f"127.0.0.1:{process.port}")
+        case "cassandra":
+            healthy = cassandra_answers(process.port)
+        case "web":
+            healthy = listens(process.port)
+        case _:
+            healthy = answers(process.health)
+    return "ok" if healthy else "no answer"
+
+
+def _show(state: StackState, rows: list[Row]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("process", "pid", "port", "memory", "CPU", "restarts", "health"):
+        table.add_column(heading, justify="left" if heading in ("process", "health") else "right")
+    for row in rows:
+        colour = "green" if row.health == "ok" else "red"
+        memory, cpu = f"{row.memory_bytes / 1e6:,.0f} MB", f"{row.cpu_seconds:,.1f} s"
+        table.add_row(
+            row.title, str(row.pid), str(row.port), memory, cpu, str(row.restarts), f"[{colour}]{row.health}[/]"
+        )
+    out.print(table)
+    total = sum(row.memory_bytes for row in rows)
+    out.print(
+        f"\n{state.state}, since {state.started}; {total / 1e9:.2f} GB in all; logs in {Path(rows[0].log).parent}"
+    )

@@ -1,0 +1,52 @@
+"""`riffle topics`: the topics as the cluster has them, and the lag of each stage."""
+
+from typing import Annotated
+
+import typer
+
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_kafka_settings, out, print_json, table
+from streams.runtime.lag import Lag, stage_lags
+from streams.runtime.topics import TopicState, create_topics, describe_topics
+
+
+@command
+def topics(
+    create: Annotated[bool, typer.Option("--create", help="Create the topics that are missing.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> int:
+    """List the topics of the topology: partitions, records, and how far behind each stage is.
+
+    Examples:
+
+        riffle topics
+        riffle topics --create --json
+    """
+    settings = load_kafka_settings()
+    if create:
+        created = create_topics(settings)
+        err.print(f"Created {len(created)} topics." if created else "No topic was missing.")
+    states, lags = describe_topics(settings), stage_lags(settings)
+    if as_json:
+        print_json(_as_fields(states, lags))
+        return 0
+    _print(states, lags)
+    return 0 if all(state.partitions for state in states) else EXIT_NO
+
+
+def _as_fields(states: list[TopicState], lags: list[Lag]) -> dict[str, object]:
+    return {
+        "topics": [
+            {"name": s.topic.name, "key": s.topic.key, "partitions": s.partitions, "records": s.messages}
+            for s in states
+        ],
+        "lag": [{"stage": lag.stage, "topic": lag.topic, "events": lag.events} for lag in lags],
+    }
+
+
+def _print(states: list[TopicState], lags: list[Lag]) -> None:
+    listed = table("Topic", "Key", "Partitions", "Records", "Waiting, by stage", whole=("Topic", "Key"), title="Topics")
+    for state in states:
+        waiting = ", ".join(f"{lag.stage} {lag.events}" for lag in lags if lag.topic == state.topic.name and lag.events)
+        count = str(state.partitions) if state.partitions else "[red]missing[/]"
+        listed.add_row(state.topic.name, state.topic.key, count, str(state.messages), waiting)
+    out.print(listed)

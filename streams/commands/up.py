@@ -1,0 +1,142 @@
+"""`riffle up`: start the local stack."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from streams.commands.console import EXIT_NO, command, err, load_settings, local_home, out
+from streams.errors import StartError, UsageError
+from streams.local.child_process import keep_previous
+from streams.local.reporting import TerminalReport, read_reports
+from streams.local.server import Cancelled
+from streams.local.state import StackState, running_state
+from streams.settings import Settings
+
+STOP_SECONDS = 75.0
+"""Seconds after which a supervisor that doesn't stop is killed. Its own graces add up to less."""
+
+_detached: list[subprocess.Popen[bytes]] = []
+"""Supervisors that this process started. They are kept: Python warns about a dropped Popen of a running process."""
+
+
+@command
+def up(
+    servers_only: Annotated[
+        bool, typer.Option("--servers-only", help="Only Kafka, Cassandra, Triton and Qdrant: no workers, no gateway.")
+    ] = False,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Stay in the foreground. Ctrl-C stops everything.")
+    ] = False,
+    web: Annotated[
+        Path | None,
+        typer.Option(help="A folder DIR/HOST/path to serve over HTTPS on loopback, for the crawler."),
+    ] = None,
+) -> int:
+    """Start the local stack: real servers, a worker for each stage, and the gateway.
+
+    Examples:
+
+        riffle up
+        riffle up --servers-only
+        riffle up --web mirror/
+    """
+    home = local_home()
+    if state := running_state(home):
+        return _runs_already(state, servers_only, web)
+    if web:
+        os.environ["RIFFLE_LOCAL_WEB"] = str(web.resolve())
+    settings = load_settings(home=home)
+    if foreground:
+        return _run_here(settings, servers_only)
+    report = start_detached(home, servers_only)
+    _greet(report.settings)
+    return 0
+
+
+def _runs_already(state: StackState, servers_only: bool, web: Path | None) -> int:
+    if web:
+        raise UsageError(f"the stack runs already, without this web. Run `riffle down`, then `riffle up --web {web}`")
+    if state.servers_only and not servers_only:
+        raise UsageError(
+            "the servers run already, without workers and gateway. Run `riffle down` and `riffle up` again"
+        )
+    out.print(f"The stack runs already (process {state.pid}, since {state.started}).", highlight=False)
+    _greet(state.settings)
+    return 0
+
+
+def _greet(settings: dict[str, dict[str, Any]]) -> None:
+    if gateway := settings.get("gateway"):
+        out.print(f"\nSearch  http://127.0.0.1:{gateway['port']}", highlight=False)
+        out.print("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
+    else:
+        out.print("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down", highlight=False)
+
+
+def _run_here(settings: Settings, servers_only: bool) -> int:
+    from streams.local.supervisor import Supervisor
+
+    class Report(TerminalReport):
+        def __call__(self, what: str, details: dict[str, Any]) -> None:
+            super().__call__(what, details)
+            if what == "up":
+                _greet(self.settings)
+                out.print("Ctrl-C stops it.", highlight=False)
+
+    try:
+        Supervisor(settings, Report(out), servers_only).run()
+    except Cancelled:
+        err.print("The start was interrupted. All processes were stopped.")
+        return EXIT_NO
+    out.print("Stopped.")
+    return 0
+
+
+def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
+    """Start the supervisor as a separate process and show its progress until all is ready. Raises StartError."""
+    with out.status("Starting") as status:
+        report = TerminalReport(out, status)
+        reading, writing = os.pipe()
+        supervisor = _spawn_supervisor(home, servers_only, writing)
+        _detached.append(supervisor)
+        os.close(writing)
+        try:
+            with os.fdopen(reading) as lines:
+                complete = read_reports(lines, report)
+        except KeyboardInterrupt:
+            supervisor.send_signal(signal.SIGTERM)
+            supervisor.wait(STOP_SECONDS)
+            raise
+    if report.failure:
+        supervisor.wait(STOP_SECONDS)
+        raise StartError(report.failure)
+    if not complete:
+        raise StartError(f"the supervisor ended before all was ready. Its log is {supervisor_log(home)}")
+    return report
+
+
+def supervisor_log(home: Path) -> Path:
+    """The log of the detached supervisor."""
+    return home.resolve() / "logs" / "supervisor.log"
+
+
+def _spawn_supervisor(home: Path, servers_only: bool, descriptor: int) -> subprocess.Popen[bytes]:
+    log = supervisor_log(home)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    keep_previous(log)
+    command = [sys.executable, "-m", "streams.local.supervisor", "--report", str(descriptor)]
+    with log.open("wb") as output:
+        return subprocess.Popen(  # noqa: S603
+            [*command, "--servers-only"] if servers_only else command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "RIFFLE_HOME": str(home.resolve())},
+            pass_fds=(descriptor,),
+            start_new_session=True,  # it outlives this terminal
+        )

@@ -1,0 +1,29 @@
+"""`riffle worker`: run stages in this process."""
+
+from typing import Annotated
+
+import typer
+
+from streams.commands.console import chosen_stages, command, load_settings
+from streams.topology import STAGES
+
+
+@command
+async def worker(
+    stages: Annotated[list[str], typer.Argument(help=f"One or several of {', '.join(s.name for s in STAGES)}.")],
+    instance: Annotated[str, typer.Option(help="This worker's name among those of its stage (a pod's ordinal).")] = "",
+    health_port: Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics. 0: any free port.")] = 0,
+) -> int:
+    """Run one or several stages until SIGTERM or Ctrl-C.
+
+    Examples:
+
+        riffle worker fetch
+        riffle worker normalize dedup --health-port 9100
+    """
+    chosen = chosen_stages(stages)
+    runtime = {name: value for name, value in (("instance", instance), ("health_port", health_port)) if value}
+    settings = load_settings(runtime=runtime)
+    from streams.runtime.worker import run_worker
+
+    return await run_worker(chosen, settings)
