@@ -1,4 +1,4 @@
-"""`riffle import`: pages that were fetched elsewhere enter as `pages.fetched`, and go the same way from there."""
+"""`riffle import`: brings in pages that were fetched elsewhere."""
 
 import asyncio
 import time
@@ -64,24 +64,24 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
 
                 report = await read(path, stores.blobs, producer, show, crawl_id=seen.crawl_id)
             if wait:
-                finished = await _settled(follower, seen, report.imported, bars)
+                finished = await _wait_until_settled(follower, seen, report.imported, bars)
     finally:
         follower.close()
     out.print(f"{report.imported} pages imported.", highlight=False)
     for reason, count in report.skipped.most_common():
-        out.print(f"  {count} left out: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
+        out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
     if wait:
-        said = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
-        out.print(f"{seen.searchable} of them are searchable; set aside: {said}.", highlight=False)
+        removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
+        out.print(f"{seen.searchable} of them are searchable; not indexed: {removed}.", highlight=False)
     if not finished:
         err.print(
-            f"[yellow]Nothing has happened for {IDLE_SECONDS:.0f} s.[/] Look at `riffle status` and `riffle topics`."
+            f"[yellow]There was no event for {IDLE_SECONDS:.0f} s.[/] Look at `riffle status` and `riffle topics`."
         )
     return 0 if finished and report.imported else EXIT_NO
 
 
-async def _settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:
-    """Wait until all that was imported is searchable or set aside. False when it doesn't get on."""
+async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:
+    """Wait until each imported page is searchable or removed. False if there is no event for IDLE_SECONDS."""
     indexing = bars.add_task("Searchable", total=imported or None)
     while len(seen.fetched) < imported or seen.under_way:
         events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))

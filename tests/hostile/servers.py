@@ -1,7 +1,7 @@
 """Bad servers for tests: real TLS sockets on loopback, with a certificate authority of their own.
 
-A server is a table of scripts: path -> coroutine that is given the connection after the request was read, and writes
-what it likes.
+A server is a table of scripts. A script is a coroutine for one path: it gets the connection after the request was
+read, and writes any bytes.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 
 def raw(content: bytes) -> Script:
-    """Write exactly this, and close."""
+    """Make a script that writes these bytes and closes the connection."""
 
     async def script(writer: asyncio.StreamWriter) -> None:
         writer.write(content)
@@ -33,7 +33,7 @@ def raw(content: bytes) -> Script:
 
 
 def response(body: bytes = b"", status: str = "200 OK", **headers: str) -> Script:
-    """A well-formed response."""
+    """Make a script that sends a well-formed response."""
     fields = {"content-type": "text/html", "content-length": str(len(body)), "connection": "close"}
     fields |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
@@ -42,14 +42,14 @@ def response(body: bytes = b"", status: str = "200 OK", **headers: str) -> Scrip
 
 @dataclass
 class BadServer:
-    """A running server, and what it was asked."""
+    """A running server, and the requests that it received."""
 
     port: int
     ca_file: Path
     requests: list[bytes] = field(default_factory=list)
 
     def settings(self, *hosts: str, **fields: object) -> CrawlSettings:
-        """Settings of a crawler that reaches this server under these names."""
+        """Make the settings of a crawler that reaches this server by these host names."""
         names = hosts or ("bad.example",)
         local = dict.fromkeys(names, f"127.0.0.1:{self.port}")
         return CrawlSettings(local_hosts=local, local_ca_file=self.ca_file, **fields)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ class BadServer:
 async def bad_server(
     folder: Path, scripts: dict[str, Script], *, host: str = "bad.example", tls: bool = True
 ) -> AsyncIterator[BadServer]:
-    """Serve until the block ends. `host` is the name that the certificate is for."""
+    """Run a server until the block ends. `host` is the name in its certificate."""
     certificate, key, ca_file = make_certificate(folder, host)
     tasks: set[asyncio.Task[None]] = set()
     server = BadServer(0, ca_file)
@@ -95,7 +95,7 @@ async def bad_server(
 
 
 def make_certificate(folder: Path, host: str) -> tuple[Path, Path, Path]:
-    """A certificate for `host`, its key, and the authority that signed it, as PEM files."""
+    """Write a certificate for `host`, its key, and the authority that signed it, as PEM files."""
     ca = _authority()
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (

@@ -1,4 +1,4 @@
-"""One GET against servers that do what servers should not: each ends in an outcome, none in an exception."""
+"""One GET from servers that misbehave: each ends in an outcome, none in an exception."""
 
 import asyncio
 import gzip
@@ -35,7 +35,7 @@ async def fetch(
         return await get(
             session,
             url,
-            purpose=purpose,  # type: ignore[arg-type] # of the tests' tables
+            purpose=purpose,  # type: ignore[arg-type] # a value of the tests' tables
             limits=limits or limits_of(settings),
             monotonic=monotonic,
             **arguments,
@@ -44,7 +44,7 @@ async def fetch(
         await close_session(session)
 
 
-async def ask(folder: Path, script: Script, **arguments: str) -> Answer:
+async def fetch_script(folder: Path, script: Script, **arguments: str) -> Answer:
     async with bad_server(folder, {"/x": script}) as server:
         return await fetch(server.settings(max_body_bytes=CAP, timeout_seconds=10), **arguments)
 
@@ -60,7 +60,7 @@ async def endless(writer: asyncio.StreamWriter) -> None:
 
 
 async def push(writer: asyncio.StreamWriter, content: bytes) -> None:
-    """Write, let others run, and end when the client is gone: over TLS, `drain` alone does neither."""
+    """Write, let other tasks run, and end when the client has closed: over TLS, `drain` alone does neither."""
     if writer.is_closing():
         raise ConnectionResetError
     writer.write(content)
@@ -99,7 +99,7 @@ async def test_a_good_answer(tmp_path: Path) -> None:
     assert "cookie" not in second
 
 
-def test_the_user_agent_says_who_and_where() -> None:
+def test_without_a_contact_url_the_user_agent_is_the_setting() -> None:
     settings = CrawlSettings()
     assert user_agent(settings) == settings.user_agent
 
@@ -147,24 +147,29 @@ CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
         ("invalid", True),
         "ends before",
     ),
-    ("a huge header field", response(x=100_000 * "x"), ("invalid", False), "not HTTP"),
-    ("ten thousand fields", raw(HEAD + b"x: y\r\n" * 10_000 + b"\r\n"), ("invalid", False), "not HTTP"),
+    ("a huge header field", response(x=100_000 * "x"), ("invalid", False), "not valid HTTP"),
+    ("ten thousand fields", raw(HEAD + b"x: y\r\n" * 10_000 + b"\r\n"), ("invalid", False), "not valid HTTP"),
     ("many long fields", response(**{f"x{n}": 8_000 * "x" for n in range(20)}), ("too_large", False), "of headers"),
     ("a body shorter than promised", raw(HEAD + b"content-length: 99\r\n\r\nx"), ("network_error", True), "Payload"),
     ("a cut chunk", raw(HEAD + b"transfer-encoding: chunked\r\n\r\nff\r\nx"), ("network_error", True), "Payload"),
     (
-        "a chunk size that is none",
+        "a chunk size that is not a number",
         raw(HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n"),
         ("invalid", False),
-        "not HTTP",
+        "not valid HTTP",
     ),
     ("a cut head", raw(b"HTTP/1.1 200 OK\r\ncontent-ty"), ("network_error", True), "Disconnected"),
-    ("nothing", raw(b""), ("network_error", True), "Disconnected"),
-    ("no HTTP", raw(b"SSH-2.0-OpenSSH_9.2\r\n"), ("invalid", False), "not HTTP"),
-    ("two lengths", raw(HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxy"), ("invalid", False), "not HTTP"),
+    ("no bytes at all", raw(b""), ("network_error", True), "Disconnected"),
+    ("another protocol", raw(b"SSH-2.0-OpenSSH_9.2\r\n"), ("invalid", False), "not valid HTTP"),
+    (
+        "two lengths",
+        raw(HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxy"),
+        ("invalid", False),
+        "not valid HTTP",
+    ),
     ("304 to an unconditional request", response(status="304 Not Modified"), ("invalid", False), "304"),
     ("204", response(status="204 No Content"), ("invalid", False), "204"),
-    ("a status of its own", response(status="299 Odd"), ("invalid", False), "299"),
+    ("an unknown status", response(status="299 Odd"), ("invalid", False), "299"),
     ("an image", response(b"GIF89a", content_type="image/gif"), ("unsupported_type", False), "image/gif"),
     ("404", response(status="404 Not Found"), ("gone", False), "404"),
     ("403", response(status="403 Forbidden"), ("refused", False), "403"),
@@ -175,11 +180,11 @@ CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("script", "expected", "says"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
-async def test_a_bad_answer(tmp_path: Path, script: Script, expected: tuple[str, bool], says: str) -> None:
-    answer = await ask(tmp_path, script)
+@pytest.mark.parametrize(("script", "expected", "message"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+async def test_a_bad_answer(tmp_path: Path, script: Script, expected: tuple[str, bool], message: str) -> None:
+    answer = await fetch_script(tmp_path, script)
     assert outcome(answer) == expected, answer.verdict
-    assert says in (answer.verdict.error or "")
+    assert message in (answer.verdict.error or "")
     assert answer.body is None
 
 
@@ -223,8 +228,8 @@ CODINGS = {
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-async def test_every_coding_is_read(tmp_path: Path, coding: str) -> None:
-    answer = await ask(tmp_path, response(CODINGS[coding], content_encoding=coding))
+async def test_each_coding_is_decoded(tmp_path: Path, coding: str) -> None:
+    answer = await fetch_script(tmp_path, response(CODINGS[coding], content_encoding=coding))
     assert (answer.verdict.outcome, answer.body) == ("ok", GOOD)
 
 
@@ -237,23 +242,23 @@ async def test_h2_a_brotli_body_of_half_a_megabyte_is_whole(tmp_path: Path) -> N
     assert (answer.verdict.outcome, answer.body) == ("ok", body)
 
 
-async def test_a_charset_that_lies_is_the_normalizers_business(tmp_path: Path) -> None:
-    answer = await ask(tmp_path, response(b"\xff\xfe\x00", content_type="text/html; charset=utf-8"))
+async def test_a_wrong_charset_does_not_change_the_body(tmp_path: Path) -> None:
+    answer = await fetch_script(tmp_path, response(b"\xff\xfe\x00", content_type="text/html; charset=utf-8"))
     assert answer.body == b"\xff\xfe\x00"
 
 
 async def test_a_long_robots_file_is_cut(tmp_path: Path) -> None:
-    answer = await ask(tmp_path, response(b"#" * 600_000, content_type="image/gif"), purpose="robots")
+    answer = await fetch_script(tmp_path, response(b"#" * 600_000, content_type="image/gif"), purpose="robots")
     assert (answer.verdict.outcome, len(answer.body or b"")) == ("ok", 500 * 1024)
 
 
 async def test_304_to_a_conditional_request(tmp_path: Path) -> None:
-    answer = await ask(tmp_path, response(status="304 Not Modified"), etag='"1"')
+    answer = await fetch_script(tmp_path, response(status="304 Not Modified"), etag='"1"')
     assert outcome(answer) == ("not_modified", False)
 
 
-async def test_a_slow_sender_is_left(tmp_path: Path) -> None:
-    clock = itertools.count(step=10.0)  # each look at it is ten seconds later
+async def test_a_body_below_the_minimum_rate_ends_the_request(tmp_path: Path) -> None:
+    clock = itertools.count(step=10.0)  # each call returns a time ten seconds later
     async with bad_server(tmp_path, {"/x": drip}) as server:
         answer = await fetch(server.settings(), monotonic=lambda: next(clock))
     assert outcome(answer) == ("timeout", True)
@@ -261,7 +266,7 @@ async def test_a_slow_sender_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", [silent, endless_informational])
-async def test_a_server_that_never_answers_is_left(tmp_path: Path, script: Script) -> None:
+async def test_a_server_that_never_answers_is_a_timeout(tmp_path: Path, script: Script) -> None:
     async with bad_server(tmp_path, {"/x": script}) as server:
         answer = await fetch(server.settings(timeout_seconds=0.3))
     assert outcome(answer) == ("timeout", True)
@@ -270,25 +275,25 @@ async def test_a_server_that_never_answers_is_left(tmp_path: Path, script: Scrip
 @pytest.mark.parametrize(
     "url",
     [
-        "https://localhost/",  # a name that leads to loopback
+        "https://localhost/",  # a name of a loopback address
         "https://127.0.0.1:1/",
         "https://[::1]/",
         "https://[::ffff:10.0.0.1]/",
         "https://169.254.169.254/latest/meta-data",
-        "https://0x7f000001/",  # what the C library takes for an address
+        "https://0x7f000001/",  # the C library reads it as an address
         "https://192.0.2.1:8443/",
     ],
 )
-async def test_no_guarded_address_is_connected_to(url: str) -> None:
+async def test_no_connection_is_made_to_a_guarded_address(url: str) -> None:
     answer = await fetch(CrawlSettings(timeout_seconds=5), url)
     assert outcome(answer) == ("guarded", False), answer.verdict
 
 
-async def test_an_address_as_a_number_goes_nowhere() -> None:
+async def test_an_address_written_as_a_number_is_invalid() -> None:
     assert (await fetch(CrawlSettings(timeout_seconds=5), "https://2130706433/")).verdict.outcome == "invalid"
 
 
-async def test_only_the_mapped_port_of_loopback_is_open(tmp_path: Path) -> None:
+async def test_only_the_mapped_port_of_loopback_is_allowed(tmp_path: Path) -> None:
     async with bad_server(tmp_path, {"/x": response(b"secret")}) as server:
         settings = CrawlSettings(local_hosts={"other.example": "127.0.0.1:1"}, local_ca_file=server.ca_file)
         answer = await fetch(settings, f"https://localhost:{server.port}/x")

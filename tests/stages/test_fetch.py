@@ -32,7 +32,7 @@ def delivery(event: PageScheduled) -> Delivery:
 
 
 class Stage:
-    """The agent with its stores, and the server it asks."""
+    """The agent with its stores, and the server that it reaches."""
 
     def __init__(self, server: BadServer, stores: Stores) -> None:
         self.server = server
@@ -46,7 +46,7 @@ class Stage:
 
 
 async def run(folder: Path, script: Script, *events: PageScheduled) -> tuple[list[list[PageFetched]], Stores, int]:
-    """What the events lead to, one after the other; the stores; and how many requests the server got."""
+    """Handle the events in order. Returns their outputs, the stores, and the number of requests."""
     stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
     async with bad_server(folder, {"/x": script}) as server:
         stage = Stage(server, stores)
@@ -56,7 +56,7 @@ async def run(folder: Path, script: Script, *events: PageScheduled) -> tuple[lis
             await stage.agent.stop()
 
 
-async def test_a_page_is_stored_and_then_said(tmp_path: Path) -> None:
+async def test_a_page_is_stored_and_emitted(tmp_path: Path) -> None:
     event = scheduled()
     ([fetched],), stores, _ = await run(tmp_path, response(b"<p>Hi", etag='"1"'), event)
     assert (fetched.outcome, fetched.status, fetched.headers["etag"]) == ("ok", 200, '"1"')
@@ -67,41 +67,41 @@ async def test_a_page_is_stored_and_then_said(tmp_path: Path) -> None:
     assert PageFetched.model_validate(record) == fetched
 
 
-async def test_a_failure_is_stored_and_said_too(tmp_path: Path) -> None:
+async def test_a_failure_is_stored_and_emitted(tmp_path: Path) -> None:
     ([fetched],), stores, _ = await run(tmp_path, response(status="503 Later", retry_after="7"), scheduled())
     assert (fetched.outcome, fetched.retryable, fetched.headers["retry-after"]) == ("server_error", True, "7")
     assert (fetched.body_ref, fetched.body_bytes) == (None, 0)
     assert (await stores.pages.get(fetched.page_id))["fetched"]["outcome"] == "server_error"
 
 
-async def test_a_second_delivery_asks_nobody_and_says_the_same(tmp_path: Path) -> None:
+async def test_a_second_delivery_emits_the_same_without_a_request(tmp_path: Path) -> None:
     event = scheduled()
     (first, again), _, requests = await run(tmp_path, response(b"<p>Hi"), event, event)
     assert first == again
     assert requests == 1
 
 
-async def test_another_lease_of_the_page_is_a_fetch_of_its_own(tmp_path: Path) -> None:
+async def test_another_lease_of_the_page_is_another_request(tmp_path: Path) -> None:
     (first, second), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(), scheduled())
     assert first[0].lease_id != second[0].lease_id
     assert first[0].generation < second[0].generation
     assert requests == 2
 
 
-async def test_a_lease_that_ran_out_is_not_fetched(tmp_path: Path) -> None:
+async def test_an_expired_lease_is_not_fetched(tmp_path: Path) -> None:
     (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-1))
     assert (outputs, requests) == ([], 0)
 
 
 class FailingOnce(MemoryPages):
-    """Fails on its first write, as a store that is away for a moment."""
+    """A store whose first write fails, like one that is unavailable for a moment."""
 
     failed = False
 
     async def put(self, *args: Any) -> None:
         if not self.failed:
             self.failed = True
-            raise StoreUnavailable("away")
+            raise StoreUnavailable("unavailable")
         await super().put(*args)
 
 

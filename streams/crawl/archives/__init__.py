@@ -1,1 +1,1 @@
-"""Pages fetched elsewhere: WARC files and folders of HTML."""
+"""The import of pages that were fetched elsewhere: WARC files and folders of HTML files."""

@@ -1,7 +1,7 @@
-"""`riffle import`: pages out of WARC files and folders enter as `pages.fetched`, and go the same way from there.
+"""The import of archives: each page of a WARC file or folder becomes a blob and a `pages.fetched` event.
 
-Each page is a blob first and an event then. Both have the same name each time, so an import that was cut off is
-started again, and an import that is run twice changes nothing.
+All stages after the fetch handle such a page as any other. The blob is stored before the event is sent, and both have
+the same id each time: so an interrupted import is run again, and running an import twice changes nothing.
 """
 
 import asyncio
@@ -17,33 +17,34 @@ from typing import BinaryIO
 from schemas import PageFetched
 from schemas.ids import page_id
 from streams.crawl.archives.readers import HTML_SUFFIXES, ArchivedPage, Limits, Skipped, page_of_file, read_warc
-from streams.crawl.archives.warc import NoWarc
+from streams.crawl.archives.warc import NotWarc
 from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
-"""As the fetcher's default (`crawl.max_body_bytes`)."""
+"""Maximum length of a body (bytes): the default of `crawl.max_body_bytes`, the fetcher's limit."""
 IN_FLIGHT = 32
-"""Pages that are held and sent at once: at most 320 MB."""
+"""Maximum number of pages that are in memory at once: 320 MB at most."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """How far an import is. The same object is given to the progress callback each time, and returned."""
+    """The progress of an import. The same object is passed to the progress callback each time, and returned."""
 
     imported: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    """How many records were left out, by reason."""
+    """Number of skipped records by reason."""
     examples: dict[str, str] = field(default_factory=dict)
-    """Of each reason, the first record that it met."""
+    """The first skipped record of each reason."""
     done: int = 0
-    """Bytes of a WARC file, or files of a folder."""
+    """Bytes of a WARC file, or files of a folder, that were read."""
     total: int = 0
 
     @property
     def seen(self) -> int:
+        """Number of records that were imported or skipped."""
         return self.imported + self.skipped.total()
 
 
@@ -51,7 +52,7 @@ Progress = Callable[[ImportReport], None]
 
 
 def _no_progress(_: ImportReport) -> None:
-    """Nobody looks."""
+    """Ignore the progress."""
 
 
 async def import_warc(
@@ -64,17 +65,18 @@ async def import_warc(
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
 ) -> ImportReport:
-    """Send every page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
+    """Import each page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
 
-    Raises UsageError when the file can't be read or is no WARC, and what `blobs` and `emit` raise: then run it again.
+    Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After
+    those, run it again.
     """
     file = await asyncio.to_thread(_open, path)
     with file:
         report = ImportReport(total=fstat(file.fileno()).st_size)
-        found = read_warc(file, Limits(max_body_bytes, time_ns() // 1_000))
+        records = read_warc(file, Limits(max_body_bytes, time_ns() // 1_000))
         try:
-            await _send_all(found, file.tell, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
-        except NoWarc as error:
+            await _send_all(records, file.tell, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
+        except NotWarc as error:
             raise UsageError(f"{path} is not a WARC file: {error}") from error
     return report
 
@@ -96,19 +98,19 @@ async def import_html(
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
 ) -> ImportReport:
-    """Send every FOLDER/HOST/path.html as https://HOST/path.html. Symbolic links are not followed.
+    """Import each file FOLDER/HOST/path.html as https://HOST/path.html. Symbolic links are not followed.
 
-    Raises UsageError when there is no such folder or no such file in it, and what `blobs` and `emit` raise.
+    Raises UsageError if there is no such folder or no page in it, and the errors of `blobs` and `emit`.
     """
     files = await asyncio.to_thread(_html_files, folder)
     report = ImportReport(total=len(files))
     limits = Limits(max_body_bytes, time_ns() // 1_000)
-    found = (_read_file(folder, file, limits) for file in files)
-    await _send_all(found, lambda: report.seen, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
+    records = (_read_file(folder, file, limits) for file in files)
+    await _send_all(records, lambda: report.seen, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
     if not report.imported:
         raise UsageError(
-            f"{folder} holds no page: {len(files)} HTML files were found. It must hold a folder for each host, "
-            f"named as the host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
+            f"{folder} contains no page: {len(files)} HTML files were found. It must contain a folder for each host, "
+            f"named like the host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
     return report
 
@@ -118,18 +120,18 @@ def _first_reason(report: ImportReport) -> str:
 
 
 def _html_files(folder: Path) -> list[Path]:
-    """Sorted, so that an import goes the same way each time."""
+    """Return the HTML files below the folder, sorted, so that each import has the same order."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder")
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in HTML_SUFFIXES and path.is_file() and not _leads_away(folder, path)
+        if path.suffix.lower() in HTML_SUFFIXES and path.is_file() and not _has_symlink(folder, path)
     )
 
 
-def _leads_away(folder: Path, path: Path) -> bool:
-    """Whether a symbolic link is on the way: it may lead to any file of this machine."""
+def _has_symlink(folder: Path, path: Path) -> bool:
+    """True if a symbolic link is on the path: it may lead to any file of this machine."""
     return any(step.is_symlink() for step in (path, *path.parents) if step != folder and folder in step.parents)
 
 
@@ -144,14 +146,14 @@ def _read_file(folder: Path, file: Path, limits: Limits) -> ArchivedPage | Skipp
 
 
 async def _send_all(
-    found: Iterator[ArchivedPage | Skipped],
+    records: Iterator[ArchivedPage | Skipped],
     position: Callable[[], int],
     report: ImportReport,
     sender: "_Sender",
     progress: Progress,
 ) -> None:
-    """Read some, send them, tell how far it is; until nothing is left."""
-    while batch := await asyncio.to_thread(lambda: list(islice(found, IN_FLIGHT))):
+    """Read and send the records in batches, and report the progress after each."""
+    while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
         pages = [page for page in batch if isinstance(page, ArchivedPage)]
         await sender.send(pages)
         _count(report, batch)
@@ -160,17 +162,17 @@ async def _send_all(
 
 
 def _count(report: ImportReport, batch: Iterable[ArchivedPage | Skipped]) -> None:
-    for one in batch:
-        if isinstance(one, Skipped):
-            report.skipped[one.reason] += 1
-            report.examples.setdefault(one.reason, one.detail)
+    for record in batch:
+        if isinstance(record, Skipped):
+            report.skipped[record.reason] += 1
+            report.examples.setdefault(record.reason, record.detail)
         else:
             report.imported += 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Sender:
-    """Blob first, event then."""
+    """Sends pages: first the blob, then the event."""
 
     blobs: Blobs
     emit: Emit

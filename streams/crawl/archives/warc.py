@@ -1,9 +1,15 @@
-"""WARC files (ISO 28500, versions 1.0 and 1.1), read record by record with limits: gzipped or not. Pure.
+"""A reader of WARC files (ISO 28500, versions 1.0 and 1.1), gzipped or not, with limits. Pure.
 
-An archive comes from anywhere: it may be cut off, lie about lengths or unfold into gigabytes. So each line has a
-limit, a block above the limit is skipped and not held, and a record counts only when the next one begins where its
-length says (and its digest agrees, where it has one). After a lie the reader looks for the next record's first line.
-What it doesn't read: ARC files, and records that are compressed with anything but gzip.
+An archive may come from anywhere: it may end early, have wrong lengths or unpack to gigabytes. So each line has a
+limit, and a block above the limit is skipped without being held. A record is valid only if the next one begins where
+its length says, and if its digest (where it has one) matches its content. After an invalid record the reader looks for
+the next record's first line.
+
+Why not warcio or fastwarc: after a Content-Length that is too long both read the next record as a part of the block.
+After one that is too short fastwarc ends the whole file with an error. warcio has no limit on headers. The tests
+compare this reader with warcio.
+
+It does not read ARC files, or records that are compressed with anything but gzip.
 """
 
 import gzip
@@ -15,6 +21,7 @@ from hashlib import sha1
 from typing import BinaryIO, cast
 
 MAX_LINE_BYTES = 64 * 1024
+"""Maximum length of a line of headers (bytes)."""
 MAX_HEADER_LINES = 1_000
 _PIECE_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -23,7 +30,7 @@ _FIRST_LINE = b"WARC/1."
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """One record. `block` is None when it is above the limit; `damage` says what is wrong with it, if anything is."""
+    """One record. `block` is None if it is above the limit; `damage` says why the record is invalid."""
 
     headers: Mapping[str, str]
     """Lower-case names."""
@@ -33,7 +40,7 @@ class WarcRecord:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response as it is kept in a record: the body still in its transfer and content codings."""
+    """An HTTP response of a record. The body has no transfer coding, but still its content coding."""
 
     status: int
     headers: Mapping[str, list[str]]
@@ -41,12 +48,12 @@ class HttpResponse:
     body: bytes
 
 
-class NoWarc(ValueError):
-    """The file doesn't begin as a WARC file does."""
+class NotWarc(ValueError):
+    """The file does not begin like a WARC file."""
 
 
 def read_records(file: BinaryIO, max_block_bytes: int) -> Iterator[WarcRecord]:
-    """The records in order, damaged ones included. Raises NoWarc when there isn't one at the beginning."""
+    """Read the records in order, damaged ones included. Raises NotWarc if the file doesn't begin with one."""
     magic = file.read(2)
     file.seek(0)
     stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb")) if magic == _GZIP_MAGIC else file
@@ -54,26 +61,26 @@ def read_records(file: BinaryIO, max_block_bytes: int) -> Iterator[WarcRecord]:
     try:
         line = _next_line(stream)
         if not line.startswith(_FIRST_LINE):
-            raise NoWarc(f"it begins with {line[:20]!r} and not with WARC/1.0 or WARC/1.1")
+            raise NotWarc(f"it begins with {line[:20]!r} instead of WARC/1.0 or WARC/1.1")
         while line:
             record, line = _read_record(stream, max_block_bytes)
             yield record
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        damage = f"the gzip data is cut off or damaged ({error})"
+        damage = f"the gzip data ends early or is damaged ({error})"
         if not line:
-            raise NoWarc(damage) from error
+            raise NotWarc(damage) from error
         yield WarcRecord({}, damage=damage)
 
 
 def _next_line(stream: BinaryIO) -> bytes:
-    """The next line that isn't empty; nothing at the end of the file."""
+    """Read the next line that isn't empty; b"" at the end of the file."""
     while (line := stream.readline(MAX_LINE_BYTES)) and not line.strip():
         pass
     return line
 
 
 def _read_record(stream: BinaryIO, max_block_bytes: int) -> tuple[WarcRecord, bytes]:
-    """The record behind a first line, and the next one's first line."""
+    """Read the record after a first line, and the next record's first line."""
     headers = _read_headers(stream)
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdigit() and len(length) < 16):
@@ -82,16 +89,16 @@ def _read_record(stream: BinaryIO, max_block_bytes: int) -> tuple[WarcRecord, by
     line = _next_line(stream)
     damage = ""
     if line and not line.startswith(_FIRST_LINE):
-        damage = "its Content-Length is wrong: the next record doesn't begin behind it"
+        damage = "its Content-Length is wrong: the next record doesn't begin after it"
     elif block is not None and len(block) < int(length):
-        damage = f"it is cut off: {len(block)} of {length} bytes are there"
-    elif block is not None and not _digest_agrees(headers.get("warc-block-digest", ""), block):
-        damage = "its digest doesn't agree with its content"
+        damage = f"it ends early: it has {len(block)} of {length} bytes"
+    elif block is not None and not _digest_matches(headers.get("warc-block-digest", ""), block):
+        damage = "its digest doesn't match its content"
     return WarcRecord(headers, block, damage), _next_first_line(stream, line)
 
 
 def _next_first_line(stream: BinaryIO, line: bytes) -> bytes:
-    """The first line of a record, `line` or one of those that follow."""
+    """Return the first line of a record: `line`, or one of the next lines."""
     while not line.startswith(_FIRST_LINE):
         line = stream.readline(MAX_LINE_BYTES)
         if not line:
@@ -111,7 +118,7 @@ def _read_headers(stream: BinaryIO) -> dict[str, str]:
 
 
 def _read_block(stream: BinaryIO, length: int, limit: int) -> bytes | None:
-    """Up to `length` bytes; None when they are more than the limit, and then they are passed over piece by piece."""
+    """Read up to `length` bytes. If that is more than the limit, skip them piece by piece and return None."""
     if length <= limit:
         return stream.read(length)
     while length > 0 and (piece := stream.read(min(length, _PIECE_BYTES))):
@@ -119,17 +126,17 @@ def _read_block(stream: BinaryIO, length: int, limit: int) -> bytes | None:
     return None
 
 
-def _digest_agrees(digest: str, block: bytes) -> bool:
-    """Whether it is that of the block. Only SHA-1 in base 32 or 16 is known; the standard names it as its example."""
+def _digest_matches(digest: str, block: bytes) -> bool:
+    """True if the digest is the block's. Only SHA-1 (in base 32 or 16) is checked, the standard's example."""
     algorithm, _, value = digest.partition(":")
     if algorithm.lower() != "sha1":
         return True
-    found = sha1(block, usedforsecurity=False).digest()
-    return value.upper() in (b32encode(found).decode(), found.hex().upper())
+    expected = sha1(block, usedforsecurity=False).digest()
+    return value.upper() in (b32encode(expected).decode(), expected.hex().upper())
 
 
 def parse_response(block: bytes) -> HttpResponse | None:
-    """The HTTP response in a block; None when there is none."""
+    """Parse the HTTP response in a block; None if there is none."""
     head, separator, body = block.partition(b"\r\n\r\n")
     if not separator:
         head, separator, body = block.partition(b"\n\n")
@@ -148,7 +155,7 @@ def parse_response(block: bytes) -> HttpResponse | None:
 
 
 def dechunked(body: bytes) -> bytes:
-    """A body without its chunks (RFC 9112, section 7.1). Many archives undo them and keep the header: so as it was."""
+    """Remove the chunked coding (RFC 9112, section 7.1); many archives have removed it before."""
     parts: list[bytes] = []
     position = 0
     while True:

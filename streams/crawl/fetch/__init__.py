@@ -1,1 +1,1 @@
-"""The fetch stage: one URL, through the network guard."""
+"""The fetch stage: one HTTP request for each scheduled URL, through the network guard."""

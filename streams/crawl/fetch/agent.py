@@ -1,8 +1,8 @@
 """The fetch stage: PageScheduled -> one HTTP GET -> PageFetched.
 
-A scheduled event may be delivered twice. The answer to a lease is kept in the page's record before it is sent, so the
-second delivery sends the same event again instead of asking the server again. A lease that ran out is not fetched at
-all: the frontier has given the page to another attempt, and a late fetch would come at a time it didn't choose.
+A scheduled event may be delivered twice. The answer to a lease is stored in the page's record before it is sent, so
+the second delivery sends the same event again, without a second request. An expired lease is not fetched at all: the
+frontier has queued the page for another attempt, and a late request would ignore the host's pace.
 """
 
 import time
@@ -24,11 +24,12 @@ log = structlog.get_logger(__name__)
 
 
 def now_micros() -> int:
+    """Microseconds since 1970 UTC."""
     return time.time_ns() // 1_000
 
 
 class FetchAgent(Agent):
-    """Fetches what the frontier scheduled."""
+    """The fetch stage's agent: it makes the requests that the frontier scheduled."""
 
     def __init__(self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros) -> None:
         self._settings = settings
@@ -49,14 +50,14 @@ class FetchAgent(Agent):
         match delivery.event:
             case PageScheduled() as scheduled:
                 return await self._fetch(scheduled, delivery.at)
-        raise InvalidEvent(f"the fetch stage has no use for {type(delivery.event).__name__}")
+        raise InvalidEvent(f"the fetch stage does not handle {type(delivery.event).__name__}")
 
     async def _fetch(self, scheduled: PageScheduled, at: int) -> Sequence[Event]:
-        earlier = await self._answer_to(scheduled.page_id, scheduled.lease_id)
-        if earlier:
-            return [earlier]
+        answered = await self._answer_to(scheduled.page_id, scheduled.lease_id)
+        if answered:
+            return [answered]
         if self._now() >= micros_from_utc(scheduled.lease_until):
-            log.info("lease ran out before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
+            log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
             return []
         if self._session is None:
             self._session = open_session(self._settings)
@@ -106,5 +107,5 @@ def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, gener
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:
-    """The stage's agent, for the runtime."""
+    """Make the stage's agent (called by the runtime)."""
     return FetchAgent(settings.crawl, stores)

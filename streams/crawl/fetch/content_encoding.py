@@ -1,6 +1,6 @@
-"""Bodies as servers compress them, decoded piece by piece, so that a bomb is noticed and not inflated.
+"""Content codings, decoded piece by piece, so that a decompression bomb is found before it is unpacked. Pure.
 
-Nothing here holds more than one piece of output: 2 MB of gzip that would become 2 GiB stop at the caller's cap. Pure.
+Only one piece of output is held at a time: 2 MB of gzip that would become 2 GiB stop at the caller's limit.
 """
 
 import zlib
@@ -12,9 +12,9 @@ from backports import zstd
 
 PIECE_BYTES = 64 * 1024
 MAX_CODINGS = 2
-"""Servers behind proxies sometimes compress twice; more is an attack on the decoder."""
+"""Maximum number of codings of one body. Servers behind proxies sometimes compress twice; more is an attack."""
 ZSTD_WINDOW_LOG = 23
-"""8 MiB, the largest window of the content coding (RFC 9659, section 3)."""
+"""Maximum window, as a power of two: 8 MiB, the largest of this content coding (RFC 9659, section 3)."""
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 
@@ -132,7 +132,7 @@ _ERRORS = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 
 
 def decoders(content_encoding: str) -> list[Decoder]:
-    """One decoder per coding of a Content-Encoding header, in the order of decoding. Raises InvalidBody."""
+    """Make a decoder for each coding of a Content-Encoding header, in the order of decoding. Raises InvalidBody."""
     codings = [name.strip().lower() for name in content_encoding.split(",")]
     codings = [name for name in codings if name not in ("", "identity")]
     if len(codings) > MAX_CODINGS:
@@ -141,7 +141,7 @@ def decoders(content_encoding: str) -> list[Decoder]:
 
 
 def decode(data: bytes, chain: list[Decoder]) -> Iterator[bytes]:
-    """The pieces that `data`, the next part of a body, comes to. Raises InvalidBody."""
+    """Decode `data`, the next part of a body, and yield the output in pieces. Raises InvalidBody."""
     if not chain:
         yield data
         return

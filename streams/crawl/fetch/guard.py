@@ -1,11 +1,11 @@
-"""The network guard: to which addresses a crawler's socket may connect.
+"""The network guard: it decides which addresses a crawler's socket may connect to.
 
-A URL's host is only a name; what counts is the address behind it at the moment of the connection. aiohttp asks
-`socket_factory` for a socket for every final address, IP literals included, so nothing gets past it: no resolver's
-answer, no name that changes between check and use. Python's `ipaddress.is_global` is not enough (it lets NAT64, 6to4
-and multicast pass), hence the table.
+A URL's host is only a name. What counts is the address behind it at the moment of the connection. aiohttp asks
+`socket_factory` for a socket for each final address, IP literals included, so the check can't be avoided by a
+resolver's answer or by a name that changes between check and use. Python's `ipaddress.is_global` is not enough: it
+allows NAT64, 6to4 and multicast. Hence the table.
 
-It does not protect against a public address whose owner forwards to a private network of ours: firewalls do.
+It does not protect against a public address whose owner forwards to a private network of the crawler's: firewalls do.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 HTTPS_PORT = 443
 GUARD_MARK = "guarded: "
-"""Begins the message of every refusal: aiohttp folds the errors of several addresses into one, keeping only text."""
+"""First word of each refusal's message. aiohttp joins the errors of several addresses into one and keeps only text."""
 
 _DENIED_V4 = tuple(
     (ip_network(network), reason)
@@ -71,18 +71,19 @@ _DENIED_V6 = tuple(
 )
 _GLOBAL_UNICAST = ip_network("2000::/3")
 _NAT64 = ip_network("64:ff9b::/96")
-"""RFC 6052. Networks without IPv4 reach the public IPv4 internet through it, so the address inside decides."""
+"""The NAT64 prefix of RFC 6052. Networks without IPv4 reach the public IPv4 internet through it, so the embedded
+IPv4 address decides."""
 
 
 class GuardedAddress(OSError):
-    """A connection that must not be made. The message says to where, and which rule forbids it."""
+    """A connection that must not be made. The message names the address and the rule that forbids it."""
 
     def __init__(self, address: str, port: int, reason: str) -> None:
         super().__init__(errno.EACCES, f"{GUARD_MARK}{address} port {port}: {reason}")
 
 
 def denied(address: str) -> str | None:
-    """Why no crawler may connect to this IP address (text, either family), or None when it is a public one."""
+    """Return the reason why no crawler may connect to this IP address (either family), or None if it is public."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -98,22 +99,22 @@ def _denied_v6(address: IPv6Address) -> str | None:
     if address.scope_id:
         return "an address with a zone, RFC 4007"
     if address.ipv4_mapped:
-        return _inside(address.ipv4_mapped, "IPv4-mapped")
+        return _denied_inside(address.ipv4_mapped, "IPv4-mapped")
     if address in _NAT64:
-        return _inside(IPv4Address(int(address) & 0xFFFF_FFFF), "NAT64")
+        return _denied_inside(IPv4Address(int(address) & 0xFFFF_FFFF), "NAT64")
     for network, reason in _DENIED_V6:
         if address in network:
             return reason
     return None if address in _GLOBAL_UNICAST else "not global unicast, RFC 4291"
 
 
-def _inside(embedded: IPv4Address, form: str) -> str | None:
+def _denied_inside(embedded: IPv4Address, form: str) -> str | None:
     reason = _denied_v4(embedded)
     return f"{form} {embedded}: {reason}" if reason else None
 
 
 def parse_local_hosts(local_hosts: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """HOST -> ADDRESS:PORT as pairs. Raises ValueError when an address is not a loopback one."""
+    """Parse HOST -> ADDRESS:PORT. Raises ValueError if an address is not a loopback address."""
     pairs: dict[str, tuple[str, int]] = {}
     for host, target in local_hosts.items():
         address, _, port = target.rpartition(":")
@@ -125,7 +126,7 @@ def parse_local_hosts(local_hosts: Mapping[str, str]) -> dict[str, tuple[str, in
 
 
 def guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[Any], socket.socket]:
-    """For aiohttp's TCPConnector: a socket for an address that may be connected to; else it raises GuardedAddress."""
+    """Make a socket factory for aiohttp's TCPConnector. It raises GuardedAddress for a forbidden address."""
     exempt = frozenset(local.values())
 
     def make_socket(addr_info: Any) -> socket.socket:
@@ -140,7 +141,7 @@ def guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[An
 
 
 class Resolver(AbstractResolver):
-    """Names to addresses: local hosts from the settings, all others by the operating system, in threads of its own.
+    """Resolves names: local hosts by the settings, all others by the operating system, in threads of its own.
 
     The default thread pool is shared with all other work of the process, and a few dead name servers would fill it.
     """
@@ -152,7 +153,7 @@ class Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Raises OSError when the name has no address."""
+        """Return the addresses of a name. Raises OSError if it has none."""
         if host in self._local:
             return [_result(host, *self._local[host])]
         loop = asyncio.get_running_loop()

@@ -1,7 +1,8 @@
-"""One HTTP GET against a server that may be hostile: capped in bytes, time, headers and inflation; never raises for it.
+"""One HTTP GET from a server that may be hostile, with limits on bytes, time, headers and decompression.
 
-Redirects are reported, not followed; no proxies or cookies from the environment; TLS is always verified. What the
-socket connects to is checked by `streams.crawl.fetch.guard`.
+Each failure of the server is an outcome, never an exception. Redirects are reported, not followed. No proxies or
+cookies are taken from the environment, and TLS is always verified. `streams.crawl.fetch.guard` checks the addresses
+that the sockets connect to.
 """
 
 import asyncio
@@ -16,21 +17,22 @@ from yarl import URL
 from schemas.crawl import Purpose
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyEndsEarly, InvalidBody, decode, decoders, finish
 from streams.crawl.fetch.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
-from streams.crawl.fetch.outcomes import Verdict, judge, kept
+from streams.crawl.fetch.outcomes import Verdict, classify_response, kept_headers
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
 ACCEPT = "text/html,application/xhtml+xml,*/*;q=0.1"
 MIN_RATE_GRACE_SECONDS = 3.0
-"""Before the minimum rate counts: slow starts are normal, slow bodies are not."""
+"""Seconds after which the minimum rate counts: slow starts are normal, slow bodies are not."""
 MAX_FIELD_BYTES = 8_190
+"""Maximum length of the status line, and of one header field (bytes)."""
 READ_BYTES = 16 * 1024
 MAX_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one answer may cost."""
+    """The limits of one answer."""
 
     body_bytes: int
     header_bytes: int
@@ -40,7 +42,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Answer:
-    """What came back, or which failure."""
+    """The answer to one request: what was received, or the failure."""
 
     verdict: Verdict
     status: int | None = None
@@ -50,7 +52,7 @@ class Answer:
 
 
 class _Stop(Exception):
-    """Reading ends here, with this verdict."""
+    """Ends the reading with this verdict."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.error)
@@ -58,20 +60,21 @@ class _Stop(Exception):
 
 
 def user_agent(settings: CrawlSettings) -> str:
-    """Who we are, and where to complain."""
+    """Return the User-Agent header: the crawler's name, and a URL where its operator can be contacted."""
     if not settings.contact_url or settings.contact_url in settings.user_agent:
         return settings.user_agent
     return f"{settings.user_agent.partition(' ')[0]} (+{settings.contact_url})"
 
 
 def limits_of(settings: CrawlSettings) -> Limits:
+    """Return the limits that the settings ask for."""
     return Limits(
         settings.max_body_bytes, settings.max_header_bytes, settings.timeout_seconds, settings.min_bytes_per_second
     )
 
 
 def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
-    """A session whose every connection passes the guard. Close it with `close_session`."""
+    """Open a session whose connections all pass the guard. Close it with `close_session`."""
     local = parse_local_hosts(settings.local_hosts)
     context = ssl.create_default_context()
     if settings.local_ca_file:
@@ -108,7 +111,7 @@ async def get(
     etag: str | None = None,
     last_modified: str | None = None,
 ) -> Answer:
-    """Fetch once. Every failure of the other side is an Answer; what raises is a fault of ours."""
+    """Make one request. Each failure of the server is an Answer; an exception is a fault of this program."""
     began = monotonic()
     answer = Answer(Verdict("network_error", retryable=True))
     conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
@@ -119,7 +122,7 @@ async def get(
     except _Stop as stop:
         answer.verdict, answer.body = stop.verdict, None
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        # ValueError: yarl and aiohttp raise it for what a server sent (a Location, a header that is no latin-1).
+        # yarl and aiohttp raise ValueError for some of what a server sent, such as a malformed Location.
         answer.verdict, answer.body = _failure(error, limits), None
     answer.elapsed_ms = (monotonic() - began) * 1000
     return answer
@@ -139,8 +142,8 @@ async def _read(
     if size > limits.header_bytes:
         raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {limits.header_bytes} are allowed"))
     headers = {name.lower(): response.headers.getall(name) for name in response.headers}
-    answer.headers = kept(headers)
-    answer.verdict = judge(url, response.status, headers, purpose, conditional)
+    answer.headers = kept_headers(headers)
+    answer.verdict = classify_response(url, response.status, headers, purpose, conditional)
     if answer.verdict.outcome == "ok":
         answer.body = await _read_body(response, purpose, limits, monotonic)
 
@@ -148,7 +151,7 @@ async def _read(
 async def _read_body(
     response: aiohttp.ClientResponse, purpose: Purpose, limits: Limits, monotonic: Callable[[], float]
 ) -> bytes:
-    """The decoded body. A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit."""
+    """Return the decoded body. A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit."""
     cap = MAX_ROBOTS_BYTES if purpose == "robots" else limits.body_bytes
     body = bytearray()
     chain = decoders(response.headers.get("Content-Encoding", ""))
@@ -159,7 +162,7 @@ async def _read_body(
             body += piece
             if len(body) > cap:
                 return _cut(body, cap, purpose)
-        _keep_up(received, monotonic() - began, limits)
+        _check_rate(received, monotonic() - began, limits)
     finish(chain)
     return bytes(body)
 
@@ -170,18 +173,18 @@ def _cut(body: bytearray, cap: int, purpose: Purpose) -> bytes:
     raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
 
 
-def _keep_up(received: int, seconds: float, limits: Limits) -> None:
+def _check_rate(received: int, seconds: float, limits: Limits) -> None:
     if seconds > MIN_RATE_GRACE_SECONDS and received < limits.bytes_per_second * seconds:
         rate = received / seconds
         raise _Stop(Verdict("timeout", True, f"{rate:.0f} bytes/s, below the minimum of {limits.bytes_per_second}"))
 
 
 def _failure(error: Exception, limits: Limits) -> Verdict:
-    """Which outcome an exception of aiohttp's is. The order goes from the particular to the general."""
+    """Return the outcome for an exception of aiohttp's. The order is from the particular to the general."""
     text = " ".join(str(error).split())[:MAX_ERROR_CHARS]
     match error:
         case TimeoutError():
-            return Verdict("timeout", True, f"no whole answer in {limits.total_seconds:g} s")
+            return Verdict("timeout", True, f"no complete answer in {limits.total_seconds:g} s")
         case BodyEndsEarly():
             return Verdict("invalid", True, text)
         case InvalidBody():
@@ -193,14 +196,14 @@ def _failure(error: Exception, limits: Limits) -> Verdict:
         case aiohttp.ClientConnectorDNSError():
             return Verdict("network_error", True, f"DNS: {text}")
         case aiohttp.ClientResponseError() | aiohttp.InvalidURL():
-            return Verdict("invalid", False, f"not HTTP as it should be: {text}")
+            return Verdict("invalid", False, f"not valid HTTP: {text}")
         case ValueError():
-            return Verdict("invalid", False, f"not HTTP as it should be: {text}")
+            return Verdict("invalid", False, f"not valid HTTP: {text}")
     return Verdict("network_error", True, f"{type(error).__name__}: {text}")
 
 
 async def close_session(session: aiohttp.ClientSession) -> None:
-    """Close, and give the transports a turn of the loop to end their TLS, so that no socket is left open."""
+    """Close the session, and give the transports one turn of the loop to end TLS, so that no socket stays open."""
     resolver: Any = getattr(session.connector, "_resolver", None)
     await session.close()
     if isinstance(resolver, Resolver):

@@ -1,4 +1,4 @@
-"""What an HTTP answer means for a crawl: a status and headers in, an outcome out. Pure."""
+"""The meaning of an HTTP response for the crawl: from its status and headers to an outcome. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ KEPT_HEADERS = frozenset(
         "x-robots-tag",
     }
 )
-"""What a later stage reads: validators, day and language, robots directives, opt-outs from text and data mining."""
+"""Headers that a later stage reads: validators, date, language, robots directives, opt-outs of text and data mining."""
 MAX_HEADER_CHARS = 2_048
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 
@@ -36,7 +36,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome, whether another try may end otherwise, and a line for people."""
+    """The outcome of a request, with a reason for people. `retryable`: another attempt may have another outcome."""
 
     outcome: Outcome
     retryable: bool = False
@@ -44,8 +44,10 @@ class Verdict:
     redirect_to: str | None = None
 
 
-def judge(url: str, status: int, headers: Mapping[str, Sequence[str]], purpose: Purpose, conditional: bool) -> Verdict:
-    """What the status line and headers (by lower-case name) say; only after `ok` is the body worth reading."""
+def classify_response(
+    url: str, status: int, headers: Mapping[str, Sequence[str]], purpose: Purpose, conditional: bool
+) -> Verdict:
+    """Classify a response by its status and headers (lower-case names). The body is read only after `ok`."""
     if status in _REDIRECTS:
         return _redirect(url, _first(headers, "location"))
     match status:
@@ -54,7 +56,7 @@ def judge(url: str, status: int, headers: Mapping[str, Sequence[str]], purpose: 
         case 304 if conditional:
             return Verdict("not_modified")
         case 304:
-            return Verdict("invalid", error="304, though nothing conditional was asked")
+            return Verdict("invalid", error="304 to a request that was not conditional")
         case 404 | 410:
             return Verdict("gone", error=f"status {status}")
         case 401 | 402 | 403 | 407 | 451:
@@ -67,16 +69,16 @@ def judge(url: str, status: int, headers: Mapping[str, Sequence[str]], purpose: 
         return Verdict("client_error", error=f"status {status}")
     if 500 <= status < 600:
         return Verdict("server_error", retryable=status not in _NEVER_BETTER, error=f"status {status}")
-    return Verdict("invalid", error=f"status {status} is no answer to a plain GET")
+    return Verdict("invalid", error=f"status {status} is not expected after a plain GET")
 
 
-def kept(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The headers worth keeping, of lower-case names and their values, no longer than they need to be."""
+def kept_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Select the headers that a later stage reads (lower-case names), each cut at MAX_HEADER_CHARS."""
     return {name: ", ".join(headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:
-    """Seconds that a Retry-After header asks for (RFC 9110, section 10.2.3), at most a day. 0 when it says nothing."""
+    """Parse a Retry-After header (RFC 9110, section 10.2.3) as seconds, at most a day. 0 if it is invalid."""
     if not value:
         return 0.0
     if value.strip().isascii() and value.strip().isdigit():
@@ -95,18 +97,18 @@ def _first(headers: Mapping[str, Sequence[str]], name: str) -> str:
 
 
 def _redirect(url: str, location: str) -> Verdict:
-    """The next hop, not followed: it goes through URL rules, robots and guard as any other URL does."""
+    """Report a redirect without following it: its target passes the same checks as any other URL."""
     if not location:
         return Verdict("invalid", error="a redirect without Location")
     try:
         return Verdict("redirect", redirect_to=resolve(url, location))
     except InvalidUrl as error:
         outcome: Outcome = "guarded" if error.rule in ("host", "credentials") else "invalid"
-        return Verdict(outcome, error=f"redirect to a URL that is not let in: {error}")
+        return Verdict(outcome, error=f"redirect to a URL that is not allowed: {error}")
 
 
 def _by_type(content_type: str, purpose: Purpose) -> Verdict:
-    """Which media types are read. A missing one is trusted; robots.txt is read whatever it claims."""
+    """Accept the media types that can be read. A missing one is trusted, and a robots.txt is read with any."""
     media_type = content_type.partition(";")[0].strip().lower()
     allowed = _SITEMAP_TYPES if purpose == "sitemap" else _PAGE_TYPES
     if purpose == "robots" or not media_type or media_type in allowed:

@@ -1,4 +1,4 @@
-"""Pages out of archives: which records are pages, and what each page says."""
+"""Readers of archives: which records are pages, and the fields of each page."""
 
 import gzip
 import zlib
@@ -45,8 +45,8 @@ PAGES: dict[str, tuple[bytes, Any]] = {
     "a URL in angle brackets, as WARC 1.0 was read by some": (record(uri="<https://example.org/a>"), b"<p>Hello</p>"),
     "gzip": (record(gzip.compress(b"zipped"), Content_Encoding="gzip"), b"zipped"),
     "deflate": (record(zlib.compress(b"deflated"), Content_Encoding="deflate"), b"deflated"),
-    "gzip that was undone before": (record(b"<p>plain", Content_Encoding="gzip"), b"<p>plain"),
-    "a coding that nobody knows": (record(b"<p>plain", Content_Encoding="sdch"), b"<p>plain"),
+    "gzip that was decoded before": (record(b"<p>plain", Content_Encoding="gzip"), b"<p>plain"),
+    "an unknown coding": (record(b"<p>plain", Content_Encoding="sdch"), b"<p>plain"),
     "chunks": (record(b"3\r\nabc\r\n0\r\n\r\n", Transfer_Encoding="chunked"), b"abc"),
     "chunks of gzip": (
         record(
@@ -64,7 +64,7 @@ PAGES: dict[str, tuple[bytes, Any]] = {
 
 
 @pytest.mark.parametrize(("content", "body"), PAGES.values(), ids=PAGES.keys())
-def test_bodies_come_out_of_their_codings(content: bytes, body: bytes) -> None:
+def test_bodies_are_decoded(content: bytes, body: bytes) -> None:
     (page,) = read(content)
     assert isinstance(page, ArchivedPage), page
     assert page.body == body
@@ -78,11 +78,11 @@ SKIPPED: dict[str, tuple[bytes, str]] = {
     "larger than the limit": (record(b"a" * 1_001), "too large"),
     "a bomb": (record(gzip.compress(bytes(5_000_000)), Content_Encoding="gzip"), "too large"),
     "larger than any head and body": (record(b"a" * 400_000), "too large"),
-    "no scheme of ours": (record(uri="ftp://example.org/a"), "URL not let in"),
-    "credentials": (record(uri="https://user:password@example.org/"), "URL not let in"),
-    "no URL": (record(uri=""), "URL not let in"),
+    "another scheme": (record(uri="ftp://example.org/a"), "URL not allowed"),
+    "credentials": (record(uri="https://user:password@example.org/"), "URL not allowed"),
+    "no URL": (record(uri=""), "URL not allowed"),
     "no date": (record(date=""), "date missing or impossible"),
-    "no real date": (record(date="2024-13-45T00:00:00Z"), "date missing or impossible"),
+    "an impossible date": (record(date="2024-13-45T00:00:00Z"), "date missing or impossible"),
     "before the web": (record(date="0001-01-01T00:00:00Z"), "date missing or impossible"),
     "from the future": (record(date="9999-12-31T23:59:59Z"), "date missing or impossible"),
     "a gzip body that ends early": (record(gzip.compress(b"<p>")[:-9], Content_Encoding="gzip"), "damaged body"),
@@ -90,21 +90,21 @@ SKIPPED: dict[str, tuple[bytes, str]] = {
         record(gzip.compress(b"<p>")[:-9] + b"x" * 9, Content_Encoding="gzip"),
         "damaged body",
     ),
-    "cut off": (record()[:-20], "damaged record"),
+    "ends early": (record()[:-20], "damaged record"),
 }
 
 
 @pytest.mark.parametrize(("content", "reason"), SKIPPED.values(), ids=SKIPPED.keys())
-def test_what_is_no_page_says_why(content: bytes, reason: str) -> None:
-    assert [one.reason for one in read(content) if isinstance(one, Skipped)] == [reason]
+def test_a_skipped_record_has_its_reason(content: bytes, reason: str) -> None:
+    assert [record.reason for record in read(content) if isinstance(record, Skipped)] == [reason]
 
 
-def test_requests_and_notes_are_passed_over() -> None:
+def test_records_that_are_not_responses_are_ignored() -> None:
     assert read(record(kind="request") + record(kind="warcinfo") + record(kind="revisit")) == []
 
 
 @pytest.mark.parametrize("date", ["2024-05-01T00:00:00Z", "2024-05-01T00:00:00", "2024-05-01T02:00:00.000000000+02:00"])
-def test_dates_of_any_precision_are_in_utc(date: str) -> None:
+def test_dates_of_any_precision_are_read_in_utc(date: str) -> None:
     (page,) = read(record(date=date))
     assert isinstance(page, ArchivedPage), page
     assert page.generation == MAY_2024
@@ -112,19 +112,19 @@ def test_dates_of_any_precision_are_in_utc(date: str) -> None:
 
 FILES: dict[str, tuple[tuple[str, ...], str | None]] = {
     "a file of a host": (("docs.example.org", "guide.html"), "https://docs.example.org/guide.html"),
-    "deeper": (("docs.example.org", "a b", "c.html"), "https://docs.example.org/a%20b/c.html"),
+    "in a subfolder": (("docs.example.org", "a b", "c.html"), "https://docs.example.org/a%20b/c.html"),
     "a question mark is part of the name": (("example.org", "what?.html"), "https://example.org/what%3F.html"),
     "so is a percent sign": (("example.org", "100%.html"), "https://example.org/100%25.html"),
     "so is a number sign": (("example.org", "c#.html"), "https://example.org/c%23.html"),
-    "of other scripts": (("example.org", "東京.html"), "https://example.org/%E6%9D%B1%E4%BA%AC.html"),
+    "another script": (("example.org", "東京.html"), "https://example.org/%E6%9D%B1%E4%BA%AC.html"),
     "host in capitals": (("EXAMPLE.org", "A.html"), "https://example.org/A.html"),
-    "no folder of a host": (("guide.html",), None),
-    "a folder that is no host": (("my folder", "guide.html"), None),
+    "not in a folder": (("guide.html",), None),
+    "a folder that is not a host": (("my folder", "guide.html"), None),
     "a folder with credentials in its name": (("user@example.org", "guide.html"), None),
 }
 
 
 @pytest.mark.parametrize(("parts", "url"), FILES.values(), ids=FILES.keys())
-def test_a_file_is_the_page_that_its_path_names(parts: tuple[str, ...], url: str | None) -> None:
+def test_a_files_path_is_its_url(parts: tuple[str, ...], url: str | None) -> None:
     page = page_of_file(parts, MAY_2024, b"<p>", LIMITS)
     assert (page.url if isinstance(page, ArchivedPage) else None) == url

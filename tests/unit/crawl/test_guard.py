@@ -33,24 +33,24 @@ def test_allowed(address: str) -> None:
     assert denied(address) is None
 
 
-def test_what_is_no_address_is_denied() -> None:
+def test_text_that_is_not_an_address_is_denied() -> None:
     assert denied("example.com") == "not an IP address"
 
 
 @given(st.builds(IPv4Address, st.integers(0, 2**32 - 1)))
-def test_what_python_knows_as_not_global_is_denied(address: IPv4Address) -> None:
+def test_addresses_that_python_calls_not_global_are_denied(address: IPv4Address) -> None:
     if not address.is_global or address.is_multicast:
         assert denied(str(address))
 
 
 @given(st.builds(IPv6Address, st.integers(0, 2**128 - 1)) | st.builds(IPv6Address, st.integers(2**125, 2**126 - 1)))
-def test_what_python_knows_as_not_global_is_denied_in_ipv6(address: IPv6Address) -> None:
+def test_addresses_that_python_calls_not_global_are_denied_in_ipv6(address: IPv6Address) -> None:
     if not address.is_global or address.is_multicast:
         assert denied(str(address))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["::ffff:0:0", "64:ff9b::"]))
-def test_an_ipv4_address_inside_decides(number: int, prefix: str) -> None:
+def test_an_embedded_ipv4_address_decides(number: int, prefix: str) -> None:
     inside = IPv4Address(number)
     outside = ip_address(int(ip_address(prefix)) + number)
     assert bool(denied(str(outside))) == bool(denied(str(inside)))
@@ -62,7 +62,7 @@ def info(address: str, port: int) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize(
-    ("address", "port", "open_"),
+    ("address", "port", "allowed"),
     [
         ("127.0.0.1", 8443, True),
         ("127.0.0.1", 8444, False),
@@ -74,24 +74,24 @@ def info(address: str, port: int) -> tuple[object, ...]:
         ("10.0.0.1", 443, False),
     ],
 )
-def test_sockets_are_made_for_public_https_and_the_mapped_hosts_alone(address: str, port: int, open_: bool) -> None:
+def test_sockets_are_made_only_for_public_https_and_mapped_hosts(address: str, port: int, allowed: bool) -> None:
     make = guarded_socket_factory(parse_local_hosts({"a.example": "127.0.0.1:8443"}))
-    if open_:
+    if allowed:
         make(info(address, port)).close()
     else:
         with pytest.raises(GuardedAddress, match="guarded: "):
             make(info(address, port))
 
 
-def test_local_hosts_of_both_families() -> None:
+def test_local_hosts_may_have_ipv4_or_ipv6_addresses() -> None:
     pairs = parse_local_hosts({"A.example": "127.0.0.1:1", "b.example": "[::1]:2"})
     assert pairs == {"a.example": ("127.0.0.1", 1), "b.example": ("::1", 2)}
 
 
 async def test_a_local_host_is_resolved_to_its_port() -> None:
     resolver = Resolver({"a.example": ("127.0.0.1", 8443)})
-    found = await resolver.resolve("a.example", 443)
+    results = await resolver.resolve("a.example", 443)
     await resolver.close()
-    assert [(result["host"], result["port"], result["hostname"]) for result in found] == [
+    assert [(result["host"], result["port"], result["hostname"]) for result in results] == [
         ("127.0.0.1", 8443, "a.example")
     ]

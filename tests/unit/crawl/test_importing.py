@@ -1,4 +1,4 @@
-"""Imports: every page once, blob before event, and the same again when it is run again."""
+"""Imports: each page once, its blob before its event, and the same events when it is repeated."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ GENERATION = 1_714_521_600_000_000
 
 
 class Sent:
-    """Where events go; checks that each event's blob is there before it."""
+    """The events that were sent. It checks that each event's blob was stored before."""
 
     def __init__(self, blobs: MemoryBlobs, fails_after: int = 1_000_000) -> None:
         self.blobs = blobs
@@ -35,7 +35,7 @@ class Sent:
         assert len(await self.blobs.get(event.body_ref)) == event.body_bytes
         self.calls += 1
         if self.calls > self._fails_after:
-            raise StoreUnavailable("Kafka is away")
+            raise StoreUnavailable("Kafka is unavailable")
         self.events[cause] = event
 
 
@@ -45,7 +45,7 @@ def sent() -> Sent:
 
 
 def write_warc(path: Path, pages: int = 3) -> Path:
-    """An archive as another library writes it: a page each, and one that isn't there."""
+    """Write an archive with another library: some pages, and one with status 404."""
     output = BytesIO()
     writer = WARCWriter(output, gzip=True)
     for number in range(pages + 1):
@@ -64,7 +64,7 @@ def write_warc(path: Path, pages: int = 3) -> Path:
     return path
 
 
-async def test_every_page_of_a_warc_is_sent(tmp_path: Path, sent: Sent) -> None:
+async def test_each_page_of_a_warc_file_is_sent(tmp_path: Path, sent: Sent) -> None:
     report = await import_warc(write_warc(tmp_path / "a.warc.gz"), sent.blobs, sent, crawl_id="c1")
     assert (report.imported, dict(report.skipped), report.done) == (3, {"gone": 1}, report.total)
     first = next(event for event in sent.events.values() if event.url == "https://example.org/0")
@@ -84,55 +84,55 @@ async def test_every_page_of_a_warc_is_sent(tmp_path: Path, sent: Sent) -> None:
     )
 
 
-async def test_an_import_that_is_run_again_sends_the_same(tmp_path: Path, sent: Sent) -> None:
+async def test_a_repeated_import_sends_the_same_events(tmp_path: Path, sent: Sent) -> None:
     path = write_warc(tmp_path / "a.warc.gz")
     await import_warc(path, sent.blobs, sent)
-    once = dict(sent.events)
+    first = dict(sent.events)
     await import_warc(path, sent.blobs, sent)
-    assert sent.events == once
-    assert sent.calls == 2 * len(once)
+    assert sent.events == first
+    assert sent.calls == 2 * len(first)
 
 
-async def test_an_import_that_was_cut_off_is_completed_when_it_is_run_again(tmp_path: Path) -> None:
+async def test_an_interrupted_import_is_completed_by_a_repetition(tmp_path: Path) -> None:
     path, blobs = write_warc(tmp_path / "a.warc.gz", IN_FLIGHT + 5), MemoryBlobs()
-    cut_off, again = Sent(blobs, fails_after=IN_FLIGHT + 2), Sent(blobs)
-    with pytest.raises(StoreUnavailable, match="Kafka is away"):
-        await import_warc(path, blobs, cut_off)
-    await import_warc(path, blobs, again)
-    assert cut_off.events.items() <= again.events.items()
-    assert len(again.events) == IN_FLIGHT + 5
+    interrupted, repeated = Sent(blobs, fails_after=IN_FLIGHT + 2), Sent(blobs)
+    with pytest.raises(StoreUnavailable, match="Kafka is unavailable"):
+        await import_warc(path, blobs, interrupted)
+    await import_warc(path, blobs, repeated)
+    assert interrupted.events.items() <= repeated.events.items()
+    assert len(repeated.events) == IN_FLIGHT + 5
 
 
-async def test_progress_is_told_and_ends_at_the_end(tmp_path: Path, sent: Sent) -> None:
-    told: list[tuple[int, int]] = []
+async def test_progress_is_reported_up_to_the_end(tmp_path: Path, sent: Sent) -> None:
+    reports: list[tuple[int, int]] = []
 
-    def tell(report: ImportReport) -> None:
-        told.append((report.seen, report.done))
+    def note(report: ImportReport) -> None:
+        reports.append((report.seen, report.done))
 
-    report = await import_warc(write_warc(tmp_path / "a.warc.gz", 100), sent.blobs, sent, tell)
-    assert told == sorted(told)
-    assert len(told) > 2
-    assert told[-1] == (101, report.total)
+    report = await import_warc(write_warc(tmp_path / "a.warc.gz", 100), sent.blobs, sent, note)
+    assert reports == sorted(reports)
+    assert len(reports) > 2
+    assert reports[-1] == (101, report.total)
 
 
-async def test_what_is_whole_in_a_file_that_is_cut_off_is_imported(tmp_path: Path, sent: Sent) -> None:
+async def test_complete_records_of_a_file_that_ends_early_are_imported(tmp_path: Path, sent: Sent) -> None:
     path = write_warc(tmp_path / "a.warc.gz", 10)
     path.write_bytes(path.read_bytes()[:-900])
     report = await import_warc(path, sent.blobs, sent)
     assert 0 < report.imported < 10
     assert report.skipped["damaged record"] == 1
-    assert "cut off" in report.examples["damaged record"]
+    assert "ends early" in report.examples["damaged record"]
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", gzip.compress(b"<html>"), b"\x1f\x8b\x08"])
-async def test_a_file_that_is_no_warc_is_named(tmp_path: Path, sent: Sent, content: bytes) -> None:
+async def test_a_file_that_is_not_warc_is_named_in_the_error(tmp_path: Path, sent: Sent, content: bytes) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"page\.html is not a WARC file"):
         await import_warc(path, sent.blobs, sent)
 
 
-async def test_a_file_that_is_not_there_is_named(tmp_path: Path, sent: Sent) -> None:
+async def test_a_missing_file_is_named_in_the_error(tmp_path: Path, sent: Sent) -> None:
     with pytest.raises(UsageError, match=r"no\.warc can't be read: No such file"):
         await import_warc(tmp_path / "no.warc", sent.blobs, sent)
     with pytest.raises(UsageError, match="no is not a folder"):
@@ -149,7 +149,7 @@ def write_html(folder: Path, *names: str) -> Path:
     return folder
 
 
-async def test_every_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -> None:
+async def test_each_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -> None:
     folder = write_html(
         tmp_path, "a.example/x.html", "a.example/sub/y.HTM", "b.example/z.html", "b.example/z.css", "l.html"
     )
@@ -159,7 +159,7 @@ async def test_every_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) 
         ("https://a.example/sub/y.HTM", GENERATION, "html"),
         ("https://b.example/z.html", GENERATION, "html"),
     }
-    assert report.skipped == {"not below a folder that is named as its host": 1}
+    assert report.skipped == {"not in a folder named like its host": 1}
     assert (report.done, report.total) == (4, 4)
 
 
@@ -172,6 +172,6 @@ async def test_symbolic_links_are_not_followed(tmp_path: Path, sent: Sent) -> No
     assert [event.url for event in sent.events.values()] == ["https://a.example/x.html"]
 
 
-async def test_a_folder_without_hosts_says_how_it_must_be(tmp_path: Path, sent: Sent) -> None:
-    with pytest.raises(UsageError, match=r"holds no page: 1 HTML files were found.*a folder for each host"):
+async def test_the_error_for_a_folder_without_hosts_describes_the_layout(tmp_path: Path, sent: Sent) -> None:
+    with pytest.raises(UsageError, match=r"contains no page: 1 HTML files were found.*a folder for each host"):
         await import_html(write_html(tmp_path, "guide.html"), sent.blobs, sent)

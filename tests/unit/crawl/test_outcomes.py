@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streams.crawl.fetch.outcomes import kept, retry_after_seconds
+from streams.crawl.fetch.outcomes import kept_headers, retry_after_seconds
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -30,6 +30,6 @@ def test_retry_after(value: str | None, seconds: float) -> None:
     assert retry_after_seconds(value, NOW) == seconds
 
 
-def test_only_headers_that_someone_reads_are_kept() -> None:
+def test_only_headers_that_a_later_stage_reads_are_kept() -> None:
     headers = {"x-robots-tag": ["noindex", "nofollow"], "set-cookie": ["a=1"], "etag": ["x" * 9_000]}
-    assert kept(headers) == {"x-robots-tag": "noindex, nofollow", "etag": "x" * 2_048}
+    assert kept_headers(headers) == {"x-robots-tag": "noindex, nofollow", "etag": "x" * 2_048}

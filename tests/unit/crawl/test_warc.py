@@ -1,4 +1,4 @@
-"""WARC files: sane ones as another reader sees them, hostile ones without harm."""
+"""The WARC reader: valid files give what another reader gives, and damaged ones raise nothing."""
 
 import gzip
 from base64 import b32encode
@@ -13,22 +13,22 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from streams.crawl.archives.warc import NoWarc, WarcRecord, dechunked, parse_response, read_records
+from streams.crawl.archives.warc import NotWarc, WarcRecord, dechunked, parse_response, read_records
 
 LIMIT_BYTES = 100_000
 
 
 def archive(*bodies: bytes, gzipped: bool = True, version: str = "1.0") -> bytes:
-    """A WARC file with an info record, and a request and response for each body, as another library writes it."""
+    """Write a WARC file with another library: an info record, and a request and response for each body."""
     output = BytesIO()
     writer = WARCWriter(output, gzip=gzipped, warc_version=version)
     records = [writer.create_warcinfo_record("test.warc", {"software": "test"})]
     for number, body in enumerate(bodies):
         url = f"https://example.org/{number}"
-        ask = StatusAndHeaders("GET / HTTP/1.1", [("Host", "example.org")], is_http_request=True)
-        records.append(writer.create_warc_record(url, "request", http_headers=ask, payload=BytesIO(b"")))
-        answer = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
-        records.append(writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=answer))
+        request = StatusAndHeaders("GET / HTTP/1.1", [("Host", "example.org")], is_http_request=True)
+        records.append(writer.create_warc_record(url, "request", http_headers=request, payload=BytesIO(b"")))
+        response = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        records.append(writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=response))
     for record in records:
         writer.write_record(record)
         record.raw_stream.close()  # a temporary file, which the library leaves open
@@ -40,18 +40,18 @@ def read(content: bytes, limit_bytes: int = LIMIT_BYTES) -> list[WarcRecord]:
 
 
 def bodies(records: list[WarcRecord]) -> list[bytes]:
-    """Of the sane responses."""
-    found = [
+    """The bodies of the valid responses."""
+    responses = [
         parse_response(r.block) for r in records if r.block and not r.damage and r.headers["warc-type"] == "response"
     ]
-    return [answer.body for answer in found if answer]
+    return [response.body for response in responses if response]
 
 
 @pytest.mark.parametrize("gzipped", [True, False])
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 @settings(max_examples=25)
 @given(contents=st.lists(st.binary(max_size=200), max_size=4))
-def test_every_record_is_read_as_another_reader_reads_it(contents: list[bytes], gzipped: bool, version: str) -> None:
+def test_records_are_the_same_as_another_readers(contents: list[bytes], gzipped: bool, version: str) -> None:
     content = archive(*contents, gzipped=gzipped, version=version)
     others = [
         (record.rec_headers["WARC-Target-URI"], record.rec_headers["WARC-Date"], record.rec_type)
@@ -64,7 +64,7 @@ def test_every_record_is_read_as_another_reader_reads_it(contents: list[bytes], 
 
 
 def raw(block: bytes, length: int | str | None = None, **headers: str) -> bytes:
-    """A record by hand, whose Content-Length may lie."""
+    """Build a record, with a Content-Length that may be wrong."""
     lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     lines += [] if length == "" else [f"Content-Length: {len(block) if length is None else length}"]
     return "\r\n".join(["WARC/1.0", "WARC-Type: response", *lines, "", ""]).encode() + block + b"\r\n\r\n"
@@ -79,16 +79,16 @@ def digest(block: bytes) -> str:
 
 
 BEFORE, AFTER = raw(http(b"before")), raw(http(b"after"))
-LIES: dict[str, tuple[bytes, str]] = {
+DAMAGED: dict[str, tuple[bytes, str]] = {
     "a length that is too small": (raw(http(b"a" * 500), 100), "Content-Length is wrong"),
     "a length that reaches into the next record": (raw(http(b"a" * 50), 120), "Content-Length is wrong"),
-    "a length that swallows the rest": (raw(http(b"a" * 50), 50_000), "cut off"),
-    "a length of nothing": (raw(http(b"a"), 0), "Content-Length is wrong"),
+    "a length beyond the end of the file": (raw(http(b"a" * 50), 50_000), "ends early"),
+    "a length of zero": (raw(http(b"a"), 0), "Content-Length is wrong"),
     "no length": (raw(http(b"a"), ""), "no valid Content-Length"),
     "a length below zero": (raw(http(b"a"), -1), "no valid Content-Length"),
-    "a length in words": (raw(http(b"a"), "many"), "no valid Content-Length"),
+    "a length that is not a number": (raw(http(b"a"), "many"), "no valid Content-Length"),
     "a length without end": (raw(http(b"a"), "9" * 400), "no valid Content-Length"),
-    "a digest of something else": (raw(http(b"a"), WARC_Block_Digest=digest(b"b")), "digest doesn't agree"),
+    "a digest of something else": (raw(http(b"a"), WARC_Block_Digest=digest(b"b")), "digest doesn't match"),
     "headers without end": (
         b"WARC/1.0\r\n" + b"X: y\r\n" * 5_000 + b"\r\n\r\n",
         "no valid Content-Length",
@@ -98,26 +98,26 @@ LIES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("gzipped", [True, False])
-@pytest.mark.parametrize(("lie", "says"), LIES.values(), ids=LIES.keys())
-def test_a_record_that_lies_is_damaged_and_the_next_one_is_found(lie: bytes, says: str, gzipped: bool) -> None:
-    content = BEFORE + lie + AFTER
+@pytest.mark.parametrize(("damaged", "message"), DAMAGED.values(), ids=DAMAGED.keys())
+def test_the_record_after_a_damaged_one_is_found(damaged: bytes, message: str, gzipped: bool) -> None:
+    content = BEFORE + damaged + AFTER
     records = read(gzip.compress(content) if gzipped else content)
     assert bodies(records)[0] == b"before"
-    assert says in " ".join(record.damage for record in records)
+    assert message in " ".join(record.damage for record in records)
     assert set(bodies(records)) <= {b"before", b"after"}
 
 
 @pytest.mark.parametrize("gzipped", [True, False])
 @given(cut=st.integers(1, 5_000))
-def test_a_file_that_is_cut_off_gives_what_is_whole(cut: int, gzipped: bool) -> None:
+def test_a_file_that_ends_early_gives_its_complete_records(cut: int, gzipped: bool) -> None:
     content = archive(*(bytes([65 + n]) * 300 for n in range(5)), gzipped=gzipped)
-    whole = bodies(read(content))
+    complete = bodies(read(content))
     part = content[: max(len(content) - cut, 12)]
     try:
         records = read(part)
-    except NoWarc:
+    except NotWarc:
         return
-    assert bodies(records) == whole[: len(bodies(records))]
+    assert bodies(records) == complete[: len(bodies(records))]
 
 
 @given(st.binary(max_size=300), st.integers(0, 2_000))
@@ -127,26 +127,26 @@ def test_damaged_bytes_raise_nothing(noise: bytes, position: int) -> None:
     try:
         for record in read(bytes(content)):
             parse_response(record.block or b"")
-    except NoWarc:
+    except NotWarc:
         return
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"\n\n", b"<html>", b"\x1f\x8b", gzip.compress(b"no archive"), b"filedesc://old.arc 0.0.0.0"]
 )
-def test_what_is_no_warc_says_so(content: bytes) -> None:
-    with pytest.raises(NoWarc, match=r"it begins with|cut off"):
+def test_a_file_that_is_not_warc_raises(content: bytes) -> None:
+    with pytest.raises(NotWarc, match=r"it begins with|ends early"):
         read(content)
 
 
-def test_a_block_above_the_limit_is_passed_over() -> None:
+def test_a_block_above_the_limit_is_skipped() -> None:
     records = read(raw(http(b"a" * 5_000)) + AFTER, limit_bytes=1_000)
     assert [record.block is None for record in records] == [True, False]
     assert bodies(records) == [b"after"]
 
 
-def test_a_bomb_is_passed_over_piece_by_piece() -> None:
-    """50 MB of zeros in 200 KB; reading stops where asked, and nothing but a piece is ever held."""
+def test_a_decompression_bomb_is_skipped_piece_by_piece() -> None:
+    """The bomb is 50 MB of zeros in 200 KB."""
     bomb = gzip.compress(raw(http(bytes(50_000_000))), compresslevel=1) + gzip.compress(AFTER)
     records = list(islice(read_records(BytesIO(bomb), LIMIT_BYTES), 2))
     assert [record.block is None for record in records] == [True, False]
@@ -154,16 +154,16 @@ def test_a_bomb_is_passed_over_piece_by_piece() -> None:
 
 CHUNKED = {
     "chunks": (b"3\r\nabc\r\n2;name=value\r\nde\r\n0\r\n\r\n", b"abcde"),
-    "nothing": (b"0\r\n\r\n", b""),
-    "cut off": (b"3\r\nabc\r\n5\r\nde", b"abcde"),
-    "undone already": (b"<html>abc", b"<html>abc"),
+    "no chunk": (b"0\r\n\r\n", b""),
+    "ends early": (b"3\r\nabc\r\n5\r\nde", b"abcde"),
+    "decoded before": (b"<html>abc", b"<html>abc"),
     "a size without end": (b"f" * 2_000 + b"\r\nabc", b"f" * 2_000 + b"\r\nabc"),
     "a size below zero": (b"-3\r\nabc", b"-3\r\nabc"),
 }
 
 
 @pytest.mark.parametrize(("body", "content"), CHUNKED.values(), ids=CHUNKED.keys())
-def test_chunks_are_undone(body: bytes, content: bytes) -> None:
+def test_chunks_are_joined(body: bytes, content: bytes) -> None:
     assert dechunked(body) == content
 
 
@@ -175,11 +175,11 @@ RESPONSES: dict[str, tuple[bytes, tuple[int, bytes] | None]] = {
     "another protocol": (b"GEMINI 20 text\r\n\r\nbody", None),
     "no status": (b"HTTP/1.1 OK\r\n\r\nbody", None),
     "other digits": ("HTTP/1.1 ²00 OK\r\n\r\nbody".encode("latin-1"), None),
-    "nothing": (b"", None),
+    "empty": (b"", None),
 }
 
 
 @pytest.mark.parametrize(("block", "parsed"), RESPONSES.values(), ids=RESPONSES.keys())
 def test_http_heads(block: bytes, parsed: tuple[int, bytes] | None) -> None:
-    found = parse_response(block)
-    assert (found and (found.status, found.body)) == parsed
+    response = parse_response(block)
+    assert (response and (response.status, response.body)) == parsed
