@@ -125,9 +125,7 @@ def _fetched_pages(settings: Settings) -> int:
     """The number of pages that were fetched with success; all else that was fetched is part of their cost."""
     from confluent_kafka import Consumer
 
-    consumer = Consumer(
-        {**client_config(settings.kafka), "group.id": uuid4().hex, "auto.offset.reset": "earliest"}
-    )
+    consumer = Consumer({**client_config(settings.kafka), "group.id": uuid4().hex, "auto.offset.reset": "earliest"})
     consumer.subscribe([PageFetched.topic])
     pages = set()
     try:
