@@ -45,6 +45,23 @@ async def bench_queries(
     return status
 
 
+@bench_app.command("cost")
+@command
+async def bench_cost(
+    web: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="A folder of HOST/path pages. Default: the demo's."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Count the Kafka records, Cassandra writes and reads, and bytes that a page costs, on a stack of its own.
+
+    Example:  riffle bench cost
+    """
+    status: int = await benchmark("cost").run(web, as_json=as_json)
+    return status
+
+
 @bench_app.command("simhash")
 @command
 def bench_simhash(
