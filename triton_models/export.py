@@ -28,7 +28,7 @@ from typing import Any
 
 SAMPLES = ("A dog.", "Write-ahead logging lets readers go on while a writer commits.", "Wie tief ist das Wasser? " * 9)
 TOLERANCE = {"fp16": 0.9995, "fp32": 0.999999}
-"""The least cosine between an exported vector and PyTorch's."""
+"""Minimum cosine between an exported vector and PyTorch's."""
 
 
 def main() -> None:

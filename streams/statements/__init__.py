@@ -1,1 +1,1 @@
-"""Sentences, and the context that each needs to be understood alone."""
+"""Statements: sentences, and the context that each needs to be understood alone."""

@@ -1,4 +1,4 @@
-"""The statements stage: a document that stands for itself becomes statements, each with its context."""
+"""The statements stage: the document of a page that is no duplicate becomes statements, each with its context."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class StatementsAgent(Agent):
     def __init__(self, stores: Stores, splitter: SentenceSplitter) -> None:
         self._stores = stores
         self._splitter = splitter
-        # One thread: the splitter isn't for several, and more would only wait for the interpreter's lock.
+        # One thread: the splitter can't be shared, and more threads would only wait for the interpreter's lock.
         self._thread = ThreadPoolExecutor(1, "statements")
 
     async def start(self, emit: Emit) -> None:

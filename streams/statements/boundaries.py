@@ -39,7 +39,7 @@ _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 
 
 class Ending(Enum):
-    """How sure it is that a sentence ends at a place."""
+    """The rule's answer about one place: no sentence ends there, one does, or that is doubtful."""
 
     NO = 0
     CLEAR = 1

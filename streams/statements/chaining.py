@@ -1,4 +1,4 @@
-"""Drafts and the chain model's answer -> statements, each with the sentences that it can't be understood without."""
+"""Drafts and the chain model's answer -> statements, each with the earlier sentences that it needs."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -10,9 +10,11 @@ from streams.statements.lengths import word_count
 from streams.statements.statement import Statement
 
 MAX_ANTECEDENTS = 2
+"""Maximum antecedents of a statement."""
 MAX_ANTECEDENT_WORDS = 64
+"""Maximum words of a statement's antecedents together. The nearest one is kept in any case."""
 BREAK = ""
-"""What the chain model takes for the border of a section."""
+"""The sentence that marks the border of a section for the chain model."""
 _CHAINED = frozenset({"sentence", "item"})
 
 
@@ -60,7 +62,7 @@ def statements(
 
 
 def _antecedent_texts(drafts: Sequence[Draft], before: dict[int, int], ordinal: int) -> list[str]:
-    """The chain of antecedents, the earliest first; as much of it as leaves the statement the word."""
+    """The chain of antecedents, the earliest first, cut to a length that doesn't outweigh the statement."""
     texts: list[str] = []
     words = 0
     while ordinal in before and len(texts) < MAX_ANTECEDENTS:

@@ -50,7 +50,7 @@ class Contexts:
         return self._label(block).cut
 
     def is_whole(self, block: int) -> bool:
-        """Whether the label has the whole text of its block."""
+        """True if the label has the whole text of its block."""
         return self.label(block) == self._document.blocks[block].text
 
     def _label(self, block: int) -> "_Part":

@@ -1,4 +1,4 @@
-"""Document -> pieces: each block (or table row, or part of a listing) with what must be known before it.
+"""Document -> pieces: each block (or table row, or part of a listing) with the blocks that are its context.
 
 The context of a piece comes from structure alone: the title, the headings above it, the sentence that leads into its
 list or listing, the term that it defines, the heading of its column. Containers are read, never text.
@@ -31,18 +31,18 @@ class Piece:
     labels: tuple[int, ...] = ()
     """Blocks whose whole text names it: a term, a caption, the heading of its column."""
     cells: tuple[tuple[int | None, int], ...] = ()
-    """Of a row: the block of the column's heading, and the cell's."""
+    """The cells of a row: the block of the column's heading, and the block of the cell."""
     is_name: bool = False
-    """It is a heading, a term or a caption: said in the context of others, and a statement only where none says it."""
+    """It is a heading, a term or a caption: part of other pieces' context, and a statement only where it is in none."""
 
 
 @dataclass(slots=True)
 class _State:
     headings: list[int] = field(default_factory=list)
     leads: dict[int, int] = field(default_factory=dict)
-    """By list container: the block that leads into it."""
+    """The block that leads into each list container; -1 for none."""
     terms: dict[int, list[int]] = field(default_factory=dict)
-    """By dl: the blocks of the terms that the next dd defines."""
+    """The blocks of the terms that the next dd defines, by dl container."""
     term_done: set[int] = field(default_factory=set)
 
 
@@ -69,7 +69,7 @@ def outline(document: Document) -> list[Piece]:
 
 
 def _marked(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces, those that name others marked as such."""
+    """The pieces, with those marked that name others."""
     heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
     names = heads.union(*(piece.labels for piece in pieces))
     for piece in pieces:
@@ -84,7 +84,7 @@ def _enter_heading(document: Document, state: _State, index: int) -> None:
 
 
 def _context(document: Document, state: _State, index: int) -> Piece:
-    """The piece with headings, leads and terms; its kind by the innermost structure."""
+    """The piece of a block: its headings, leads and terms, and its kind by the containers around it."""
     block = document.blocks[index]
     chain = document.ancestors(block)
     leads: list[int] = []
@@ -108,8 +108,8 @@ def _context(document: Document, state: _State, index: int) -> Piece:
 
 
 def _lead(document: Document, state: _State, index: int, container: int) -> int | None:
-    """The block that leads into a list: the one just before it, if it stands beside the list and says so by a colon,
-    or if it is the item that the list is nested in."""
+    """The block that leads into a list: the one just before it, if it has the same parent and ends in a colon, or if it
+    is the item that the list is nested in."""
     if container not in state.leads:
         before = index - 1
         beside = before >= 0 and document.blocks[before].parent == document.containers[container].parent

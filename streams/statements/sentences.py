@@ -47,7 +47,7 @@ class SentenceSplitter:
         ]
 
     def _starts(self, texts: Sequence[str]) -> list[frozenset[int]]:
-        """Where sentences start by the model."""
+        """The starts of sentences by the model, for each text."""
         return [starts for batch in _batches(texts) for starts in self._model_starts(batch)]
 
     def _model_starts(self, texts: Sequence[str]) -> list[frozenset[int]]:

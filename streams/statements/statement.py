@@ -13,16 +13,16 @@ class Statement:
     """Position in the page, from 0."""
     text: str
     context: tuple[str, ...] = ()
-    """What must be known before, the widest first: title, headings, lead-in, column headings, antecedents."""
+    """Texts that a reader needs before it, the widest first: title, headings, lead-in, column headings, antecedents."""
     kind: str = "sentence"
     """sentence, item, row, code or heading."""
     block: int = 0
     """Index of the document's block that it comes from."""
     start: int = 0
     end: int = 0
-    """`document.blocks[block].text[start:end]`."""
+    """Place in the block: its text is `document.blocks[block].text[start:end]`, except in a row."""
 
     @property
     def in_context(self) -> str:
-        """What is embedded."""
+        """The text that is embedded: the context and the statement."""
         return " ".join((*self.context, self.text)) if self.context else self.text

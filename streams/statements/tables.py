@@ -7,7 +7,7 @@ from streams.pages.document.model import Document
 from streams.statements.lengths import word_count
 
 Cells = tuple[tuple[int | None, int], ...]
-"""Block of the column's heading (or None), block of the cell."""
+"""For each cell the block of its column's heading (or None) and its own block."""
 
 MAX_CELL_WORDS = 40
 """Maximum words of a cell of data. A row with a longer cell is prose in columns."""
@@ -18,22 +18,22 @@ _CELLS = frozenset({"td", "th"})
 
 @dataclass(slots=True)
 class Tables:
-    """What the outline needs to know, all by block."""
+    """The tables of a document as the outline needs them: all fields are by block."""
 
     rows: dict[int, Cells] = field(default_factory=dict)
-    """By its first block: a data row's cells."""
+    """The cells of a data row, by the row's first block."""
     taken: set[int] = field(default_factory=set)
-    """Blocks that are said by others: the further cells of a row, headings of columns."""
+    """Blocks that belong to the piece of another block: the further cells of a row."""
     columns: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Of a cell that is prose: the heading of its column."""
+    """The heading of the column, for a cell that is prose."""
     captions: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Of a row or cell: its table's caption."""
+    """The caption of the table, for a row or cell."""
 
 
 @dataclass(slots=True)
 class _Table:
     rows: dict[int, dict[int, list[int]]] = field(default_factory=dict)
-    """Row container -> cell container -> blocks."""
+    """Blocks by row container and cell container."""
     caption: list[int] = field(default_factory=list)
 
 

@@ -1,4 +1,4 @@
-"""The local model repository's models in this process: for machines that Triton doesn't run on.
+"""The models of the local repository in this process, for machines that Triton doesn't run on.
 
 Slower than Triton, since every process has a copy of its own and one thread at a time runs it; otherwise the same
 files, configuration and vectors.

@@ -20,7 +20,7 @@ from streams.topology import Store
 
 
 class _NotOpened:
-    """Stands where a store was not asked for, so that the mistake names itself."""
+    """A placeholder for a store that was not asked for. Its use raises an error that names the mistake."""
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class _NotOpened:
 
 @dataclass(slots=True)
 class Stores:
-    """All stores of one process. Those that were not asked for say so when they are touched."""
+    """All stores of one process. The use of one that was not asked for raises RuntimeError."""
 
     blobs: Blobs = cast(Blobs, _NotOpened("cassandra"))
     pages: Pages = cast(Pages, _NotOpened("cassandra"))

@@ -1,4 +1,4 @@
-"""How a record's value becomes bytes: MessagePack with small integers for the names that we know.
+"""Records as bytes: MessagePack with small integers for known field names.
 
     map     known field name -> its number in FIELDS; any other name stays a string
     ext 1   UUID, 16 bytes, big endian (RFC 9562)
@@ -33,7 +33,7 @@ _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
 _UUID, _TIME, _BIG = 1, 2, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 64
-"""Levels of nesting. MessagePack itself refuses 511; nobody stores so deep a record on purpose."""
+"""Maximum levels of nesting. MessagePack itself refuses 511; no record is meant to be so deep."""
 
 
 def pack(value: Mapping[str, Any]) -> bytes:
@@ -55,7 +55,7 @@ def unpack(packed: bytes) -> dict[str, Any]:
 
 
 def _numbered(value: Any, depth: int) -> Any:
-    """Known names to numbers, at every depth, in their order; tuples to lists."""
+    """The value with numbers for known names at every depth, keys in order, and lists for tuples."""
     if depth > _MAX_DEPTH:
         raise TypeError(f"the record is nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""What the rest of Riffle knows of its stores: small Protocols, and the plain values that pass through them.
+"""The stores as the rest of Riffle sees them: small Protocols, and the plain values that pass through them.
 
-Each has a real adapter (`cassandra/`, `qdrant.py`, `triton.py`) and a shipped fake (`memory.py`); one contract
+Each has a real adapter (`cassandra/`, `qdrant.py`, `triton.py`) and a shipped fake (`memory/`); one contract
 suite in `tests/` runs over both. Every method raises `StoreUnavailable` or `DeadlineExceeded` when the server doesn't
 answer, which the runtime retries. Every write is idempotent: the same call twice leaves what one call leaves.
 
@@ -33,7 +33,7 @@ class Blobs(Protocol):
 
 
 class Pages(Protocol):
-    """Records: what each stage last said of a page. Values are what MessagePack can hold."""
+    """Records: each stage's latest facts about a page. Values are of types that MessagePack has."""
 
     async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None: ...
 
@@ -78,7 +78,7 @@ class ModelInfo:
 
 
 class Embedder(Protocol):
-    """Text in, vectors out."""
+    """The embedding model."""
 
     async def info(self) -> ModelInfo: ...
 
@@ -87,7 +87,7 @@ class Embedder(Protocol):
 
 
 class ChainModel(Protocol):
-    """Which earlier sentence each sentence needs to be understood."""
+    """The model that finds the antecedent of each sentence."""
 
     async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
         """For each sentence the index of its antecedent, or -1."""
@@ -114,7 +114,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What results must be. None and empty mean anything."""
+    """Conditions that results must meet. None and empty are no condition."""
 
     page_id: UUID | None = None
     host: str | None = None
@@ -145,7 +145,7 @@ class PageHits:
 
 
 class VectorIndex(Protocol):
-    """Statements by meaning and by words. Collections are versioned by model, behind one alias."""
+    """The index of statements by meaning and by words: a collection for each model version, and an alias for one."""
 
     async def ensure(self, model: ModelInfo) -> str:
         """Create the model's collection and payload indexes if need be; point the alias to it if there is none.

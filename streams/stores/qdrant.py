@@ -1,4 +1,4 @@
-"""The vector index in Qdrant: a cluster, or the local stack's server. Only the URL tells them apart.
+"""The vector index in Qdrant: a cluster, or the local stack's server. They differ in the URL alone.
 
 One collection per embedding model, `statements-<model>-<version>`, behind the alias `statements` that searches read:
 the next model's collection is filled beside the old one and takes over at once.
@@ -33,9 +33,11 @@ from streams.stores.vector_collection import (
 )
 
 PRODUCTION_SHARDS = 64
+"""Shards of a collection in production, where the setting doesn't name another number."""
 _BATCH_POINTS = 256
-"""Per request: about 2 MB of JSON at 384 dimensions, far below Qdrant's limit of 32 MB."""
+"""Points of one request: about 2 MB of JSON at 384 dimensions, far below Qdrant's limit of 32 MB."""
 _SCROLL_POINTS = 256
+"""Points that one request of a scroll returns."""
 _PAYLOAD_INDEXES = {
     "page_id": models.PayloadSchemaType.KEYWORD,
     "host": models.PayloadSchemaType.KEYWORD,
@@ -186,7 +188,7 @@ class QdrantIndex:
 
     @asynccontextmanager
     async def _answered(self, deadline_seconds: float | None = None) -> AsyncIterator[None]:
-        """Turns what the client raises into the project's errors."""
+        """Run client calls under a deadline, and raise Riffle's errors for the client's."""
         try:
             async with asyncio.timeout(deadline_seconds):
                 yield
@@ -200,15 +202,15 @@ class QdrantIndex:
             raise StoreUnavailable(f"Qdrant at {self._settings.url}: {error}") from error
 
     def _refused(self, error: UnexpectedResponse) -> Exception:
-        """Which of the project's errors a status code is."""
-        said = f"Qdrant at {self._settings.url} answered {error.status_code}: {_reason(error)}"
+        """The error for a refused request, by its status code."""
+        answer = f"Qdrant at {self._settings.url} answered {error.status_code}: {_reason(error)}"
         if error.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
-            return StoreUnavailable(f"{said}. Check RIFFLE_QDRANT__API_KEY")
+            return StoreUnavailable(f"{answer}. Check RIFFLE_QDRANT__API_KEY")
         if error.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY):
-            return PoisonError(said)
+            return PoisonError(answer)
         if error.status_code == httpx.codes.NOT_FOUND:
-            return MissingCollection(said)
-        return StoreUnavailable(said)
+            return MissingCollection(answer)
+        return StoreUnavailable(answer)
 
     def _unreachable(self, source: Exception) -> TransientError:
         where = f"Qdrant at {self._settings.url}"
@@ -229,7 +231,7 @@ def _dimensions(info: models.CollectionInfo) -> int | None:
 
 
 def _distance(model: ModelInfo) -> models.Distance:
-    """Cosine where only the direction counts; a model that doesn't normalize means its lengths."""
+    """Cosine for normalized vectors; the dot product for a model whose vectors differ in length."""
     return models.Distance.COSINE if model.normalized else models.Distance.DOT
 
 

@@ -1,4 +1,4 @@
-"""What the real stores and the fakes share: a blob's reference, and a transition's bytes."""
+"""References of blobs and bytes of rows, the same for the real stores and the fakes."""
 
 import dataclasses
 from hashlib import blake2b
@@ -10,11 +10,11 @@ from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
-"""Of one content: far above any page, and what a reader must be able to hold in memory."""
+"""Maximum size of a blob (bytes): far above any page, and a reader holds it in memory."""
 
 
 def admitted(content: bytes) -> bytes:
-    """The content, if it isn't too large for a blob. Raises Refused."""
+    """Return the content if it isn't too large for a blob. Raises Refused."""
     if len(content) > MAX_BLOB_BYTES:
         raise Refused("blob size", f"{len(content)} bytes are more than {MAX_BLOB_BYTES}")
     return content
@@ -26,7 +26,7 @@ def blob_ref(content: bytes) -> str:
 
 
 def is_blob_ref(ref: str) -> bool:
-    """Whether it looks like one: anything else can be answered without asking a server."""
+    """True if a text has the form of a reference. For others no server needs to be asked."""
     return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
 
 

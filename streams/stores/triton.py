@@ -22,22 +22,24 @@ from streams.stores.protocols import ChainModel, Embedder, ModelInfo, Vectors
 IN_PROCESS = "inprocess:"
 CHAIN_MODEL = "statement_chain"
 IN_FLIGHT = 4
-"""Batches of one call on their way at a time: enough to keep every model instance busy, and no burst for a server."""
+"""Maximum batches of one call that are sent at a time: they keep every model instance busy without a burst."""
 RETRIES = 3
+"""Maximum further tries while the server is unavailable."""
 BACKOFF_SECONDS = 0.1
+"""Seconds before the first further try. Each pause is twice the one before."""
 QUERY_PRIORITY, BULK_PRIORITY = 1, 2
 """Triton serves 1 first. Models without priority levels ignore it."""
 _UNAVAILABLE, _DEADLINE, _INVALID = (
     f"StatusCode.{name}" for name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT")
 )
-"""How the client's exceptions name gRPC's status codes."""
+"""The names of gRPC's status codes in the client's exceptions."""
 MAX_TEXT_CHARS = 20_000
-"""No model here reads more of a text; a longer one would only fill the request."""
+"""Maximum characters of a text that are sent. No model here reads more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a process uses, and how to let go of them."""
+    """The models that a process uses, and a function that closes them."""
 
     embedder: Embedder
     chains: ChainModel
@@ -62,7 +64,7 @@ async def open_models(settings: Settings) -> Models:
 
 
 class TritonConnection:
-    """One gRPC channel, with deadlines, retries while the server is unavailable, and errors of our own."""
+    """One gRPC channel, with deadlines, retries while the server is unavailable, and Riffle's errors."""
 
     def __init__(self, settings: TritonSettings) -> None:
         self._settings = settings
@@ -70,7 +72,7 @@ class TritonConnection:
 
     @property
     def timeout_seconds(self) -> float:
-        """Of a call for which nothing else was asked."""
+        """Seconds after which a call ends that has no deadline of its own."""
         return self._settings.timeout_seconds
 
     async def config(self, model: str) -> dict[str, Any]:
@@ -123,8 +125,8 @@ class TritonConnection:
         raise AssertionError("unreachable")
 
     def _translated(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
-        status, said = error.status() or "", error.message() or "no reason given"
-        where = f"Triton at {self._settings.url}, model {model}: {said}"
+        status, reason = error.status() or "", error.message() or "no reason given"
+        where = f"Triton at {self._settings.url}, model {model}: {reason}"
         if status == _DEADLINE:
             return self._too_late(model, seconds)
         if status == _INVALID:
@@ -138,7 +140,7 @@ class TritonConnection:
 
 
 class TritonEmbedder:
-    """Text in, vectors out: in batches of texts of like length, several on their way."""
+    """The embedding model on Triton. Texts of similar length are sent together, several batches at a time."""
 
     def __init__(self, connection: TritonConnection, settings: TritonSettings) -> None:
         self._connection = connection
@@ -148,7 +150,7 @@ class TritonEmbedder:
         self._slots = asyncio.Semaphore(IN_FLIGHT)
 
     async def info(self) -> ModelInfo:
-        """What the model's configuration says. Raises StoreUnavailable."""
+        """The model's description, from its configuration. Raises StoreUnavailable."""
         if self._info is None:
             config = await self._connection.config(self._settings.model)
             self._info = model_info(config, where=f"Triton at {self._settings.url}")
@@ -182,7 +184,7 @@ class TritonEmbedder:
 
 
 class TritonChains:
-    """Antecedents of the sentences of one page, in one request."""
+    """The chain model on Triton: the sentences of a page in one request."""
 
     def __init__(self, connection: TritonConnection) -> None:
         self._connection = connection

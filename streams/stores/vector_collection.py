@@ -1,4 +1,4 @@
-"""What the real vector index and the one in memory agree on: names of collections, payloads, refusals."""
+"""Names of collections, payloads and refusals, the same for the real vector index and the one in memory."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ ANY = Filters()
 
 
 class MissingCollection(StoreUnavailable):
-    """Nobody has made it, or it was dropped. Worth another try: a worker makes it when it starts."""
+    """The collection was never made, or was dropped. The index stage makes it again with its next event."""
 
 
 def collection_name(alias: str, model: ModelInfo) -> str:
@@ -22,11 +22,12 @@ def collection_name(alias: str, model: ModelInfo) -> str:
 
 
 def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """With ids as strings, as JSON holds them."""
+    """The payload with ids as strings, as JSON holds them."""
     return {key: str(value) if isinstance(value, UUID) else value for key, value in payload.items()}
 
 
 def by_ordinal(hit: Hit) -> tuple[int, UUID]:
+    """The sort key for the order of a page's statements."""
     return hit.payload.get("ordinal", 0), hit.id
 
 

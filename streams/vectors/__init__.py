@@ -1,1 +1,1 @@
-"""Statements as vectors: by meaning and by words, and their way into the index."""
+"""Vectors of statements: the embed stage (meaning), BM25 (words), and the index stage."""

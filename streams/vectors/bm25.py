@@ -43,7 +43,7 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "") 
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
-    """How often each term is asked for, without function words where there are others.
+    """The number of times that a query has each term, without function words where there are others.
 
     `language` is that of the pages that are searched. When it isn't given, the query's own is looked for, so that its
     inflections are found. English function words are left out when `language` is English or empty: they are in nearly

@@ -14,6 +14,7 @@ from streams.vectors.codec import encode_vectors
 from streams.vectors.points import texts_of
 
 PART_TEXTS = 512
+"""Maximum texts that are embedded before the stage shows progress."""
 Vectors = NDArray[np.float32]
 
 
@@ -44,7 +45,7 @@ class EmbedAgent(Agent):
         return [PageEmbedded.model_validate({**facts, "page_id": event.page_id, "crawl_id": event.crawl_id})]
 
     async def _embedded(self, texts: Sequence[str], dimensions: int) -> Vectors:
-        """Part by part: a manual's index of ten thousand entries takes minutes, and has to show that it gets on."""
+        """The vectors, made part by part, since a manual's index takes minutes and has to show progress."""
         parts: list[Vectors] = []
         for start in range(0, len(texts), PART_TEXTS):
             parts.append(await self._stores.embedder.embed(texts[start : start + PART_TEXTS]))

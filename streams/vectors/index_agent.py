@@ -1,7 +1,7 @@
-"""The index stage: a page's statements become searchable, and a removed page's are taken out.
+"""The index stage: a page's statements become searchable, and those of a removed page are taken out.
 
-Generations decide which of two events stands, whatever the order in which they come: an older page never replaces a
-newer one, a removal never takes out a newer page, and a page that was removed comes back only by a newer fetch.
+Generations decide between two events, in whatever order they come: an older page never replaces a newer one, a removal
+never takes out a newer page, and a page that was removed comes back only by a newer fetch.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ Parts = Mapping[Any, Mapping[str, Any]]
 
 
 class IndexAgent(Agent):
-    """Points -> record (`indexed` or `removed`) -> PageIndexed, or nothing for a removal."""
+    """Points, then the record (`indexed` or `removed`), then PageIndexed (nothing for a removal)."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -48,7 +48,7 @@ class IndexAgent(Agent):
         )
         collection = await self._collection(event)
         if _has_other_statements(parts.get("indexed", {}), event):
-            # The same fetch cut into other statements: they have its generation, so that alone can't tell them apart.
+            # The same fetch with other statements (made by another release): both have its generation, so remove all.
             await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
         await self._stores.vectors.upsert(collection, points)
         await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation)
@@ -91,7 +91,7 @@ class IndexAgent(Agent):
         record: dict[str, Any],
         at: int,
     ) -> None:
-        """The page's record, in place of one with an earlier generation whatever the clocks of their senders say."""
+        """Write the page's record. It replaces one of an earlier generation, whatever their senders' clocks were."""
         known = parts.get(part, {})
         at = max(at, int(known.get("at", 0)) + (_generation(parts, part) < event.generation))
         await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)

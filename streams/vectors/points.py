@@ -40,5 +40,5 @@ def _page_payload(page: PageStatements) -> dict[str, object]:
 
 
 def texts_of(page: PageStatements) -> Sequence[str]:
-    """What is embedded, in order."""
+    """The texts that are embedded, in order."""
     return [statement.in_context for statement in page.statements]

@@ -21,6 +21,9 @@ IMPURE = {
     "urllib.request",
 }
 
+AGENTS = {"agent", "embed_agent", "index_agent"}
+"""Names of the modules that hold a stage's agent."""
+
 # Modules of the journey that do IO, each with its reason. All others are pure: bytes and values in, values out.
 DOORS: dict[str, str] = {
     "streams/crawl/fetch/http.py": "the one HTTP request of a fetch",
@@ -71,6 +74,15 @@ def test_only_the_runtime_knows_faust(path: Path) -> None:
         assert not uses(path, {"faust", "mode"}), "wire it in streams/runtime"
 
 
+DRIVERS = {"cassandra", "qdrant_client", "tritonclient"}
+
+
+@pytest.mark.parametrize("path", modules("streams"), ids=relative)
+def test_only_the_stores_know_the_drivers(path: Path) -> None:
+    if not relative(path).startswith("streams/stores/"):
+        assert not uses(path, DRIVERS), "reach it through a Protocol of streams/stores/protocols.py"
+
+
 @pytest.mark.parametrize("path", modules("streams/stores"), ids=relative)
 def test_stores_know_no_stage(path: Path) -> None:
     assert not uses(path, {f"streams.{name}" for name in JOURNEY} | {"streams.gateway", "streams.runtime"})
@@ -82,7 +94,7 @@ def test_the_journey_reaches_its_stores_through_protocols(path: Path) -> None:
     allowed = {"streams.runtime.agent"}
     runtime = {name for name in imports(path) if name.startswith("streams.runtime.")}
     assert all(any(name.startswith(a) for a in allowed) for name in runtime), runtime
-    if relative(path) not in DOORS and "agent" not in path.stem:
+    if relative(path) not in DOORS and path.stem not in AGENTS:
         assert not uses(path, CLIENTS | IMPURE), "a pure module; what it needs of the world is an argument"
 
 

@@ -19,15 +19,14 @@ from streams.local.qdrant_server.catalog import Catalog
 from streams.local.qdrant_server.collection import Collection
 from streams.local.qdrant_server.conditions import parse_filter
 from streams.local.qdrant_server.errors import ApiError, BadRequest, NotFound
-from streams.local.qdrant_server.grouping import query_groups
-from streams.local.qdrant_server.queries import parse_point, parse_query, parse_scroll, point_id, point_json, retrieval
+from streams.local.qdrant_server.queries import parse_point, parse_query, parse_scroll, point_id, point_json
 
 API_VERSION = "1.19.0"
-"""The version of Qdrant's API that is spoken; clients compare it with their own."""
+"""The version of Qdrant's API that this server has. Clients compare it with their own."""
 FLUSH_SECONDS = 5.0
-"""Qdrant's own interval. What is not flushed yet is replayed from the log at the next start."""
+"""Seconds between two flushes, as in Qdrant. The next start replays from the log what was not flushed."""
 VACUUM_TURNS = 12
-"""Flushes between two looks for garbage: a minute."""
+"""Flushes between two clean-ups: one minute."""
 
 Body = Mapping[str, Any]
 
@@ -38,7 +37,7 @@ def build_app(data: Path) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        flushing = asyncio.create_task(_flush_for_ever(catalog))
+        flushing = asyncio.create_task(_flush_regularly(catalog))
         yield
         flushing.cancel()
         with suppress(asyncio.CancelledError):
@@ -52,7 +51,7 @@ def build_app(data: Path) -> Starlette:
     )
 
 
-async def _flush_for_ever(catalog: Catalog) -> None:
+async def _flush_regularly(catalog: Catalog) -> None:
     for turn in itertools.count(1):
         await asyncio.sleep(FLUSH_SECONDS)
         with suppress(ApiError):  # a collection that was removed meanwhile
@@ -77,7 +76,6 @@ def _routes(catalog: Catalog) -> list[Route]:
     return [
         Route("/", _root),
         *(Route(path, _alive) for path in ("/healthz", "/readyz", "/livez")),
-        Route("/telemetry", on_catalog(_telemetry)),
         Route("/collections", on_catalog(lambda c, *_: {"collections": [{"name": name} for name in c.names()]})),
         Route("/collections/aliases", on_catalog(_change_aliases), methods=["POST"]),
         Route("/aliases", on_catalog(lambda c, *_: {"aliases": c.aliases()})),
@@ -85,21 +83,13 @@ def _routes(catalog: Catalog) -> list[Route]:
         Route(name, on_catalog(lambda c, r, _: c.delete(r.path_params["name"])), methods=["DELETE"]),
         Route(name, on_collection(lambda collection, _: collection.info())),
         Route(f"{name}/exists", on_catalog(lambda c, r, _: {"exists": c.exists(r.path_params["name"])})),
-        Route(f"{name}/aliases", on_collection(lambda one, _: {"aliases": catalog.aliases(one.name)})),
         Route(f"{name}/index", on_collection(_create_index), methods=["PUT"]),
-        Route(f"{name}/index/{{field}}", on_catalog(_delete_index), methods=["DELETE"]),
         Route(f"{name}/points", on_collection(_upsert), methods=["PUT"]),
-        Route(f"{name}/points", on_collection(_retrieve), methods=["POST"]),
         Route(f"{name}/points/delete", on_collection(_delete_points), methods=["POST"]),
         Route(f"{name}/points/scroll", on_collection(_scroll), methods=["POST"]),
         Route(f"{name}/points/count", on_collection(_count), methods=["POST"]),
         Route(f"{name}/points/query", on_collection(_query), methods=["POST"]),
         Route(f"{name}/points/query/batch", on_collection(_query_batch), methods=["POST"]),
-        Route(
-            f"{name}/points/query/groups",
-            on_collection(lambda one, body: {"groups": query_groups(one, body)}),
-            methods=["POST"],
-        ),
     ]
 
 
@@ -118,12 +108,6 @@ def _create_index(collection: Collection, body: Body) -> Any:
     return _COMPLETED
 
 
-def _delete_index(catalog: Catalog, request: Request, _: Body) -> Any:
-    field = request.path_params["field"]
-    catalog.get(request.path_params["name"]).update(edge.UpdateOperation.delete_field_index(field))
-    return _COMPLETED
-
-
 def _upsert(collection: Collection, body: Body) -> Any:
     if "points" not in body:
         raise BadRequest("Format error in JSON body: this server takes points as a list, not as a batch of columns")
@@ -137,11 +121,6 @@ def _delete_points(collection: Collection, body: Body) -> Any:
     else:
         collection.update(edge.UpdateOperation.delete_points_by_filter(parse_filter(body["filter"])))
     return _COMPLETED
-
-
-def _retrieve(collection: Collection, body: Body) -> Any:
-    ids, payload, vector = retrieval(body)
-    return [point_json(record) for record in collection.read(lambda shard: shard.retrieve(ids, payload, vector))]
 
 
 def _scroll(collection: Collection, body: Body) -> Any:
@@ -166,14 +145,6 @@ def _query_batch(collection: Collection, body: Body) -> Any:
     return [{"points": [point_json(point) for point in points]} for points in answers]
 
 
-def _telemetry(catalog: Catalog, *_: Any) -> Any:
-    return {
-        "id": "local",
-        "app": {"name": "riffle-local-qdrant", "version": API_VERSION},
-        "collections": {"number_of_collections": len(catalog.names())},
-    }
-
-
 _COMPLETED = {"operation_id": 0, "status": "completed"}
 
 
@@ -189,7 +160,7 @@ async def _alive(_: Request) -> Response:
 
 
 def _checked(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The call's result; a body without a needed part, or with one of a wrong type, is the caller's mistake."""
+    """The call's result. Raises BadRequest for a body that lacks a field or has one of a wrong type."""
     try:
         return call(*arguments)
     except KeyError as error:

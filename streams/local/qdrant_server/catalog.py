@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from streams.local.qdrant_server.collection import Collection
-from streams.local.qdrant_server.errors import BadRequest, Conflict, NotFound, no_collection
+from streams.local.qdrant_server.errors import BadRequest, Conflict, no_collection
 from streams.local.qdrant_server.files import write_atomically
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\0\x1f]')
@@ -30,7 +30,7 @@ class Catalog:
         self._aliases: dict[str, str] = self._read_aliases()
 
     def get(self, name: str) -> Collection:
-        """By name or alias. Raises NotFound."""
+        """The collection of a name or alias. Raises NotFound."""
         collection = self._collections.get(self._aliases.get(name, name))
         if collection is None:
             raise no_collection(name)
@@ -55,7 +55,7 @@ class Catalog:
             self._collections[name] = Collection.create(name, folder, description)
 
     def delete(self, name: str) -> bool:
-        """Whether there was one. Its aliases go with it."""
+        """Delete a collection and its aliases. Returns False if there was none."""
         with self._lock:
             collection = self._collections.get(name)
             if collection is None:
@@ -65,12 +65,8 @@ class Catalog:
             collection.drop()
             return True
 
-    def aliases(self, collection: str | None = None) -> list[dict[str, str]]:
-        return [
-            {"alias_name": alias, "collection_name": target}
-            for alias, target in sorted(self._aliases.items())
-            if collection in (None, target)
-        ]
+    def aliases(self) -> list[dict[str, str]]:
+        return [{"alias_name": alias, "collection_name": target} for alias, target in sorted(self._aliases.items())]
 
     def change_aliases(self, actions: Sequence[Mapping[str, Any]]) -> None:
         """All of the actions or none: a reader sees the aliases before or after them."""
@@ -103,10 +99,6 @@ class Catalog:
                 aliases[alias] = target
             case {"delete_alias": {"alias_name": str(alias)}}:
                 aliases.pop(alias, None)
-            case {"rename_alias": {"old_alias_name": str(old), "new_alias_name": str(new)}}:
-                if old not in aliases:
-                    raise NotFound(f"Not found: Alias {old} does not exists!")
-                aliases[new] = aliases.pop(old)
             case _:
                 raise BadRequest(f"Format error in JSON body: unknown alias action {dict(action)!r}")
 

@@ -19,7 +19,7 @@ _MATCHES: dict[str, Callable[[Any], Any]] = {
 
 
 def parse_filter(json: Json | None) -> Any:
-    """The engine's Filter, or None. Raises BadRequest on anything that it doesn't know."""
+    """The engine's Filter, or None. Raises BadRequest for an unknown field."""
     if json is None:
         return None
     _only(json, {"must", "should", "must_not", "min_should"}, "filter")
@@ -32,13 +32,6 @@ def parse_filter(json: Json | None) -> Any:
         if min_should is None
         else edge.MinShould(_conditions(min_should["conditions"]) or [], int(min_should["min_count"])),
     )
-
-
-def merged(first: Json | None, second: Json | None) -> Json | None:
-    """Both must hold."""
-    if not first or not second:
-        return first or second
-    return {"must": [first, second]}
 
 
 def _conditions(json: Json | Sequence[Json] | None) -> list[Any] | None:

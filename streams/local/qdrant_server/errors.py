@@ -1,4 +1,4 @@
-"""What a request can do wrong, in the words and status codes of Qdrant."""
+"""The errors of a request, with the messages and status codes of Qdrant."""
 
 
 class ApiError(Exception):
@@ -28,7 +28,7 @@ def no_collection(name: str) -> NotFound:
 
 
 def from_engine(error: Exception) -> ApiError:
-    """The engine raises bare exceptions; those that name its own trouble are 500, the rest is the caller's mistake."""
+    """The API's error for one of the engine: 500 for a fault of the engine, else a mistake of the caller."""
     message = str(error)
     if message.startswith(("Service", "IO error", "Out of memory", "RocksDB", "Cancelled")):
         return ApiError(f"Service internal error: {message}")

@@ -10,8 +10,7 @@ from streams.local.qdrant_server.conditions import Json, parse_filter
 from streams.local.qdrant_server.errors import BadRequest
 
 DEFAULT_LIMIT = 10
-RRF_K = 2
-"""What Qdrant uses when a request names none."""
+"""Results of a request that names no limit, as in Qdrant."""
 
 
 def parse_point(json: Json) -> Any:
@@ -31,8 +30,7 @@ def parse_query(json: Json) -> Any:
     return edge.QueryRequest(
         limit=_limit(json),
         offset=json.get("offset"),
-        prefetches=[_prefetch(one) for one in _listed(json.get("prefetch"))],
-        query=_scoring(json),
+        query=_nearest(json),
         filter=parse_filter(json.get("filter")),
         score_threshold=json.get("score_threshold"),
         params=_params(json.get("params")),
@@ -48,21 +46,11 @@ def parse_scroll(json: Json) -> Any:
         filter=parse_filter(json.get("filter")),
         with_payload=_payload_selector(json.get("with_payload"), True),
         with_vector=_vector_selector(json.get("with_vector")),
-        order_by=_order_by(json["order_by"]) if json.get("order_by") is not None else None,
-    )
-
-
-def retrieval(json: Json) -> tuple[list[Any], Any, Any]:
-    """Ids, payload selector and vector selector of a request for points by id."""
-    return (
-        list(json["ids"]),
-        _payload_selector(json.get("with_payload"), True),
-        _vector_selector(json.get("with_vector")),
     )
 
 
 def point_json(point: Any) -> dict[str, Any]:
-    """A scored point or a record."""
+    """A scored point or a record as the API's JSON."""
     json = {"id": point_id(point.id), "payload": point.payload}
     if point.vector is not None:
         json["vector"] = _vector_json(point.vector)
@@ -83,51 +71,18 @@ def _vector_json(vector: Any) -> Any:
     return vector
 
 
-def _prefetch(json: Json) -> Any:
-    return edge.Prefetch(
-        limit=_limit(json),
-        prefetches=[_prefetch(one) for one in _listed(json.get("prefetch"))],
-        query=_scoring(json),
-        filter=parse_filter(json.get("filter")),
-        score_threshold=json.get("score_threshold"),
-        params=_params(json.get("params")),
-    )
-
-
-def _scoring(json: Json) -> Any:
-    """What ranks the points: a vector, a fusion of the prefetches, or None for the order of ids."""
+def _nearest(json: Json) -> Any:
+    """The vector that ranks the points, or None for the order of ids."""
     query = json.get("query")
     if query is None:
         return None
     if isinstance(query, Mapping):
-        if "fusion" in query:
-            return _fusion(query["fusion"])
-        if "rrf" in query:
-            rrf = query["rrf"]
-            return edge.Fusion.Rrf(rrf.get("k") or RRF_K, rrf.get("weights"))
-        if "order_by" in query:
-            return _order_by(query["order_by"])
         query = query.get("nearest", query)
         if isinstance(query, Mapping) and "indices" not in query:
             raise BadRequest(f"Format error in JSON body: this server knows no query with {', '.join(query)}")
     if isinstance(query, str | int):
         raise BadRequest("Format error in JSON body: this server takes vectors, not ids of points, as a query")
     return edge.Query.Nearest(parse_vector(query), using=json.get("using"))
-
-
-def _fusion(name: str) -> Any:
-    if name == "rrf":
-        return edge.Fusion.Rrf(RRF_K)
-    if name == "dbsf":
-        return edge.Fusion.Dbsf()
-    raise BadRequest(f"Format error in JSON body: unknown fusion `{name}`, expected `rrf` or `dbsf`")
-
-
-def _order_by(json: Json | str) -> Any:
-    if isinstance(json, str):
-        return edge.OrderBy(json)
-    direction = {"asc": edge.Direction.Asc, "desc": edge.Direction.Desc}.get(json.get("direction") or "asc")
-    return edge.OrderBy(json["key"], direction, json.get("start_from"))
 
 
 def _params(json: Json | None) -> Any:
@@ -167,9 +122,3 @@ def _payload_selector(json: Any, default: bool) -> Any:
 
 def _vector_selector(json: Any) -> Any:
     return False if json is None else json
-
-
-def _listed(json: Json | Sequence[Json] | None) -> Sequence[Json]:
-    if json is None:
-        return ()
-    return (json,) if isinstance(json, Mapping) else json

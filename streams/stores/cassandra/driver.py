@@ -57,7 +57,7 @@ logging.getLogger("cassandra").setLevel(logging.ERROR)
 class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
     """One more try at another server. Longer waits belong to the runtime, which keeps the event while it waits.
 
-    Every statement of ours is idempotent, as a write carries its time and sets whole values.
+    Every statement of Riffle is idempotent, as a write carries its time and sets whole values.
     """
 
     def _decide(self, consistency: Any, retry_num: int) -> tuple[int, Any]:

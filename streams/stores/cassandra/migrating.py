@@ -23,9 +23,9 @@ _NAME = re.compile(r"\d{4}_[a-z0-9_]+\.cql")
 _KEYSPACE_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}")
 _REMEMBERED = "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, checksum text)"
 _TRIES = 5
-"""Of one statement, when another process changes the schema at the same moment."""
+"""Maximum tries of a statement, for another process may change the schema at the same moment."""
 _TIMEOUT_SECONDS = 60.0
-"""Of one statement: a schema change waits until all servers agree."""
+"""Seconds after which a statement fails. A schema change waits until all servers agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """Of the statements alone, so that a comment may be put right."""
+        """The checksum of the statements alone, so that a comment can be corrected."""
         return blake2b("\n".join(self.statements).encode(), digest_size=16).hexdigest()
 
     @property
@@ -87,7 +87,7 @@ def _keyspace(settings: CassandraSettings) -> str:
 
 
 def _apply(driver: Any, migration: Migration, applied: dict[str, str]) -> bool:
-    """Whether it was applied now."""
+    """Apply a migration. Returns False if it was applied before."""
     before = applied.get(migration.name)
     if before == migration.checksum:
         return False

@@ -13,7 +13,7 @@ _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
 
 
 class CassandraPages:
-    """What each stage last said of a page."""
+    """Records in Cassandra: each stage's latest facts about a page."""
 
     def __init__(self, session: CassandraSession) -> None:
         self._session = session

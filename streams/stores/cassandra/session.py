@@ -42,10 +42,10 @@ from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
 
 IN_FLIGHT = 256
-"""Requests of one session. Measured: beyond 128, a single server answers no faster, only later."""
+"""Maximum requests of a session at a time. Measured: beyond 128, a single server answers later, not faster."""
 
 FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
-"""Between two tries to hand a statement to a connection that is full."""
+"""Seconds between two tries to send a statement while the connection is full: the first pause and the longest."""
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -140,14 +140,14 @@ class CassandraSession:
             if request.has_more_pages:
                 request.start_fetching_next_page()
             else:
-                _tell(loop, partial(_resolve, answer, rows))
+                _call_in_loop(loop, partial(_resolve, answer, rows))
 
-        request.add_callbacks(more, lambda error: _tell(loop, partial(_fail, answer, error)))
+        request.add_callbacks(more, lambda error: _call_in_loop(loop, partial(_fail, answer, error)))
         return await answer
 
 
 def _bound(prepared: Any, params: Params) -> Any:
-    """The driver leaves a column that has no value as it was, without a word: here each has one, or says its name."""
+    """Bind the parameters. The driver silently leaves a column without a value as it was; here that is a KeyError."""
     names = {column.name for column in prepared.column_metadata}
     if names != params.keys():
         wrong = ", ".join(sorted(names ^ params.keys()))
@@ -172,33 +172,33 @@ def address(settings: CassandraSettings) -> str:
 
 
 def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> Exception:
-    """The error of our tree that says what the driver's error means, where, and what to do."""
+    """The error of Riffle for one of the driver: what failed, where, and what to do."""
     where = f"Cassandra at {address(settings)}"
-    said = " ".join(str(error).split())[:300] or type(error).__name__
+    reason = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, RiffleError):
         return error
     if isinstance(error, TimeoutError | OperationTimedOut | Timeout):
-        return DeadlineExceeded(f"{where} did not answer in {settings.request_timeout_seconds:g} s ({said})")
+        return DeadlineExceeded(f"{where} did not answer in {settings.request_timeout_seconds:g} s ({reason})")
     if _is_away(error):
-        return StoreUnavailable(f"{where} can't be reached ({said}). Check that it runs, and RIFFLE_CASSANDRA__HOSTS")
-    if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in said:
-        return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({said}). Check "
+        return StoreUnavailable(f"{where} can't be reached ({reason}). Check that it runs, and RIFFLE_CASSANDRA__HOSTS")
+    if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in reason:
+        return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({reason}). Check "
                           "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip
-    if "does not exist" in said or "unconfigured table" in said:
-        return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({said}). "
+    if "does not exist" in reason or "unconfigured table" in reason:
+        return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({reason}). "
                           "Make it with `riffle migrate`")  # fmt: skip
     if isinstance(error, RequestValidationException | InvalidMessage):
-        return PoisonError(f"{where} refuses a statement ({said}): {' '.join(cql.split())}")
+        return PoisonError(f"{where} refuses a statement ({reason}): {' '.join(cql.split())}")
     return error
 
 
 def _causes(error: NoHostAvailable) -> list[Exception]:
-    """What each host that was asked said."""
+    """The error of each host that was asked."""
     return list(error.errors.values() if isinstance(error.errors, dict) else error.errors or ())
 
 
 def _is_full(error: NoHostAvailable) -> bool:
-    """Whether connections are all that is missing, not servers."""
+    """True if all connections are full, while the servers are there."""
     causes = _causes(error)
     return bool(causes) and all(isinstance(cause, ConnectionBusy | NoConnectionsAvailable) for cause in causes)
 
@@ -213,10 +213,10 @@ def _is_away(error: Exception) -> bool:
     return isinstance(error, RequestExecutionException | UnresolvableContactPoints | ConnectionException | OSError)
 
 
-def _tell(loop: asyncio.AbstractEventLoop, news: Any) -> None:
-    """From the driver's thread. A loop that is closed has nobody left who waits."""
+def _call_in_loop(loop: asyncio.AbstractEventLoop, callback: Any) -> None:
+    """Call from the driver's thread. Once the loop is closed, nothing waits for the answer."""
     try:
-        loop.call_soon_threadsafe(news)
+        loop.call_soon_threadsafe(callback)
     except RuntimeError:
         if not loop.is_closed():
             raise
@@ -233,6 +233,6 @@ def _fail(answer: asyncio.Future[list[Row]], error: Exception) -> None:
 
 
 def _retrieved(prepared: asyncio.Future[Any]) -> None:
-    """All who waited may have gone: then nobody else would look at the failure."""
+    """Read the failure: all tasks that waited may be cancelled, and asyncio warns of errors that were never read."""
     if not prepared.cancelled():
         prepared.exception()

@@ -1,8 +1,8 @@
-"""Statement chains by rule: which earlier sentence a sentence can't be understood without. English alone.
+"""Statement chains by rule: the earlier sentence that a sentence needs to be understood. English alone.
 
-Stands in for a trained model behind the same interface: a sentence that speaks of something by a pronoun or
-demonstrative before it has named anything itself needs the sentence before it. Not seen: what is left out, definite
-noun phrases ("the method"), and antecedents further back, which the chain of such sentences often reaches anyway.
+The rule has the interface of a trained model. A sentence needs the sentence before it if it has a pronoun or
+demonstrative before it has named anything. Not found: ellipsis, definite noun phrases ("the method"), and antecedents
+further back, which the chain of such sentences often reaches anyway.
 """
 
 import re
@@ -32,7 +32,7 @@ _LEADING = _set(
     "i you we me us my your our is are was were be been do does did have has had will would can could should may might "
     "must think know see get go make take there what who how why which that said"
 )
-"""Words that may stand before the first thing that a sentence speaks of."""
+"""Words that may precede the first thing that a sentence names."""
 _EXPLETIVE = re.compile(
     r"it(?:['’]s|\s+(?:is|was|seems?|appears?|turns?|may|might|would|should|has|had|can|could)\b)"
     r"(?:\s+(?:be|been|not|also|now|very|quite|more|most|often|usually|generally|well|out|to))*\s+"
@@ -42,6 +42,7 @@ _EXPLETIVE = re.compile(
     re.IGNORECASE,
 )
 _WORDS_SEEN = 8
+"""Words at the start of a sentence that are looked at."""
 _INTRODUCED = re.compile(
     r"(?!(?:when|whenever|if|because|although|though|while|once|as|since|unless|until|before|wherever)\b)"
     r"[^,;:.!?]{4,90},\s+(?=(?:he|she|it|they)\b)",
@@ -59,7 +60,7 @@ def antecedents(sentences: Sequence[str]) -> list[int]:
 
 
 def needs_context(sentence: str) -> bool:
-    """Whether the sentence speaks of something by pronoun or demonstrative before it has named anything."""
+    """True if the sentence has a pronoun or demonstrative before it has named anything."""
     for number, match in enumerate(_WORD.finditer(sentence)):
         word = match.group().lower().replace("’", "'")
         if number == _WORDS_SEEN:

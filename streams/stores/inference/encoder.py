@@ -19,8 +19,9 @@ from streams.stores.inference.repository import Parameters, find_file
 Floats = NDArray[np.float32]
 
 MAX_TOGETHER = 8
+"""Maximum texts of a batch."""
 MAX_TOKENS_TOGETHER = 512
-"""Padding included: one text of 512 tokens, or eight of 64."""
+"""Maximum tokens of a batch, padding included: one text of 512 tokens, or eight of 64."""
 
 
 class SentenceEncoder:

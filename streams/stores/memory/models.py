@@ -1,4 +1,4 @@
-"""The models in memory: no model at all, but vectors with which search can be tried.
+"""The fakes of the models: vectors without a model, good enough to try a search.
 
 `MemoryEmbedder` hashes words into dimensions (feature hashing: Weinberger and others, 2009), so that texts with words
 in common have similar vectors, and equal texts equal ones.
@@ -38,7 +38,7 @@ class MemoryEmbedder:
 
 
 class MemoryChains:
-    """The rules that the model repository's stand-in runs."""
+    """The chain rules of the local model repository."""
 
     async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
         return antecedents(sentences)

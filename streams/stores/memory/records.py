@@ -36,7 +36,7 @@ class MemoryBlobs:
 
 
 class MemoryPages:
-    """What each stage last said of a page."""
+    """Records in memory: each stage's latest facts about a page."""
 
     def __init__(self) -> None:
         self._cells: dict[UUID, dict[Part, _Cell]] = {}

@@ -1,4 +1,4 @@
-"""What every vector index does: the one in memory, the local stack's server, and a real Qdrant.
+"""The contract of every vector index: the one in memory, the local stack's server, and a real Qdrant.
 
 The last one runs where RIFFLE_QDRANT_URL names a server; its collections get names of their own and are removed.
 """
@@ -83,7 +83,7 @@ def point(
     ordinal: int = 0,
     text: str = "",
 ) -> Point:
-    """A statement of page `of`, about nothing in particular unless said."""
+    """A statement of page `of`. Without other arguments it matches no query of these tests."""
     payload = {
         "page_id": str(page(of)),
         "url": f"https://{host}/{of}",
@@ -217,7 +217,7 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
         index,
         point("meant", of="meant", dense=axis(0), terms={5: 1.0}),
         point("both", of="both", dense=axis(0, 0.5), terms={1: 2.0, 2: 1.0}),
-        point("said", of="said", dense=axis(3), terms={1: 3.0}),
+        point("words", of="words", dense=axis(3), terms={1: 3.0}),
         point("neither", of="neither", dense=axis(4), terms={9: 1.0}),
     )
     found = await index.search(dense=axis(0), sparse=terms(t1=1.0, t2=1.0))
@@ -226,7 +226,7 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
     dense_only = await index.search(dense=axis(0), sparse=None)
     assert [one.page_id for one in dense_only[:2]] == [page("meant"), page("both")]
     sparse_only = await index.search(dense=None, sparse=terms(t1=1.0, t2=1.0))
-    assert {one.page_id for one in sparse_only} == {page("both"), page("said")}, "only what shares a word"
+    assert {one.page_id for one in sparse_only} == {page("both"), page("words")}, "only what shares a word"
     assert await index.search(dense=None, sparse=None) == []
     assert await index.search(dense=None, sparse=SparseVector((), ())) == []
 
@@ -362,7 +362,7 @@ WHOLE = ModelInfo("whole", "1", 8, normalized=False)
 
 
 def random_points(seed: int, size: int) -> list[Point]:
-    """Statements as they are: some repeated word for word, words by a long-tailed law, several languages."""
+    """Statements as they are: some repeated word for word, words in a long-tailed distribution, several languages."""
     rng, pick = np.random.default_rng(seed), random.Random(seed)
     points: list[Point] = []
     for n in range(size):
@@ -385,7 +385,7 @@ def whole_vector(rng: np.random.Generator) -> list[float]:
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), size=st.sampled_from([1, 7, 60, 150]))
 async def test_every_index_answers_as_the_one_in_memory(make: Make, seed: int, size: int) -> None:
-    """The law behind all tests that use memory: the same points give the same pages, hits, payloads and scores."""
+    """The reason why other tests may use memory: the same points give the same pages, hits, payloads and scores."""
     index, memory = make(), MemoryIndex()
     points, pick, rng = random_points(seed, size), random.Random(seed), np.random.default_rng(seed + 1)
     for one in (index, memory):
@@ -415,9 +415,9 @@ async def test_after_removals_the_same_statements_are_left(make: Make, seed: int
     vector, words = whole_vector(rng), terms(t1=1.0, t2=1.0)
     meant = [shape(await one.search(dense=vector, sparse=None, candidates=500)) for one in (index, memory)]
     assert meant[0] == meant[1]
-    said = [await one.search(dense=None, sparse=words, pages=100, candidates=500) for one in (index, memory)]
-    assert {one.page_id for one in said[0]} == {one.page_id for one in said[1]}
-    assert {page(f"p{number}") for number in (1, 2, 3)}.isdisjoint(one.page_id for one in said[0])
+    answers = [await one.search(dense=None, sparse=words, pages=100, candidates=500) for one in (index, memory)]
+    assert {one.page_id for one in answers[0]} == {one.page_id for one in answers[1]}
+    assert {page(f"p{number}") for number in (1, 2, 3)}.isdisjoint(one.page_id for one in answers[0])
 
 
 async def test_a_server_that_is_not_there_is_named() -> None:

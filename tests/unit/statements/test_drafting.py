@@ -24,7 +24,7 @@ def cut(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "Gu
     return drafts(document, SPLITTER)[0]
 
 
-def said(found: list[Draft]) -> list[tuple[str, tuple[str, ...], str]]:
+def shown(found: list[Draft]) -> list[tuple[str, tuple[str, ...], str]]:
     return [(draft.kind, draft.context, draft.text) for draft in found]
 
 
@@ -38,16 +38,16 @@ def test_headings_are_context() -> None:
         Block("p", "Open the window and look."),
         Block("h2", "Nothing yet"),
     )
-    assert said(found) == [
+    assert shown(found) == [
         ("sentence", ("Guide", "Installing", "On Linux"), "Run the installer as root."),
         ("sentence", ("Guide", "Using it"), "Open the window and look."),
         ("heading", ("Guide",), "Nothing yet"),
     ]
 
 
-def test_a_heading_that_spells_the_title_with_raised_digits_is_said_once() -> None:
+def test_a_heading_that_spells_the_title_with_superscript_digits_is_in_the_context_once() -> None:
     found = cut(Block("h1", "CO₂ in 10 m²"), Block("p", "It rises with the years."), title="CO2 in 10 m2")
-    assert said(found) == [("sentence", ("CO₂ in 10 m²",), "It rises with the years.")]
+    assert shown(found) == [("sentence", ("CO₂ in 10 m²",), "It rises with the years.")]
 
 
 def test_a_lead_in_is_context_of_its_items_and_an_item_of_the_list_inside_it() -> None:
@@ -59,7 +59,7 @@ def test_a_lead_in_is_context_of_its_items_and_an_item_of_the_list_inside_it() -
         Block("p", "safe mode for phones", 4),
         containers=containers,
     )
-    assert said(found)[1:] == [
+    assert shown(found)[1:] == [
         ("item", ("Guide", "The options are:"), "fast mode for servers"),
         ("item", ("Guide", "The options are:", "fast mode for servers"), "without any locking"),
         ("item", ("Guide", "The options are:"), "safe mode for phones"),
@@ -83,7 +83,7 @@ def test_a_term_is_context_of_what_defines_it() -> None:
         Block("p", "Say less about everything.", 5),
         containers=dl,
     )
-    assert said(found) == [
+    assert shown(found) == [
         ("item", ("Guide", "-v", "--verbose"), "Say more about everything."),
         ("item", ("Guide", "-q"), "Say less about everything."),
     ]
@@ -106,7 +106,7 @@ TABLE = (
 )
 
 
-def test_a_row_says_its_cells_with_the_headings_of_their_columns() -> None:
+def test_a_row_has_its_cells_with_the_headings_of_their_columns() -> None:
     found = cut(
         Block("p", "Data types", 1),
         Block("p", "Name", 4),
@@ -116,7 +116,7 @@ def test_a_row_says_its_cells_with_the_headings_of_their_columns() -> None:
         Block("p", "integer", 11),
         containers=TABLE,
     )
-    assert said(found) == [
+    assert shown(found) == [
         ("row", ("Guide", "Data types"), "Name: smallint; Bytes: 2"),
         ("sentence", ("Guide", "Data types", "Name"), "integer"),
     ]
@@ -174,7 +174,7 @@ def documents(draw: st.DrawFn) -> Document:
 def test_every_text_is_in_a_statement_or_its_context(document: Document) -> None:
     found, left_out = drafts(document, SPLITTER)
     assert left_out == 0
-    spoken = " ".join(part for draft in found for part in (draft.text, *draft.context))
+    shown_text = " ".join(part for draft in found for part in (draft.text, *draft.context))
     covered: dict[int, set[int]] = {}
     for draft in found:
         covered.setdefault(draft.block, set()).update(range(draft.start, draft.end))
@@ -185,7 +185,7 @@ def test_every_text_is_in_a_statement_or_its_context(document: Document) -> None
         missing = [
             at for at, char in enumerate(block.text) if not char.isspace() and at not in covered.get(index, set())
         ]
-        assert not missing or block.text in spoken, (index, block)
+        assert not missing or block.text in shown_text, (index, block)
 
 
 @given(documents())

@@ -1,4 +1,4 @@
-"""Triton's door to the sentence encoder: the work is in `streams.stores.inference.encoder`."""
+"""The sentence encoder as a Triton model. The work is in `streams.stores.inference.encoder`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Triton's door to the statement chains: the rules are in `streams.stores.inference.antecedents`."""
+"""The statement chains as a Triton model. The rules are in `streams.stores.inference.antecedents`."""
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
