@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Annotated
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_se
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
-from streams.errors import UsageError
+from streams.errors import TransientError, UsageError
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
@@ -82,13 +83,15 @@ def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool =
 
 
 async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[Seen, CrawlProgress, bool]:
-    seen = Seen(crawl_id, last_event_at=time.monotonic())
+    seen, progress = Seen(crawl_id, last_event_at=time.monotonic()), CrawlProgress()
     with Progress(*PROGRESS_COLUMNS, console=err) as bars:
         fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
         while True:
             events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
             seen.note(events, time.monotonic())
-            progress = await crawl_progress(stores, crawl_id)
+            # The crawl continues when this command's own view of it is cut for a while, so the command does, too.
+            with suppress(TransientError):
+                progress = await crawl_progress(stores, crawl_id)
             finished = progress.fetched + progress.failed + progress.refused
             bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
             bars.update(indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1))

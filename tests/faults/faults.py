@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from streams.local.probing import answers, listens
 from streams.local.state import ProcessState, running_state
 from streams.topology import STAGES
 
@@ -59,6 +60,16 @@ async def process(home: Path, name: str) -> ProcessState:
                 return found
         await asyncio.sleep(LOOK_SECONDS)
     raise AssertionError(f"{name} was not started again within {FIND_SECONDS:.0f} s")
+
+
+async def until_healthy(home: Path, name: str) -> None:
+    """Wait until the process of that name answers."""
+    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+        found = await process(home, name)
+        if answers(found.health) if found.health else listens(found.port):
+            return
+        await asyncio.sleep(LOOK_SECONDS)
+    raise AssertionError(f"{name} does not answer after {FIND_SECONDS:.0f} s")
 
 
 def kill(pid: int) -> None:

@@ -28,7 +28,7 @@ from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores, open_stores
 from streams.topology import STAGES
 from tests.faults.disk_web import explore
-from tests.faults.faults import FAULTS, Fault, Times
+from tests.faults.faults import FAULTS, Fault, Times, until_healthy
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]
 
@@ -72,6 +72,8 @@ async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack
     status = await run_crawl(whole_stack, seeds, uuid4().hex[:12], wait=True, as_json=True)
     done = await faults
     assert status == 0, "the crawl did not come to its end"
+    for server in ("kafka", "cassandra", "qdrant", "triton"):
+        await until_healthy(whole_stack.home, server)
     async with open_stores(whole_stack, ["cassandra", "qdrant", "triton"]) as stores:
         counts = await _compare(stores, expected.allowed)
     print(f"{len(done)} faults ({', '.join(done)}), {len(expected.allowed)} pages, {counts}")
