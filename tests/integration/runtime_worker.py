@@ -64,7 +64,7 @@ class Answering(Agent):
         if asked.wish == "poison":
             raise PoisonError("this can't be digested")
         if asked.wish == "raise" and tries == 1:
-            raise KeyError("nobody foresaw this")
+            raise KeyError("an unexpected error")
         if asked.wish == "flaky" and tries <= 2:
             raise TransientError("not yet")
         if asked.wish == "always-flaky":

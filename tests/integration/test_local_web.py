@@ -23,7 +23,7 @@ HOSTS = ("a.test", "b.test", "xn--bcher-kva.test")
 
 
 class _ToLoopback(AbstractResolver):
-    """Every name is this machine: as the crawler's local profile has it."""
+    """Resolves every name to this machine, as the crawler does in the local profile."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -69,7 +69,7 @@ async def test_every_host_is_verified_by_its_own_name(http: aiohttp.ClientSessio
         assert (status, headers["Content-Type"], text) == (200, "text/html; charset=utf-8", f"<!doctype html><p>{host}")
 
 
-async def test_nobody_else_is_verified(http: aiohttp.ClientSession, server: WebServer) -> None:
+async def test_an_unknown_host_is_not_verified(http: aiohttp.ClientSession, server: WebServer) -> None:
     with pytest.raises(aiohttp.ClientConnectorCertificateError):
         await get(http, server, "c.test")
     with pytest.raises(aiohttp.ClientConnectorCertificateError):
@@ -186,10 +186,10 @@ async def test_as_a_process(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "streams.local.web", str(tmp_path / "web"), "--ca-dir", str(tmp_path / "ca")]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
-    said: dict[str, Any] = json.loads(await process.stdout.readline())
-    assert said == {
-        "port": said["port"],
-        "hosts": {"a.test": f"127.0.0.1:{said['port']}"},
+    printed: dict[str, Any] = json.loads(await process.stdout.readline())
+    assert printed == {
+        "port": printed["port"],
+        "hosts": {"a.test": f"127.0.0.1:{printed['port']}"},
         "ca_file": str((tmp_path / "ca" / "ca.pem").resolve()),
     }
     process.send_signal(signal.SIGINT)

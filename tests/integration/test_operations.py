@@ -73,7 +73,7 @@ def host(fresh_name: str) -> str:
     return fresh_name.replace("_", "-") + ".test"
 
 
-async def test_topics_tells_what_each_holds_and_what_waits(stack: Settings, host: str) -> None:
+async def test_topics_shows_records_and_waiting_events(stack: Settings, host: str) -> None:
     before = {topic["name"]: topic for topic in (await answer(stack, "topics"))["topics"]}
     assert before.keys() == {topic.name for topic in TOPICS}
     await send(stack, [fetched(host, str(n)) for n in range(5)])
@@ -156,12 +156,12 @@ async def test_replay_sends_what_matches_and_nothing_else(stack: Settings, host:
     sent = await in_topic(stack, "normalize.retry", host)
     assert {record.value for record in sent} == {event.to_json() for event in new}
 
-    none = await riffle(stack, "replay", "--from", "normalize", "--host", f"nobody.{host}")
+    none = await riffle(stack, "replay", "--from", "normalize", "--host", f"other.{host}")
     assert none.returncode == 1
     assert "Nothing to replay" in none.stdout
 
 
-async def test_a_page_tells_its_life(stack: Settings, host: str) -> None:
+async def test_page_shows_the_whole_life(stack: Settings, host: str) -> None:
     url = f"https://{host}/a-page"
     steps = [
         ("pages.discovered", "frontier", "Given as a seed", {"why": "seed"}),
@@ -180,22 +180,22 @@ async def test_a_page_tells_its_life(stack: Settings, host: str) -> None:
                 Transition(page_id(url), uuid4(), topic, f"/riffle/{stage}", at, outcome, {"url": url, **data})
             )
 
-    told = await answer(stack, "page", url)
-    assert (told["page_id"], told["url"]) == (str(page_id(url)), url)
-    assert [(step["topic"], step["outcome"]) for step in told["steps"]] == [(t, o) for t, _, o, _ in steps]
-    assert told["status"] == "Redirects to https://b.test/"
-    assert await answer(stack, "page", told["page_id"]) == {**told, "url": told["page_id"]}
-    assert await answer(stack, "page", url.removeprefix("https://")) == told, "https is what an address means"
+    life = await answer(stack, "page", url)
+    assert (life["page_id"], life["url"]) == (str(page_id(url)), url)
+    assert [(step["topic"], step["outcome"]) for step in life["steps"]] == [(t, o) for t, _, o, _ in steps]
+    assert life["status"] == "Redirects to https://b.test/"
+    assert await answer(stack, "page", life["page_id"]) == {**life, "url": life["page_id"]}
+    assert await answer(stack, "page", url.removeprefix("https://")) == life, "https is what an address means"
 
     shown = (await riffle(stack, "page", url)).stdout
     assert all(topic in shown and stage in shown for topic, stage, _, _ in steps)
     assert "Look at the page that it redirects to" in shown
 
 
-async def test_a_page_that_nobody_has_seen(stack: Settings, host: str) -> None:
+async def test_a_page_that_was_never_seen(stack: Settings, host: str) -> None:
     url = f"https://{host}/never"
     assert (await answer(stack, "page", url, status=1))["steps"] == []
-    said = await riffle(stack, "page", url)
-    assert said.returncode == 1
-    assert f"has never seen {url}" in said.stdout
+    shown = await riffle(stack, "page", url)
+    assert shown.returncode == 1
+    assert f"has never seen {url}" in shown.stdout
     assert (await riffle(stack, "page", url, "--document")).returncode == 1

@@ -175,7 +175,7 @@ async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothin
     await run.until_done(600)
     assert set(run.handled()) == set(range(600))
     third.send_signal(signal.SIGTERM)
-    assert third.wait(30) == 0, "a worker that is told to stop finishes what it has and says that all is well"
+    assert third.wait(30) == 0, "a worker that gets SIGTERM finishes its events and ends with status 0"
     await run.ask(range(600, 650))
     await run.until_done(650)
     assert set(run.handled()) == set(range(650))

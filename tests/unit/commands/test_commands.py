@@ -21,7 +21,7 @@ from streams.topology import STAGES
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port that nobody listens on: bound, so that nobody else gets it."""
+    """A closed port. It is bound, so that no other process gets it."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
@@ -72,7 +72,7 @@ def test_the_table_of_contents_names_every_command_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         pytest.param(["nothing"], "No such command 'nothing'", id="unknown command"),
         pytest.param(["worker", "fetsh"], "no stage 'fetsh'", id="unknown stage"),
@@ -91,15 +91,15 @@ def test_the_table_of_contents_names_every_command_once() -> None:
         pytest.param(["replay", "--from", "fetch", "--since", "yesterday"], "--since", id="no time"),
     ],
 )
-def test_mistakes_are_told_and_exit_with_2(arguments: list[str], said: str, nowhere: dict[str, str]) -> None:
+def test_mistakes_exit_with_2_and_a_message(arguments: list[str], message: str, nowhere: dict[str, str]) -> None:
     shown = CliRunner(env=nowhere).invoke(app, arguments)
     assert shown.exit_code == 2, shown.output
-    assert said in " ".join(shown.stderr.split())
+    assert message in " ".join(shown.stderr.split())
     assert shown.stdout == ""
 
 
 @pytest.mark.parametrize(
-    ("variables", "said"),
+    ("variables", "message"),
     [
         pytest.param({"RIFFLE_PROFILE": "production"}, "Set RIFFLE_CRAWL__CONTACT_URL", id="production, no contact"),
         pytest.param(
@@ -120,11 +120,11 @@ def test_mistakes_are_told_and_exit_with_2(arguments: list[str], said: str, nowh
     ],
 )
 def test_settings_that_are_wrong_exit_with_2_and_name_the_variable(
-    variables: dict[str, str], said: str, nowhere: dict[str, str]
+    variables: dict[str, str], message: str, nowhere: dict[str, str]
 ) -> None:
     shown = CliRunner(env={**nowhere, **variables}).invoke(app, ["topics"])
     assert shown.exit_code == 2, shown.output
-    assert said in " ".join(shown.stderr.split())
+    assert message in " ".join(shown.stderr.split())
 
 
 @pytest.mark.parametrize(

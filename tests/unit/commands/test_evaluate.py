@@ -16,7 +16,7 @@ TRUTH = {"main_content": "A log that is written ahead of the file is fast.", "ti
 
 
 def run(*arguments: object) -> str:
-    """What the command prints. It succeeds."""
+    """Run a command that succeeds. Returns its output."""
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
     assert shown.exit_code == 0, shown.output
     return shown.stdout
@@ -106,20 +106,20 @@ def test_simhash_look_ups_are_printed() -> None:
 
 
 MISTAKES = [
-    # what is asked, what is said
+    # arguments, message
     (("eval", "extract", "."), "truth"),
     (("eval", "dedup", "pairs.jsonl", "pages.jsonl"), "names 'b', which is not among the pages"),
     (("bench", "simhash", "--fingerprints", "1000", "--tables", "5"), "4, 10, 20"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), MISTAKES, ids=["no truth", "no page", "no such tables"])
-def test_mistakes_are_told_in_a_line(
-    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=["no truth", "no page", "no such tables"])
+def test_mistakes_have_a_message_of_one_line(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("pairs.jsonl").write_text('{"a": "a", "b": "b", "jaccard": 1}\n')
     Path("pages.jsonl").write_text('{"id": "a", "text": "some words"}\n')
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, list(arguments))
     assert (shown.exit_code, shown.stdout) == (2, "")
-    assert said in " ".join(shown.stderr.split())
+    assert message in " ".join(shown.stderr.split())

@@ -1,7 +1,9 @@
 """The bundled web: whole, reproducible, and asked fairly."""
 
+import io
 import json
 import re
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,36 @@ def test_unpacking_again_changes_nothing_but_repairs(web: Path) -> None:
 def test_the_same_pages_give_the_same_bytes(web: Path, tmp_path: Path) -> None:
     assert build(web, tmp_path / "again.tar.zst") == len(bundled())
     assert (tmp_path / "again.tar.zst").read_bytes() == demo.ARCHIVE.read_bytes(), "run streams.local.demo.build"
+
+
+def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.size = kind, target, 2 if kind == tarfile.REGTYPE else 0
+    return info
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(entry("/outside"), id="an absolute path"),
+        pytest.param(entry("a/../../outside"), id="a path that leads out"),
+        pytest.param(entry("a.html", tarfile.SYMTYPE, "/etc/passwd"), id="a symbolic link"),
+        pytest.param(entry("a.html", tarfile.LNKTYPE, "b.html"), id="a hard link"),
+        pytest.param(entry("a.html", tarfile.CHRTYPE), id="a device"),
+    ],
+)
+def test_an_archive_may_hold_only_files_with_relative_paths(hostile: tarfile.TarInfo, tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(entry("host/b.html"), io.BytesIO(b"ok"))
+        archive.addfile(hostile, io.BytesIO(b"no"))
+    packed.seek(0)
+    into = tmp_path / "into"
+    with tarfile.open(fileobj=packed) as archive, pytest.raises(ValueError, match="is not a file with a path inside"):
+        demo.extract_files(archive, into)
+    assert [file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*") if not file.is_dir()] == [
+        "into/host/b.html"
+    ]
 
 
 @pytest.mark.parametrize("host", SITES)

@@ -42,7 +42,7 @@ def test_too_many_ports_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "major"),
+    ("output", "major"),
     [
         ('openjdk version "17.0.9" 2023-10-17', 17),
         ('java version "21" 2023-09-19', 21),
@@ -50,8 +50,8 @@ def test_too_many_ports_say_so() -> None:
         ("no such thing", None),
     ],
 )
-def test_the_version_that_a_java_says(tmp_path: Path, said: str, major: int | None) -> None:
-    assert major_version(fake_java(tmp_path, said)) == major
+def test_the_major_version_is_read_from_the_output(tmp_path: Path, output: str, major: int | None) -> None:
+    assert major_version(fake_java(tmp_path, output)) == major
 
 
 def test_a_java_that_can_not_be_run_has_no_version(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_full_disk_is_noticed_before_the_start(tmp_path: Path) -> None:
         check_space(tmp_path, needed_bytes=10**18)
 
 
-def fake_java(folder: Path, said: str) -> Path:
+def fake_java(folder: Path, output: str) -> Path:
     java = folder / "java"
-    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.write_text(f"#!/bin/sh\necho '{output}' >&2\n")
     java.chmod(0o755)
     return java

@@ -1,11 +1,10 @@
-"""What is written for the servers: their configuration keeps to the home and to the ports that it was given."""
+"""The configuration of the servers: it uses only the home and the ports that it was given."""
 
 from pathlib import Path
 
 import pytest
 
-from streams.local import cassandra, kafka
-from streams.local import riffle_processes as members
+from streams.local import cassandra, kafka, riffle_processes
 from streams.topology import STAGES, Stage
 
 DATA = Path("/home/somebody/.riffle/data/server")
@@ -28,12 +27,12 @@ def test_kafka_keeps_everything_below_its_data_folder() -> None:
     assert Path(read_properties(kafka.properties(DATA, 1, 2))["log.dirs"]).is_relative_to(DATA)
 
 
-def test_kafka_makes_no_topic_that_nobody_asked_for() -> None:
+def test_kafka_creates_no_topic_by_itself() -> None:
     assert read_properties(kafka.properties(DATA, 1, 2))["auto.create.topics.enable"] == "false"
 
 
 @pytest.mark.parametrize("name", ["offsets.topic.replication.factor", "transaction.state.log.replication.factor"])
-def test_kafka_copies_its_own_topics_to_nobody(name: str) -> None:
+def test_kafka_does_not_replicate_its_own_topics(name: str) -> None:
     assert read_properties(kafka.properties(DATA, 1, 2))[name] == "1"
 
 
@@ -59,24 +58,24 @@ def test_cassandra_keeps_everything_below_its_data_folder() -> None:
     assert all(Path(folder).is_relative_to(DATA) for folder in folders)
 
 
-def test_there_is_a_worker_for_each_that_a_stage_wants() -> None:
+def test_each_stage_gets_its_number_of_workers() -> None:
     stages = (_stage("one", 1), _stage("three", 3))
 
-    found = members.workers(DATA, stages)
+    processes = riffle_processes.workers(DATA, stages)
 
-    assert [member.name for member in found] == ["worker-one", "worker-three", "worker-three-2", "worker-three-3"]
-    assert len({member.port for member in found}) == len(found)
+    assert [process.name for process in processes] == ["worker-one", "worker-three", "worker-three-2", "worker-three-3"]
+    assert len({process.port for process in processes}) == len(processes)
 
 
-def test_workers_of_a_stage_are_told_apart() -> None:
-    """Two with one instance name would throw each other out of their consumer group."""
-    found = [member.prepare().command for member in members.workers(DATA, (_stage("three", 3),))]
+def test_workers_of_a_stage_have_different_names() -> None:
+    """Two workers with one instance name would remove each other from their consumer group."""
+    found = [process.prepare().command for process in riffle_processes.workers(DATA, (_stage("three", 3),))]
 
     assert [command[command.index("--instance") + 1] for command in found] == ["0", "1", "2"]
 
 
 def test_every_stage_of_the_topology_runs() -> None:
-    commands = [member.arguments[1] for member in members.workers(DATA)]
+    commands = [process.arguments[1] for process in riffle_processes.workers(DATA)]
 
     assert set(commands) == {stage.name for stage in STAGES}
 

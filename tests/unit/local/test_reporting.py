@@ -1,4 +1,4 @@
-"""What is told of a start: through a pipe, and to a person."""
+"""Reports about a start: through a pipe, and on a terminal."""
 
 import io
 import os
@@ -16,8 +16,8 @@ from tests.conftest import SERVERS, servers_needed
 READY = ("ready", {"title": "Kafka", "seconds": 2.13})
 
 
-def told(*reports: tuple[str, dict[str, Any]]) -> tuple[TerminalReport, str]:
-    """What a person reads who is told this."""
+def printed(*reports: tuple[str, dict[str, Any]]) -> tuple[TerminalReport, str]:
+    """A TerminalReport after these reports, and the text that it printed."""
     console = Console(file=io.StringIO(), width=100)
     report = TerminalReport(console)
     for what, details in reports:
@@ -26,18 +26,18 @@ def told(*reports: tuple[str, dict[str, Any]]) -> tuple[TerminalReport, str]:
     return report, console.file.getvalue()
 
 
-def test_a_person_reads_what_is_ready_after_how_long() -> None:
-    _, text = told(("preparing", {"title": "Kafka"}), READY)
+def test_a_ready_server_is_shown_with_its_seconds() -> None:
+    _, text = printed(("preparing", {"title": "Kafka"}), READY)
 
     assert text.split() == ["Kafka", "ready", "in", "2.1", "s"]
 
 
 def test_a_warning_is_shown_as_it_is() -> None:
-    assert "Triton can't run here: [why]" in told(("warning", {"text": "Triton can't run here: [why]"}))[1]
+    assert "Triton can't run here: [why]" in printed(("warning", {"text": "Triton can't run here: [why]"}))[1]
 
 
-def test_what_ended_is_told_with_when_it_comes_back() -> None:
-    _, text = told(("ended", {"title": "Worker fetch", "how": "signal 9", "again_in_seconds": 0.5}))
+def test_an_ended_process_is_shown_with_its_restart_time() -> None:
+    _, text = printed(("ended", {"title": "Worker fetch", "how": "signal 9", "again_in_seconds": 0.5}))
 
     assert text == "Worker fetch ended (signal 9); it starts again in 0.5 s\n"
 
@@ -47,7 +47,7 @@ def test_reports_pass_through_the_pipe_until_the_last() -> None:
     pipe = PipeReport(writing)
     pipe(*READY)
     pipe("up", {"settings": {}})
-    pipe("ended", {"title": "after the last nobody listens"})
+    pipe("ended", {"title": "a report after the last one"})
 
     seen: list[tuple[str, dict[str, Any]]] = []
     with os.fdopen(reading) as lines:
@@ -59,7 +59,7 @@ def test_a_supervisor_that_was_killed_is_noticed() -> None:
     assert not read_reports([], lambda *_: None)
 
 
-def test_a_listener_that_went_away_stops_nothing() -> None:
+def test_a_closed_pipe_does_not_stop_the_supervisor() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     pipe = PipeReport(writing)
@@ -76,7 +76,7 @@ def test_a_listener_that_went_away_stops_nothing() -> None:
         (RuntimeError("what?"), "the start failed with an unexpected error: RuntimeError('what?')"),
     ],
 )
-def test_a_failed_start_is_told(error: Exception, says: str) -> None:
+def test_a_failed_start_is_reported(error: Exception, says: str) -> None:
     def run() -> None:
         raise error
 

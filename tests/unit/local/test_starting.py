@@ -10,8 +10,7 @@ import psutil
 import pytest
 
 from streams.errors import StartError
-from streams.local import child_process as children
-from streams.local.child_process import Launch
+from streams.local.child_process import Launch, stop
 from streams.local.ports import free_ports
 from streams.local.probing import listens
 from streams.local.server import Cancelled, Hints, start_all
@@ -58,7 +57,7 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
 
     assert all(listens(server.port) for server in servers)
     assert sorted(details["name"] for what, details in reports if what == "ready") == ["one", "two"]
-    children.stop(running, grace_seconds=0)
+    stop(running, grace_seconds=0)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_a_taken_port_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(StartError, match="Another process took the port"):
         start_all([Never(second)], tmp_path, Reports())
-    children.stop(running, grace_seconds=0)
+    stop(running, grace_seconds=0)
 
 
 class Never(Program):

@@ -1,4 +1,4 @@
-"""What becomes of one event, without Kafka: a table of failures, and the law that nothing is acknowledged unsent."""
+"""The processing of one event without Kafka: a table of failures, and no acknowledgement before delivery."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
