@@ -107,6 +107,8 @@ class PageFetched(Event):
     error: str | None = None
     elapsed_ms: float = 0.0
     source: Literal["crawl", "warc", "html"] = "crawl"
+    lease_expired: bool = False
+    """No request was made, because the lease had expired. The outcome is `timeout`, and it counts as no attempt."""
 
 
 class PageSettled(Event):

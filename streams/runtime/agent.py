@@ -1,6 +1,6 @@
 """The interface between a stage's code and the runtime: deliveries in, events out. It doesn't depend on Kafka."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,6 +50,10 @@ class Agent:
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Handle one event and return the events that follow."""
         raise NotImplementedError
+
+    def measurements(self) -> Mapping[str, float]:
+        """Return the agent's own numbers, for the metrics and the health page: `riffle_NAME`, by stage."""
+        return {}
 
     async def assigned(self, partitions: frozenset[int]) -> None:
         """Called when this worker gets its partitions of the stage's inputs: these, and no others."""

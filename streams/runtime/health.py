@@ -25,6 +25,8 @@ class Progress:
     committed: dict[object, int] = field(default_factory=dict)
     finished: int = 0
     lag: int = 0
+    measurements: dict[str, float] = field(default_factory=dict)
+    """The agent's own numbers, shown on /healthz."""
     waiting: bool = False
     committed_at: float | None = None
     moved_at: float | None = None
@@ -83,6 +85,7 @@ class HealthServer:
         now = time.monotonic()
         stages = {
             name: {"lag": progress.lag, "stalled_seconds": round(progress.stalled_seconds(now), 1)}
+            | progress.measurements
             for name, progress in self._progress.items()
         }
         healthy = all(progress.healthy(now) for progress in self._progress.values())

@@ -1,5 +1,7 @@
 """The metrics of a worker, for Prometheus. All stages use the same names, with the label `stage`."""
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 LATENCY_BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -34,3 +36,12 @@ class Metrics:
         self.lag = gauge("lag_events", "Events that wait in the topics, of the partitions that this worker owns")
         self.committed_age = gauge("committed_age_seconds", "Time since an offset was last committed while events wait")
         self.partitions = gauge("partitions", "Partitions that this worker owns")
+        self._gauge = gauge
+        self._of_agents: dict[str, Gauge] = {}
+
+    def set_measurements(self, stage: str, measurements: Mapping[str, float]) -> None:
+        """Set the agent's own numbers: `riffle_NAME`."""
+        for name, value in measurements.items():
+            if name not in self._of_agents:
+                self._of_agents[name] = self._gauge(name, f"{name.replace('_', ' ')}, measured by the stage's agent")
+            self._of_agents[name].labels(stage).set(value)

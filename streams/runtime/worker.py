@@ -134,6 +134,8 @@ def _observe(item: _Running, metrics: Metrics) -> None:
     now, name = time.monotonic(), item.stage.name
     committed = item.app.committed()
     done = item.app.finished + item.agent.steps
+    metrics.set_measurements(name, item.agent.measurements())
+    item.progress.measurements = dict(item.agent.measurements())
     item.progress.look(committed, done, item.app.lag(), now, assigned=item.app.ready)
     metrics.lag.labels(name).set(item.progress.lag)
     metrics.committed_age.labels(name).set(item.progress.uncommitted_seconds(now))

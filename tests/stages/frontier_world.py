@@ -17,6 +17,7 @@ from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched,
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.agent import FrontierAgent
+from streams.crawl.scope import CrawlScope
 from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
@@ -24,6 +25,8 @@ from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontie
 from streams.stores.opener import Stores
 
 START = 1_800_000_000_000_000
+EXPIRED: dict[str, Any] = {"outcome": "timeout", "retryable": True, "lease_expired": True}
+"""Fields of the answer to an expired lease."""
 SECOND = 1_000_000
 FRONTIER_INPUTS = ("pages.discovered", "pages.fetched", "pages.settled")
 
@@ -87,6 +90,11 @@ class Site:
     """Answers to the first requests, by path: fields of a PageFetched, or None if no answer ever comes."""
     redirects: dict[str, str] = field(default_factory=dict)
     down: bool = False
+    outages: list[tuple[int, int]] = field(default_factory=list)
+    """Begin and end of times at which the host does not answer."""
+
+    def is_down(self, now: int) -> bool:
+        return self.down or any(begin <= now < end for begin, end in self.outages)
 
 
 class World:
@@ -111,6 +119,11 @@ class World:
         self._answers: list[tuple[int, int, PageFetched, UUID]] = []
         self.origins: list[OriginChanged] = []
         self._leases: dict[UUID, PageFetched] = {}
+        self.fetchers_away: list[tuple[int, int]] = []
+        """Begin and end of times at which no fetcher runs. Events wait in their topic meanwhile."""
+        self._waiting: list[PageScheduled] = []
+        self.expired_are_answered = True
+        """The fetchers answer expired leases, too."""
         self._probability, self._flaky = kill_probability, flaky
         self._process = Process(self.rng, 0)
         self.agent = self._new_agent()
@@ -164,11 +177,20 @@ class World:
         """Send an event of another stage."""
         self._send(event, event_id(event.event_type(), f"sent {self.now}", event.key()))
 
+    def _fetchers_return_at(self) -> int | None:
+        """Return when the fetchers are back, or None if they are there."""
+        return next((end for begin, end in self.fetchers_away if begin <= self.now < end), None)
+
     def _fetch(self, scheduled: PageScheduled) -> None:
         """Fetch as the fetch stage does: a known lease is answered again, an expired lease is not fetched."""
+        if self._fetchers_return_at() is not None:
+            self._waiting.append(scheduled)
+            return
         known = self._leases.get(scheduled.lease_id)
         if known is None and micros_from_utc(scheduled.lease_until) <= self.now:
-            return
+            if not self.expired_are_answered:
+                return
+            known = self._answer(scheduled, self.now, EXPIRED)
         seconds = self.rng.uniform(0.01, 0.5)
         begin, end = self.now, self.now + round(seconds * SECOND)
         if known is None:
@@ -188,7 +210,7 @@ class World:
         fields: dict[str, Any] = {"outcome": "ok", "status": 200}
         if scripted:
             fields = scripted
-        elif site.down:
+        elif site.is_down(at):
             fields = {"outcome": "network_error", "retryable": True}
         elif path in site.redirects:
             fields = {"outcome": "redirect", "status": 301, "redirect_to": site.redirects[path]}
@@ -196,11 +218,10 @@ class World:
             fields = {"outcome": "gone", "status": 404} if site.robots is None else fields
         elif path not in site.links:
             fields = {"outcome": "gone", "status": 404}
-        names = ("page_id", "url", "host", "purpose", "lease_id", "attempt", "depth", "max_depth", "crawl_id")
+        names = ("page_id", "url", "host", "purpose", "lease_id", "attempt")
         return PageFetched(
             **{name: getattr(scheduled, name) for name in names},
-            max_pages=scheduled.max_pages,
-            same_host=scheduled.same_host,
+            **CrawlScope.of(scheduled).fields(),
             generation=at,
             **fields,
         )
@@ -216,14 +237,7 @@ class World:
         self._send(fetched, id_)
         if fetched.purpose == "page" and fetched.outcome == "ok":
             for n, link in enumerate(site.links[f"/{path}"]):
-                event = discovered(
-                    link,
-                    depth=fetched.depth + 1,
-                    max_depth=fetched.max_depth,
-                    max_pages=fetched.max_pages,
-                    same_host=fetched.same_host,
-                    crawl_id=fetched.crawl_id,
-                )
+                event = discovered(link, **CrawlScope.of(fetched).at_depth(fetched.depth + 1).fields())
                 self._send(event, event_id(event.event_type(), id_.hex, event.key(), n))
 
     async def run(self, hours: float = 48) -> None:
@@ -232,11 +246,15 @@ class World:
         while self.now < end:
             when = await self._act()
             moments = [self._answers[0][0]] if self._answers else []
-            if when is not None:
-                moments.append(when)
+            fetchers_return_at = self._fetchers_return_at() if self._waiting else None
+            moments += [moment for moment in (when, fetchers_return_at) if moment is not None]
             if not moments and not self.inputs:
                 return
             self.now = max(self.now + 1, min(moments, default=self.now))
+            if self._fetchers_return_at() is None:
+                waiting, self._waiting = self._waiting, []
+                for scheduled in waiting:
+                    self._fetch(scheduled)
             while self._answers and self._answers[0][0] <= self.now:
                 _, _, fetched, id_ = heapq.heappop(self._answers)
                 await self._arrive(fetched, id_)

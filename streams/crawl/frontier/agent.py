@@ -7,7 +7,7 @@ with the same id, and the cursor passes a queue entry only when the host is writ
 
 import asyncio
 import random as randomness
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
@@ -23,7 +23,7 @@ from streams.crawl.frontier.intake.settled import take_settled
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.robots_cache import RobotsCache
 from streams.crawl.frontier.seen_cache import SeenCache
-from streams.crawl.frontier.state import FrontierState, Sender
+from streams.crawl.frontier.state import Counts, FrontierState, Sender
 from streams.crawl.frontier.url_aliases import UrlAliases
 from streams.crawl.frontier.url_writer import UrlWriter
 from streams.errors import PoisonError
@@ -70,6 +70,12 @@ class FrontierAgent(Agent):
         self.state.held.forget()
         self.dispatcher.assign(partitions)
 
+    def measurements(self) -> Mapping[str, float]:
+        return {
+            "frontier_leases": self.state.hosts.leased,
+            "frontier_leases_expired": self.state.counts.leases_expired,
+        }
+
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         match delivery.event:
             case PageDiscovered() as event:
@@ -100,6 +106,7 @@ def _new_state(
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,
         emit=emit,
+        counts=Counts(),
         now=now,
         random=random,
     )

@@ -1,11 +1,11 @@
 """The frontier's decisions about URLs and hosts. Pure: time and randomness are arguments.
 
 A URL is `queued` or `done`. A queued URL is in its host's queue or has a lease. An answer ends the lease. If none comes
-in time, the URL is queued again with one attempt more.
+in time, the URL is queued again. That costs no attempt, since no fetcher may have received the lease.
 """
 
 from dataclasses import replace
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
@@ -78,21 +78,23 @@ def next_version(url: FrontierUrl, now: int) -> int:
 
 
 def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
-    """Return the lease of the next attempt. Its id follows from the URL's state: no two attempts share one."""
-    attempt = url.attempt + 1
-    lease_id = uuid5(url.page_id, f"{url.position}/{attempt}")
-    return Lease(lease_id, url.page_id, policy.lease_until(now), attempt)
+    """Return the lease of the next attempt."""
+    return Lease(lease_id_of(url), url.page_id, policy.lease_until(now), url.attempt + 1)
 
 
-def awaits_answer(lease: Lease, url: FrontierUrl | None) -> bool:
+def lease_id_of(url: FrontierUrl) -> UUID:
+    """Return the id of the URL's next lease. It follows from its place in the queue: no two leases share one."""
+    return uuid5(url.page_id, f"{url.position}/{url.attempt + 1}")
+
+
+def awaits_answer(lease_id: UUID | None, url: FrontierUrl) -> bool:
     """Return whether the URL still waits for the answer to this lease."""
-    return url is not None and url.state == "queued" and url.attempt == lease.attempt - 1
+    return url.state == "queued" and lease_id_of(url) == lease_id
 
 
-def expire_lease(url: FrontierUrl, lease: Lease, position: int, policy: Policy, now: int) -> FrontierUrl:
-    """Return the URL after a lease without an answer: queued again, or done after the last attempt."""
-    later = replace(url, at=next_version(url, now), attempt=lease.attempt, outcome="timeout", detail="no answer")
-    return replace(later, state="done") if lease.attempt >= policy.max_attempts else replace(later, position=position)
+def expire_lease(url: FrontierUrl, position: int, now: int) -> FrontierUrl:
+    """Return the URL after a lease without an answer: queued again."""
+    return replace(url, at=next_version(url, now), position=position)
 
 
 def end_url(url: FrontierUrl, outcome: str, detail: str, now: int) -> FrontierUrl:
@@ -112,7 +114,7 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
         detail=event.error or "",
     )
     if event.retryable:
-        if url.state == "done" or event.attempt <= url.attempt:
+        if not awaits_answer(event.lease_id, url):
             return url
         if event.attempt < policy.max_attempts:
             return replace(answered, attempt=event.attempt, position=position)

@@ -52,12 +52,19 @@ class Dispatcher:
         """Visit all hosts that are due. Return when the next one is due, or None if only an input can change that."""
         if self._wanted != self._hosts.owned:
             await self._hosts.own(self._wanted)
+        await self._expire_leases()
         while self._hosts.leased < self._in_flight:
             due = [name for name in (self._pop() for _ in range(VISITS_AT_ONCE)) if name]
             if not due:
                 return self._hosts.due.next_at()
             await asyncio.gather(*(self._visit(name) for name in due))
         return self._state.now() + RETRY_MICROS
+
+    async def _expire_leases(self) -> None:
+        """Visit all hosts with an expired lease, even if no slot is free: expired leases may hold all slots."""
+        expiring = self._hosts.expiring
+        while name := expiring.pop(self._state.now(), self._state.random):
+            await self._visit(name)
 
     def _pop(self) -> str | None:
         return self._hosts.due.pop(self._state.now(), self._state.random)

@@ -141,29 +141,28 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
                 await frontier.emit(outputs.robots_scheduled(live.host, lease), str(lease_id))
             else:
                 url = await frontier.hosts.url(live, lease.page_id)
-                if url and decisions.awaits_answer(lease, url):
+                if url and decisions.awaits_answer(lease_id, url):
                     await frontier.emit(outputs.page_scheduled(url, lease), str(lease_id))
         live.unsent.discard(lease_id)
 
 
 async def _expire_leases(frontier: FrontierState, live: LiveHost) -> None:
-    """End expired leases. Their pages are queued again, with one attempt more."""
+    """End expired leases, so that their pages can be fetched again."""
     now = frontier.now()
     expired = [lease for lease in live.host.leases.values() if lease.until <= now]
     for lease in expired:
-        if lease.robots:
-            live.host.robots = decisions.robots_failed(live.host.robots, now, "no answer", frontier.policy)
-        else:
-            await _queue_again(frontier, live, lease)
-        del live.host.leases[lease.lease_id]
+        await end_unanswered(frontier, live, lease)
     if expired:
+        frontier.counts.leases_expired += len(expired)
         await frontier.hosts.fill(live)
         await frontier.hosts.persist(live)
 
 
-async def _queue_again(frontier: FrontierState, live: LiveHost, lease: Lease) -> None:
-    url = await frontier.hosts.url(live, lease.page_id)
-    if url and decisions.awaits_answer(lease, url):
+async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) -> None:
+    """End a lease for which no request was made, in memory, and queue its page again."""
+    url = None if lease.robots else await frontier.hosts.url(live, lease.page_id)
+    if url and decisions.awaits_answer(lease.lease_id, url):
         now = frontier.now()
-        later = decisions.expire_lease(url, lease, live.host.position(now), frontier.policy, now)
-        await frontier.urls.requeue(later, live)
+        await frontier.urls.requeue(decisions.expire_lease(url, live.host.position(now), now), live)
+    del live.host.leases[lease.lease_id]
+    live.unsent.discard(lease.lease_id)

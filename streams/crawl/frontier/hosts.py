@@ -76,6 +76,8 @@ class Hosts:
         self._partition_of: dict[str, int] = {}
         self.owned: frozenset[int] = frozenset()
         self.due = DueHosts()
+        self.expiring = DueHosts()
+        """Hosts with leases, by the time at which the first of them expires."""
         self.leased = 0
 
     def partition_of(self, name: str) -> int | None:
@@ -186,16 +188,19 @@ class Hosts:
         if live.partition not in self.owned or live.reassigned:
             self.leased -= live.leased
             live.leased, live.state, live.reassigned = 0, None, False
+            self.expiring.put(live.name, None)
             if live.partition not in self.owned:
                 return
         self.changed.set()
         self._partition_of[live.name] = live.partition
         if live.state is None:
             self.due.put(live.name, self._now() + RETRY_MICROS)
+            self.expiring.put(live.name, self._now() + RETRY_MICROS if live.leased else None)
             return
         self.leased += len(live.host.leases) - live.leased
         live.leased = len(live.host.leases)
         self.due.put(live.name, live.next_due(self._concurrency(live.host)))
+        self.expiring.put(live.name, min((lease.until for lease in live.host.leases.values()), default=None))
 
     def _forget_idle(self, live: LiveHost) -> None:
         """Forget a host that is not in use and not due soon."""
@@ -212,6 +217,7 @@ class Hosts:
 
     def _forget(self, name: str) -> None:
         self.due.put(name, None)
+        self.expiring.put(name, None)
         del self._partition_of[name]
         live = self._live.get(name)
         if live and live.users:

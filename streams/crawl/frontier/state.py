@@ -30,6 +30,14 @@ class Sender:
         await self._emit(event, cause)
 
 
+@dataclass(slots=True)
+class Counts:
+    """Counts since the start, for the metrics."""
+
+    leases_expired: int = 0
+    """Leases that ended without a request, because no fetcher received them in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class FrontierState:
     """The store, and all that the frontier holds in memory."""
@@ -43,5 +51,6 @@ class FrontierState:
     aliases: UrlAliases
     held: HeldUrls
     emit: Sender
+    counts: Counts
     now: Callable[[], int]
     random: Callable[[], float]

@@ -6,6 +6,7 @@ from schemas import Event, PageFetched
 from schemas.envelope import utc_from_micros
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.host_visit import end_unanswered
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.policy import backoff
 from streams.crawl.frontier.state import FrontierState
@@ -13,6 +14,9 @@ from streams.crawl.frontier.state import FrontierState
 
 async def take_fetched(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
     """Apply an answer to its URL, end its lease, and return the events that follow."""
+    if event.lease_expired:
+        await take_expired(frontier, event, partition)
+        return []
     async with frontier.hosts.holding(event.host, partition) as live:
         now = frontier.now()
         url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
@@ -28,6 +32,16 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
     if later.state == "done" and later.outcome not in ("ok", "not_modified"):
         await frontier.held.release_for(later.host, later.page_id)
     return outputs.fetch_outputs(event, later) if applied else []
+
+
+async def take_expired(frontier: FrontierState, event: PageFetched, partition: int) -> None:
+    """End a lease that expired before a fetcher received it. If it ended already, nothing is to be done."""
+    async with frontier.hosts.holding(event.host, partition) as live:
+        lease = live.host.leases.get(event.lease_id) if event.lease_id else None
+        if lease:
+            await end_unanswered(frontier, live, lease)
+            frontier.counts.leases_expired += 1
+            await frontier.hosts.persist(live)
 
 
 def end_lease(frontier: FrontierState, live: LiveHost, event: PageFetched) -> bool:
