@@ -14,7 +14,7 @@ help: ## List the tasks.
 
 setup: .venv/.ready ## Make .venv with everything in it.
 
-.venv/.ready: requirements/bootstrap.txt requirements/lock.txt requirements/models.txt pyproject.toml $(wildcard streams/pages/native/*.[ch]) streams/pages/native/build.py
+.venv/.ready: requirements/bootstrap.txt requirements/lock.txt requirements/models.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Riffle needs Python 3.11 or 3.12 and found neither. Install one, or say make PYTHON=/path/to/python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) has no venv module. On Debian: apt-get install python3-venv"; exit 1; }
 	@echo "Setting up .venv with $$($(PYTHON) --version) ..."

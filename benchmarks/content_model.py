@@ -23,6 +23,7 @@ from streams.pages.content import features
 from streams.pages.content.classifier import REACHES, ContentModel, Neighbours
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS
 from streams.pages.content.main_content import decide, page_features
+from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.evaluation import Page, load_pages, word_f1
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import parse_page
@@ -65,6 +66,7 @@ class Example:
     words: np.ndarray
     truth: Counter[str]
     walk: Walk
+    stats: SegmentStats
     head: Head
 
 
@@ -96,7 +98,8 @@ def example(page: Page) -> Example | None:
     parsed = parse_page(page.html)
     if not parsed.walk.segments:
         return None
-    matrix, near = page_features(parsed.walk, parsed.head)
+    stats = segment_stats(parsed.walk, parsed.head.title)
+    matrix, near = page_features(parsed.walk, stats, parsed.head)
     texts = [WORD.findall(segment.text.lower()) for segment in parsed.walk.segments]
     truth = WORD.findall(page.main_content.lower())
     return Example(
@@ -108,6 +111,7 @@ def example(page: Page) -> Example | None:
         np.array([len(text) for text in texts], F),
         Counter(truth),
         parsed.walk,
+        stats,
         parsed.head,
     )
 
@@ -160,22 +164,18 @@ def shortened(one: Example, random: np.random.Generator) -> Example:
     content = one.labels > CONTENT_LABEL
     told = np.flatnonzero(content & (one.words > TOLD_WORDS))
     many = int(random.integers(2, SHORTENED_TO + 1))
-    of = one.walk.measured
-    if of is None or len(told) <= many + 1:
+    if len(told) <= many + 1:
         return one
     content[: told[many]] = False
     kept = np.flatnonzero(~content)
-    _, groups = np.unique(of.groups[kept], return_inverse=True)
-    left = {name: getattr(of, name)[kept] for name in ("elements", "counts", "words", "flags")}
-    walk = replace(
-        one.walk,
-        segments=[one.walk.segments[index] for index in kept],
-        measured=replace(of, groups=groups.astype(np.int64), **left),
-    )
-    matrix, near = page_features(walk, one.head)
+    _, groups = np.unique(one.stats.groups[kept], return_inverse=True)
+    left = {name: getattr(one.stats, name)[kept] for name in ("elements", "counts", "words", "flags")}
+    walk = replace(one.walk, segments=[one.walk.segments[index] for index in kept])
+    stats = replace(one.stats, groups=groups.astype(np.int64), **left)
+    matrix, near = page_features(walk, stats, one.head)
     labels, words, counts = one.labels[kept], one.words[kept], [one.counts[index] for index in kept]
     truth = sum((count for count, label in zip(counts, labels, strict=True) if label > CONTENT_LABEL), Counter[str]())
-    return Example(one.page, matrix, near, labels, counts, words, truth, walk, one.head)
+    return Example(one.page, matrix, near, labels, counts, words, truth, walk, stats, one.head)
 
 
 class Mean:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streams.pages.assemble.block_languages import with_languages, without_page_language
+from streams.pages.assemble.builder import Builder
 from streams.pages.assemble.footnotes import attach
 from streams.pages.content.main_content import label
 from streams.pages.content.removal_reasons import reasons
 from streams.pages.document.from_html import as_written
-from streams.pages.document.model import Block, Document, Link, new_link
+from streams.pages.document.model import Block, Document, Link
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
-from streams.pages.native.blocks import build
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
 from streams.pages.parse.robots_directives import directives
@@ -57,7 +57,8 @@ def normalize(
     kept = label(parsed).kept
     own = frozenset(kept)
     kept = attach(parsed.walk, kept, parsed.tree, url)
-    containers, blocks = build(parsed.walk, kept, resolver, clean=parsed.head.clean)
+    segments = (parsed.walk.segments[index] for index in kept)
+    containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written
@@ -119,7 +120,7 @@ def _links(page: Walk, kept: frozenset[int], resolver: Resolver) -> tuple[Link, 
             continue
         known = found.get(target)
         if known is None:
-            found[target] = new_link((target, text, _is_nofollow(rel), segment in kept))
+            found[target] = Link(target, text, _is_nofollow(rel), segment in kept)
         elif segment in kept and not known.in_content:
             found[target] = Link(target, text, known.nofollow and _is_nofollow(rel), True)
         elif not known.text and text:

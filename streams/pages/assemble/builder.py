@@ -236,12 +236,6 @@ class Languages:
         """Of a block with this tag in this element; empty where nothing is said."""
         return self._of_code(element) if tag == "pre" else self._of_text(element) if self._speaks else ""
 
-    def of_all(self, elements: list[int], tags: list[str]) -> list[str]:
-        """The same of many blocks."""
-        if not self._speaks and "pre" not in tags:
-            return [""] * len(tags)
-        return [self.of(element, tag) for element, tag in zip(elements, tags, strict=True)]
-
     def _of_text(self, element: int) -> str:
         """What the nearest element that names a language says."""
         while element > 0:

@@ -15,9 +15,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.pages.content import tree_sums
 from streams.pages.content.features import Matrix
-from streams.pages.native import numbers
-from streams.pages.parse.segments import Measured
+from streams.pages.content.segment_stats import SegmentStats
 
 Indices = NDArray[np.int64]
 WEIGHTS_FILE = Path(__file__).with_name("content_model.json")
@@ -37,11 +37,11 @@ class Neighbours:
     """Shape (segments, 1)."""
 
 
-def neighbours(of: Measured) -> Neighbours:
+def neighbours(of: SegmentStats) -> Neighbours:
     elements, words = of.elements, of.words
     parents = np.maximum(of.parents, 0).astype(np.int64)
-    held = numbers.gather(of.parents, np.bincount(elements, words, len(parents)).astype(np.float64))
-    section = numbers.sections(of.parents, held, SECTION_SHARE * max(float(held[0]), 1.0))
+    held = tree_sums.subtree_sums(of.parents, np.bincount(elements, words, len(parents)).astype(np.float64))
+    section = tree_sums.sections(of.parents, held, SECTION_SHARE * max(float(held[0]), 1.0))
     return Neighbours(
         (parents[parents[elements]], section[elements], of.groups), np.log1p(words)[:, None] + np.float32(0.1)
     )
@@ -67,7 +67,7 @@ class ContentModel:
         """Shape (segments,)."""
         hidden = np.maximum(features @ self.first + self.first_bias, 0)
         second = np.maximum(
-            numbers.pooled(hidden, near.weights, near.groups, REACHES) @ self.second + self.second_bias, 0
+            tree_sums.pooled(hidden, near.weights, near.groups, REACHES) @ self.second + self.second_bias, 0
         )
         scores = (second @ self.last + self.last_bias)[:, 0]
         likely: Matrix = (1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))).astype(np.float32)

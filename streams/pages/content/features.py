@@ -5,7 +5,6 @@ Three sources: the text itself, the elements around it (what they are, what thei
 many links they hold), and the page as a whole. Everything is computed for all segments at once where numpy can.
 """
 
-import ctypes
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -14,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS, WORD_GROUPS
-from streams.pages.content.segment_stats import word_mask
-from streams.pages.native import numbers
-from streams.pages.native.library import library
+from streams.pages.content.segment_stats import SegmentStats, word_mask
+from streams.pages.content.tree_sums import subtree_sums, window_means
 from streams.pages.parse.elements import BLOCK_TAGS
-from streams.pages.parse.segments import Measured, Walk
+from streams.pages.parse.segments import Walk
 
 Matrix = NDArray[np.float32]
 
@@ -44,7 +42,6 @@ PAGE_KINDS = (
 )
 """Words that structured data and OpenGraph use for what a page is."""
 _KIND_NUMBERS = {word: number for number, words in enumerate(PAGE_KINDS) for word in words.split()}
-SUMS = 9
 WHOLE = 13 + 5 + len(PAGE_KINDS) + len(WORD_GROUPS)
 """Columns of the whole page, the last ones."""
 TEXT_COLUMNS = 5 + 16 + 3 + len(_TAGS)
@@ -52,40 +49,18 @@ TEXT_COLUMNS = 5 + 16 + 3 + len(_TAGS)
 COLUMNS = TEXT_COLUMNS + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + WHOLE
 
 
-def features(page: Walk, of: Measured, kinds: Iterable[str] = (), names: str = "") -> Matrix:
+def features(page: Walk, of: SegmentStats, kinds: Iterable[str] = (), names: str = "") -> Matrix:
     """Shape (segments, features), float32.
 
     `of`: what was counted on the page; `kinds`: the types that its metadata names; `names`: the classes of its body.
     """
     tags = _NUMBERS_OF_TAGS[of.tags]
-    native = library()
-    matrix, sums = in_c(native, of, tags) if native is not None else in_numpy(of, tags)
+    matrix, sums = _segment_features(of, tags)
     matrix[:, COLUMNS - WHOLE :] = _page_features(page, sums, kinds, names)
     return matrix
 
 
-class _Page(ctypes.Structure):
-    """What `features.c` is told."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("elements", "parents", "counts", "flags", "kinds", "groups", "masks")),
-        *((name, ctypes.c_int64) for name in ("count", "element_count", "kind_count", "bits", "columns")),
-        ("wide_share", ctypes.c_double),
-    )
-
-
-def in_c(native: ctypes.CDLL, of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
-    matrix, sums = np.empty((len(of.elements), COLUMNS), np.float32), (ctypes.c_double * SUMS)()
-    arrays = [*map(np.ascontiguousarray, (of.elements, of.parents, of.counts, of.flags, tags, of.groups, of.masks))]
-    told = _Page(
-        *(array.ctypes.data for array in arrays), len(matrix), len(tags), len(_TAGS), BITS, COLUMNS, WIDE_SHARE
-    )
-    if not native.riffle_features(ctypes.byref(told), matrix.ctypes.data, sums):
-        raise MemoryError("no memory to judge a page")
-    return matrix, list(sums)
-
-
-def in_numpy(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
+def _segment_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
     """The matrix without its last columns, which are the whole page's, and the sums that these are made of: characters,
     in links, in good texts; how many good texts; the shares of segments that have flags 9 to 13."""
     count = len(of.elements)
@@ -94,7 +69,7 @@ def in_numpy(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]
     chars, link_share, heading = text[:, 0], text[:, 2], text[:, 5]
     good = np.where((length > 80) & (link_share < 0.3), length, 0).astype(np.float32)
 
-    sums = _subtree_sums(of, np.stack([length, length * link_share, good, np.ones_like(length)], axis=1))
+    sums = _sums_below(of, np.stack([length, length * link_share, good, np.ones_like(length)], axis=1))
     total = np.maximum(sums[0], 1.0)
     near, inherited, depth = _masks_of(of, sums)
 
@@ -141,8 +116,8 @@ def in_numpy(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]
             inherited,
             *around,
             np.stack(position, axis=1),
-            _window(basis[:, [0, 1, 6]], 3),
-            _window(basis[:, [0, 1, 6]], 10),
+            window_means(basis[:, [0, 1, 6]], 3),
+            window_means(basis[:, [0, 1, 6]], 10),
             *_shifted(basis[:, :6]),
             _group_features(of.groups, length, link_share),
         ],
@@ -152,7 +127,7 @@ def in_numpy(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]
     return matrix, counted + text[:, 14:19].mean(axis=0).tolist()
 
 
-def _text_features(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, Matrix]:
+def _text_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, Matrix]:
     """What each text is like, and its length. Columns: five measures, flags, then the kind of its element."""
     length, counted = of.counts[:, 0], of.counts[:, 1:]
     counts = counted[:, 1]
@@ -170,11 +145,11 @@ def _text_features(of: Measured, tags: NDArray[np.int32]) -> tuple[Matrix, Matri
     ), length
 
 
-def _subtree_sums(of: Measured, values: Matrix) -> Matrix:
+def _sums_below(of: SegmentStats, values: Matrix) -> Matrix:
     """Per element, the sums of `values` over the segments in it and below it. Shape (elements, columns)."""
     # Elements are numbered in document order, so what is below one is the run of numbers behind it.
     count = len(of.parents)
-    sizes = numbers.gather(of.parents, np.ones(count)).astype(np.int64)
+    sizes = subtree_sums(of.parents, np.ones(count)).astype(np.int64)
     running = np.zeros((count + 1, values.shape[1]))
     for column in range(values.shape[1]):
         np.cumsum(np.bincount(of.elements, values[:, column], count), out=running[1:, column])
@@ -183,7 +158,7 @@ def _subtree_sums(of: Measured, values: Matrix) -> Matrix:
     return sums
 
 
-def _masks_of(of: Measured, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _masks_of(of: SegmentStats, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Groups of the three nearest elements, groups of any element around, and the depth; all per segment.
 
     An element around nearly the whole page says nothing of a part of it (`class="with-sidebar"`).
@@ -207,15 +182,6 @@ def _masks_of(of: Measured, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 def _unpacked(masks: NDArray[np.uint64]) -> Matrix:
     bits = np.unpackbits(masks.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     return bits[:, :BITS].astype(np.float32)
-
-
-def _window(values: Matrix, reach: int) -> Matrix:
-    """The mean over the segments at most `reach` away."""
-    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)])
-    at = np.arange(len(values))
-    low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(values))
-    means: Matrix = ((sums[high] - sums[low]) / (high - low)[:, None]).astype(np.float32)
-    return means
 
 
 def _shifted(values: Matrix) -> list[Matrix]:

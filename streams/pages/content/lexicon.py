@@ -1,6 +1,6 @@
 """The words that tell chrome from content: elements and roles, what authors call things, what short texts are made of.
 
-Tables alone; how they are read is told in `measures` and `native`. The content model was trained on these groups and
+Tables alone; `segment_stats` reads them. The content model was trained on these groups and
 flags in this order.
 """
 

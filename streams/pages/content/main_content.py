@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from streams.pages.content.classifier import Neighbours, content_model, neighbours
 from streams.pages.content.features import Matrix, features
-from streams.pages.content.segment_stats import measured
-from streams.pages.native import numbers
+from streams.pages.content.segment_stats import SegmentStats, segment_stats
+from streams.pages.content.tree_sums import subtree_sums
 from streams.pages.parse.elements import BLOCK_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
-from streams.pages.parse.segments import Measured, Walk
+from streams.pages.parse.segments import Walk
 
 SURE = 0.5
 """Never dropped from here on, within the page's run of text."""
@@ -59,10 +59,9 @@ _CHROME_ROLES = frozenset(
 )
 
 
-def page_features(page: Walk, head: Head) -> tuple[Matrix, Neighbours]:
+def page_features(page: Walk, of: SegmentStats, head: Head) -> tuple[Matrix, Neighbours]:
     """The model's inputs for a page that has text."""
     names = page.attributes[0].get("class") or ""
-    of = page.measured or measured(page, head.title)
     return features(page, of, head.kinds, names), neighbours(of)
 
 
@@ -126,7 +125,7 @@ def without_those_outside(
     return np.flatnonzero(allowed)
 
 
-def with_whole_tables(of: Measured, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def with_whole_tables(of: SegmentStats, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     """What is kept, with all of each table of data (with header cells, and no table in it) of which something is: rows
     without their other cells say nothing, or something else."""
     headers = np.flatnonzero(of.tags == _HEADER_CELL)
@@ -143,7 +142,7 @@ def with_whole_tables(of: Measured, kept: NDArray[np.int64]) -> NDArray[np.int64
     return np.flatnonzero(chosen)
 
 
-def _in_one_list(page: Walk, of: Measured, index: int) -> NDArray[np.int64]:
+def _in_one_list(page: Walk, of: SegmentStats, index: int) -> NDArray[np.int64]:
     """The segments of the outermost list or table around one; without such, itself."""
     outer, element = -1, int(of.elements[index])
     while element >= 0:
@@ -155,12 +154,12 @@ def _in_one_list(page: Walk, of: Measured, index: int) -> NDArray[np.int64]:
     return _held(of, outer, _end_of(of, outer))
 
 
-def _held(of: Measured, first: int, end: int) -> NDArray[np.int64]:
+def _held(of: SegmentStats, first: int, end: int) -> NDArray[np.int64]:
     """The segments in the elements from one to that before another."""
     return np.flatnonzero((first <= of.elements) & (of.elements < end))
 
 
-def _end_of(of: Measured, element: int) -> int:
+def _end_of(of: SegmentStats, element: int) -> int:
     """The element behind all that is in one: they are numbered in document order."""
     beside = np.flatnonzero(of.parents[element + 1 :] < element)
     return element + 1 + int(beside[0]) if len(beside) else len(of.parents)
@@ -214,10 +213,10 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
     page = parsed.walk
     if not page.segments:
         return []
-    counted = page.measured = page.measured or measured(page, parsed.head.title)
+    counted = segment_stats(page, parsed.head.title)
     words = counted.words
     if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
-        likely = content_model().probabilities(*page_features(page, parsed.head))
+        likely = content_model().probabilities(*page_features(page, counted, parsed.head))
         kept = with_whole_tables(counted, with_those_among(likely, decide(likely, words)))
         tags = counted.tags[counted.elements]
         kept = without_those_outside(likely, words, kept, _RANKS[tags], partial(_in_one_list, page, counted))
@@ -225,7 +224,7 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
         share = words[kept].sum() / FEW_SHARE
         certain = words[kept[likely[kept] >= CERTAIN]].sum()
         is_told = certain >= max(SMALL_WORDS, CERTAIN_SHARE * words[kept].sum())
-        if not is_told and share < words.sum() and share < words[_by_element(page)].sum():
+        if not is_told and share < words.sum() and share < words[_by_element(page, counted)].sum():
             kept = np.flatnonzero(likely >= BARELY)
         if len(kept):
             own = _within_its_own(page, counted, kept)
@@ -237,10 +236,10 @@ def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
             return listed
     if reasons is not None:
         reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
-    return _by_element(page)
+    return _by_element(page, counted)
 
 
-def _within_its_own(page: Walk, of: Measured, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def _within_its_own(page: Walk, of: SegmentStats, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     """What of it stands in the page's only article, and in its only main element, where these hold enough of it."""
     for tag in ("article", "main"):
         first, end = _only(page, of, tag)
@@ -253,7 +252,7 @@ def _within_its_own(page: Walk, of: Measured, kept: NDArray[np.int64]) -> NDArra
     return kept
 
 
-def _only(page: Walk, of: Measured, tag: str) -> tuple[int, int]:
+def _only(page: Walk, of: SegmentStats, tag: str) -> tuple[int, int]:
     """The only outermost `tag` (or main role) and the element behind all that is in it; without it, nothing."""
     found = np.flatnonzero(of.tags == BLOCK_TAGS.index(tag)).tolist()
     if tag == "main":
@@ -281,14 +280,13 @@ def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
     return kept
 
 
-def chrome_elements(page: Walk) -> list[bool]:
+def chrome_elements(page: Walk, of: SegmentStats) -> list[bool]:
     """For each element whether it, or one around it, says of itself that it is chrome: by element, role, class or id.
 
     A form, or a class (`class="with-sidebar"`), around most of the page's text says nothing.
     """
-    counted = page.measured or measured(page, "")
-    sizes = np.bincount(counted.elements, counted.counts[:, 0], len(page.tags)).astype(np.float64)
-    held = numbers.gather(counted.parents, sizes).tolist()
+    sizes = np.bincount(of.elements, of.counts[:, 0], len(page.tags)).astype(np.float64)
+    held = subtree_sums(of.parents, sizes).tolist()
     limit = WIDE_SHARE * max(held[0], 1)
     chrome = [
         tag in _MENU_TAGS or (tag in _CHROME_TAGS and held[element] < limit) for element, tag in enumerate(page.tags)
@@ -322,9 +320,9 @@ def _is_told(page: Walk, index: int, element: int) -> bool:
     )
 
 
-def _by_element(page: Walk) -> list[int]:
+def _by_element(page: Walk, of: SegmentStats) -> list[int]:
     """All text outside of chrome, and what is told in whole sentences in a form; all text, if there is none of them."""
-    chrome = chrome_elements(page)
+    chrome = chrome_elements(page, of)
     elements = page.elements()
     found = [index for index, element in enumerate(elements) if not chrome[element] or _is_told(page, index, element)]
     return found or [index for index, element in enumerate(elements) if page.tags[element] != "button"]

@@ -8,10 +8,10 @@ are not listed: nobody takes them for text of the page.
 import re
 
 from streams.pages.content.main_content import Labels, chrome_elements
-from streams.pages.native.walk import walk as walk_tree
+from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.elements import KINDS_BY_NAME, SKIP
 from streams.pages.parse.page import Parsed
-from streams.pages.parse.segments import Walk
+from streams.pages.parse.segments import Walk, walk
 
 Reasons = list[tuple[str, str]]
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})
@@ -69,7 +69,8 @@ def _without_code(parsed: Parsed) -> Reasons:
 def _judged(parsed: Parsed, labels: Labels) -> Reasons:
     page = parsed.walk
     site = f"quirk of {parsed.quirk.hosts[0]}" if parsed.quirk is not None else "quirk"
-    chrome = chrome_elements(page) if any(why.startswith("element: ") for why in labels.reasons.values()) else []
+    is_named = any(why.startswith("element: ") for why in labels.reasons.values())
+    chrome = chrome_elements(page, segment_stats(page, "")) if is_named else []
     found = []
     for index, why in sorted(labels.reasons.items()):
         segment = page.segments[index]
@@ -97,7 +98,8 @@ def _chrome(page: Walk, chrome: list[bool], element: int) -> str:
 
 def _alone(tag: str, role: str) -> bool:
     """Whether an element with this tag and role alone would be chrome."""
-    return chrome_elements(Walk(tags=["body", tag], parents=[-1, 0], attributes=[{}, {"role": role}]))[1]
+    page = Walk(tags=["body", tag], parents=[-1, 0], attributes=[{}, {"role": role}])
+    return chrome_elements(page, segment_stats(page, ""))[1]
 
 
 def _outside(parsed: Parsed) -> Reasons:
@@ -108,7 +110,7 @@ def _outside(parsed: Parsed) -> Reasons:
         return []
     content.decompose()
     body = parsed.tree.body
-    around = walk_tree(body).segments if body is not None else []
+    around = walk(body).segments if body is not None else []
     return [(segment.text, f"quirk of {parsed.quirk.hosts[0]}: outside of {selector}") for segment in around]
 
 

@@ -1,10 +1,8 @@
-"""What is counted of each text and of each element's markup, before it becomes the content model's input.
-
-In Python, node by node; `native` counts the same on its way through the page.
-"""
+"""What is counted of each text and of each element's markup, before it becomes the content model's input."""
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 
 from streams.pages.content.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.parse.elements import BLOCK_TAGS, HEADINGS
-from streams.pages.parse.segments import Attributes, Measured, Walk
+from streams.pages.parse.segments import Attributes, Walk
 from streams.pages.text.script_weights import commas_in, stops_in, weight_of
 
 SHORT = 120
@@ -28,6 +26,30 @@ _DIGIT = re.compile("[0-9]")
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(BLOCK_TAGS)}
 _masks: dict[str, int] = {}
 _MAX_KNOWN_MASKS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentStats:
+    """The counts of each segment and element of a page, from which the content model's input is made."""
+
+    tags: NDArray[np.int32]
+    """For each element its position in `elements.BLOCK_TAGS`."""
+    parents: NDArray[np.int32]
+    """For each element its parent."""
+    elements: NDArray[np.int32]
+    """For each segment its element."""
+    counts: NDArray[np.float32]
+    """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links. Characters and
+    words are counted as in `script_weights`."""
+    words: NDArray[np.float32]
+    """For each segment its words, as in `script_weights`."""
+    flags: NDArray[np.uint16]
+    """For each segment its `lexicon.FLAGS`."""
+    groups: NDArray[np.int64]
+    """For each segment a number that it shares with the segments in similar elements (same tag and class, and their
+    parents' too)."""
+    masks: NDArray[np.uint64]
+    """For each element the groups of `lexicon` that its names, roles and classes belong to."""
 
 
 def word_mask(names: str) -> int:
@@ -60,11 +82,11 @@ def _own_mask(tag: str, attributes: Attributes) -> int:
     return mask
 
 
-def measured(page: Walk, title: str) -> Measured:
-    """The measures of a page that was walked in Python."""
+def segment_stats(page: Walk, title: str) -> SegmentStats:
+    """Count the texts and elements of a page. `title`: flags of short texts compare with it."""
     elements = np.array([segment.element for segment in page.segments], np.int32)
     counts, flags = _texts(page, title.lower())
-    return Measured(
+    return SegmentStats(
         tags=np.array([_TAG_NUMBERS[tag] for tag in page.tags], np.int32),
         parents=np.array(page.parents, np.int32),
         elements=elements,

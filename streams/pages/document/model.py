@@ -5,9 +5,7 @@ Two flat tuples, so that any text is reached without walking a tree: `blocks` ho
 parts are named tuples, because a page has hundreds of them, and these are made in a third of a frozen dataclass's time.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 BLOCK_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
@@ -83,13 +81,6 @@ class Link(NamedTuple):
     text: str = ""
     nofollow: bool = False
     in_content: bool = True
-
-
-new_container: Callable[[Iterable[Any]], Container] = partial(tuple.__new__, Container)
-new_span: Callable[[Iterable[Any]], Span] = partial(tuple.__new__, Span)
-new_block: Callable[[Iterable[Any]], Block] = partial(tuple.__new__, Block)
-new_link: Callable[[Iterable[Any]], Link] = partial(tuple.__new__, Link)
-"""From all fields in order, unchecked: in half the time of a call of the class, for the few places that make most."""
 
 
 @dataclass(frozen=True, slots=True)

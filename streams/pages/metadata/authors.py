@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.metadata.structured_data import Item, texts
-from streams.pages.native.markers import labelled
+from streams.pages.parse.head_elements import labelled
 from streams.pages.parse.segments import Segment, Walk
 
 _META = (

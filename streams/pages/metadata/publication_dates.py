@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages.metadata.structured_data import OTHER_DATES, Item, kinds, texts
-from streams.pages.native.markers import labelled
 from streams.pages.parse.head import Head
+from streams.pages.parse.head_elements import labelled
 from streams.pages.parse.segments import Walk
 from streams.pages.text.dates import iso_date
 

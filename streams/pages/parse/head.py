@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.native.markers import markers
+from streams.pages.parse.head_elements import markers
 
 _JSON_TYPE = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?"([A-Za-z]+)"')
 _MICRODATA_TYPE = re.compile(r"""itemtype\s*=\s*["']?https?://schema\.org/([A-Za-z]+)""")

@@ -1,5 +1,5 @@
-"""What stands anywhere in a page and says something of it: title, metadata, links, data, and lines named for what they
-tell. By selectors here; in one pass over the tree in C (`streams.pages.native`), which must find the same."""
+"""The elements that describe a page, wherever they stand in it: title, metadata, links, data scripts, and lines whose
+class or role says that they hold a date or an author."""
 
 import re
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Markers:
 
 
 def markers(tree: LexborHTMLParser) -> Markers:
-    """The law that the pass in C is held to, and what is done where that was not built."""
+    """All such elements of a page, in one query."""
     found, has_title = Markers(), False
     for node in _each(tree, _SELECTOR):
         tag, attributes = node.tag or "", node.attributes

@@ -15,7 +15,7 @@ OTHER, ROOTED, ABSOLUTE = range(3)
 
 
 def form_of(href: str) -> int:
-    """Which of the forms a link has. The walk in C knows it of each link (`native/forms.c`)."""
+    """Which of the forms a link has."""
     plain = href.partition("#")[0]
     if len(href) > MAX_HREF_CHARS or "/." in plain:
         return OTHER

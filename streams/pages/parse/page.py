@@ -9,15 +9,12 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 from streams.crawl.urls import host_of
 from streams.errors import Refused
 from streams.pages.document.from_html import written_out
-from streams.pages.native.library import library
-from streams.pages.native.prune import prune
-from streams.pages.native.walk import walk
 from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import unify
-from streams.pages.parse.navigation import Pruned, apply_quirk
-from streams.pages.parse.segments import NO_SEGMENT, Walk
+from streams.pages.parse.navigation import Pruned, apply_quirk, prune
+from streams.pages.parse.segments import NO_SEGMENT, Walk, walk
 from streams.pages.quirks import Quirk, quirk_of
 
 MAX_DEPTH = 5_000
@@ -75,7 +72,7 @@ def parse_page(
     if content is not None:
         parsed.quirk = quirk
         every = tree.css("a[href]")
-        parsed.walk = walk(content, head.title)
+        parsed.walk = walk(content)
         parsed.walk.links += [
             (href, "", link.attributes.get("rel") or "", NO_SEGMENT, form_of(href))
             for link in every
@@ -84,7 +81,7 @@ def parse_page(
     elif not head.clean:
         _pruned(parsed, encoded, explaining)
     elif tree.body is not None:
-        parsed.walk = walk(tree.body, head.title)
+        parsed.walk = walk(tree.body)
     return parsed
 
 
@@ -95,12 +92,11 @@ def _quirked(parsed: Parsed, quirk: Quirk, explaining: bool) -> LexborNode | Non
 
 
 def _pruned(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
-    title = parsed.head.title
     pruned = prune(parsed.tree, with_texts=explaining)
-    page = walk(parsed.tree.body, title) if parsed.tree.body is not None else Walk()
+    page = walk(parsed.tree.body) if parsed.tree.body is not None else Walk()
     if not page.segments and pruned.count:  # nothing but menus: then they are what there is
         whole = _tree(encoded).body
-        page = walk(whole, title) if whole is not None else page
+        page = walk(whole) if whole is not None else page
         pruned = Pruned()
     page.links += pruned.links
     parsed.head.breadcrumbs = pruned.breadcrumbs
@@ -118,10 +114,7 @@ def _tree(html: bytes) -> LexborHTMLParser:
 def refuse_nesting(html: bytes, *, safe: int = 0) -> None:
     """Raise Refused when more elements are open at once than MAX_DEPTH. It counts tags, so it errs on the high side;
     pages with no more than `safe` of them pass."""
-    native = library()
-    known = native.riffle_deepest if native is not None else None
-    depth = known(html, len(html), MAX_DEPTH, safe) if known is not None else deepest(html, MAX_DEPTH, safe)
-    if depth > MAX_DEPTH:
+    if deepest(html, MAX_DEPTH, safe) > MAX_DEPTH:
         raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")
 
 

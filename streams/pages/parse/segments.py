@@ -5,12 +5,10 @@ and a page has some two thousand; this loop is the hot spot of the whole stage, 
 and parallel lists instead of objects.
 """
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from selectolax.lexbor import LexborNode
 
 from streams.pages.parse.elements import (
@@ -115,46 +113,18 @@ class Segment:
         return self._raw
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What is counted of each segment and element: what the content model's input is made of."""
-
-    tags: NDArray[np.int32]
-    """Of the elements: positions in `tags.BLOCK_TAGS`."""
-    parents: NDArray[np.int32]
-    """Of the elements."""
-    elements: NDArray[np.int32]
-    """Of the segments."""
-    counts: NDArray[np.float32]
-    """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links. Characters and
-    words as `weights` counts them."""
-    words: NDArray[np.float32]
-    """Of the segments, as `weights` counts them."""
-    flags: NDArray[np.uint16]
-    """Of the segments: `lexicon.FLAGS`."""
-    groups: NDArray[np.int64]
-    """Segments in elements alike (tag and class, and their parents') have the same number."""
-    masks: NDArray[np.uint64]
-    """Of the elements: which groups of `lexicon` their names, roles and classes belong to."""
-
-
 @dataclass(slots=True)
 class Walk:
     """A page as lists. An element's parent has a smaller index; element 0 is the body."""
 
     tags: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    attributes: Sequence[Attributes] = field(default_factory=list)
-    segments: MutableSequence[Segment] = field(default_factory=list)
+    attributes: list[Attributes] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
     links: list[RawLink] = field(default_factory=list)
-    measured: Measured | None = None
-    """Where the walk counted on its way."""
 
     def elements(self) -> list[int]:
         """The block element of each segment."""
-        if self.measured is not None:
-            listed: list[int] = self.measured.elements.tolist()
-            return listed
         return [segment.element for segment in self.segments]
 
     def attribute(self, element: int, name: str) -> str:

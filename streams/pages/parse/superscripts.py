@@ -8,7 +8,7 @@ Only what stands on something is raised: text before it in the same run (in a li
 What begins a text and has a space behind it is the mark of a note, and so is what a link shows alone. What holds a
 link, an image or a block is no exponent. In code and preformatted text the same holds: 232 is no better there than 2³².
 
-What reads words folds these characters back (NFKC, in `tokens`). The walk in C does the same (`raised.c`).
+What reads words folds these characters back (NFKC, in `tokens`).
 """
 
 from selectolax.lexbor import LexborNode

@@ -25,7 +25,7 @@ from streams.pages.sandbox.worker_messages import PageOutcome
 
 WORKER = ("-m", "streams.pages.sandbox.worker")
 BATCH = 8
-STALL_SECONDS = 30.0
+STALL_SECONDS = 60.0
 """Without an answer for so long a process is killed. Only a machine that stands still comes here: CPU time ends
 before."""
 START_SECONDS = 120.0

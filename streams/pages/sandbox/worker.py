@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 import msgpack
 
-CPU_SECONDS = 2.0
+CPU_SECONDS = 6.0
 MEMORY_BYTES = 200 * 1024 * 1024
 KEPT_BYTES = MEMORY_BYTES * 3 // 4
 """What a process may keep of it after a page. Of half of it, one page in a thousand left more: a start costs as much as

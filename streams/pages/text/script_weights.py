@@ -2,7 +2,7 @@
 
 A Chinese character says about as much as three Latin letters, and many scripts write no spaces between words. What was
 learned from the lengths of English texts holds for others once they are counted so. The factors are rough, from the
-lengths of the Universal Declaration of Human Rights in these languages; the walk in C counts the same (`runs.c`).
+lengths of the Universal Declaration of Human Rights in these languages.
 """
 
 import re

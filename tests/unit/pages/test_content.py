@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.pages.content.main_content import OUTSIDE, with_whole_tables, without_those_outside
-from streams.pages.content.segment_stats import measured
+from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
 from streams.pages.parse.page import parse_page
 
@@ -152,10 +152,10 @@ TABLES = [
 @pytest.mark.parametrize(("html", "cells"), TABLES)
 def test_a_table_of_data_is_kept_whole(html: str, cells: int) -> None:
     page = parse_page(f"<p>Before.</p>{html}<p>Behind.", {}, url=URL).walk
-    found = with_whole_tables(measured(page, ""), np.array([2]))
+    found = with_whole_tables(segment_stats(page, ""), np.array([2]))
     assert len(found) == cells
     assert not {0, len(page.segments) - 1} & set(found.tolist())
-    assert with_whole_tables(measured(page, ""), np.array([0])).tolist() == [0]
+    assert with_whole_tables(segment_stats(page, ""), np.array([0])).tolist() == [0]
 
 
 def test_a_list_stays_or_goes_as_one() -> None:

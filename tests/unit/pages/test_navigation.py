@@ -1,27 +1,14 @@
-"""Menus and footers leave the tree: in Python and in C alike."""
-
-from collections.abc import Callable
+"""Menus and footers are removed from the tree before the walk."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.native import prune as native
-from streams.pages.native.library import is_compiled
-from streams.pages.parse import navigation as law
 from streams.pages.parse.link_resolver import OTHER, ROOTED
-from streams.pages.parse.navigation import Pruned
+from streams.pages.parse.navigation import MAX_PLAIN_CHARS, SELECTOR, prune
 
-Prune = Callable[[LexborHTMLParser], Pruned]
-MUCH = "words " * (law.MAX_PLAIN_CHARS // 6)
-
-
-@pytest.fixture(params=[law.prune, native.prune], ids=["python", "c"])
-def prune(request: pytest.FixtureRequest) -> Prune:
-    assert is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
-    chosen: Prune = request.param
-    return chosen
+MUCH = "words " * (MAX_PLAIN_CHARS // 6)
 
 
 CASES = [
@@ -41,14 +28,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("why", "html", "left"), CASES)
-def test_what_stays(why: str, html: str, left: str, prune: Prune) -> None:
+def test_what_stays(why: str, html: str, left: str) -> None:
     tree = LexborHTMLParser(html)
     prune(tree)
     assert tree.body is not None
     assert tree.body.text() == left, why
 
 
-def test_links_are_kept_for_the_crawl(prune: Prune) -> None:
+def test_links_are_kept_for_the_crawl() -> None:
     menu = "<nav><a href=/a rel=next> A <b>b</b></a><a>x</a><a href>\u00e9</a></nav>"
     text = f"<nav>{MUCH} {MUCH}<a href=/no>n</a></nav>"
     pruned = prune(LexborHTMLParser(f"{menu}{text}<footer><a href=/z></a></footer>"))
@@ -66,7 +53,7 @@ def test_links_are_kept_for_the_crawl(prune: Prune) -> None:
         ("<nav class=menu><a href=1>a</a></nav>", []),
     ],
 )
-def test_breadcrumbs(html: str, expected: list[str], prune: Prune) -> None:
+def test_breadcrumbs(html: str, expected: list[str]) -> None:
     assert prune(LexborHTMLParser(html)).breadcrumbs == expected
 
 
@@ -83,7 +70,10 @@ PIECES = [
 
 @settings(max_examples=400, deadline=None)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
-def test_c_and_python_agree(pieces: list[str]) -> None:
-    one, other = LexborHTMLParser("".join(pieces)), LexborHTMLParser("".join(pieces))
-    assert native.prune(one) == law.prune(other)
-    assert one.html == other.html
+def test_no_link_is_lost(pieces: list[str]) -> None:
+    tree = LexborHTMLParser("".join(pieces))
+    before = len(tree.css("a[href]"))
+    marked = len({node.mem_id for node in tree.css(SELECTOR)})
+    pruned = prune(tree)
+    assert len(tree.css("a[href]")) + len(pruned.links) == before
+    assert pruned.count <= marked

@@ -1,37 +1,11 @@
-"""What a page says of itself outside of its text: found by selectors and in C alike."""
-
-from collections.abc import Callable
+"""The elements that describe a page, found wherever they stand in it."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.native import markers as native
-from streams.pages.native.library import is_compiled
-from streams.pages.parse import head_elements as law
-from streams.pages.parse.head_elements import LABELLED, Label, Markers
-
-Find = Callable[[LexborHTMLParser], Markers]
-Lines = Callable[[LexborHTMLParser, Label, int, int], list[str]]
-
-
-@pytest.fixture(autouse=True)
-def compiled() -> None:
-    assert is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
-
-
-@pytest.fixture(params=[law.markers, native.markers], ids=["python", "c"])
-def find(request: pytest.FixtureRequest) -> Find:
-    chosen: Find = request.param
-    return chosen
-
-
-@pytest.fixture(params=[law.labelled, native.labelled], ids=["python", "c"])
-def lines(request: pytest.FixtureRequest) -> Lines:
-    chosen: Lines = request.param
-    return chosen
-
+from streams.pages.parse.head_elements import LABELLED, Label, labelled, markers
 
 ROWS = [
     ("a title", "<title> A &amp; b\n</title>", [("title", "", " A & b\n", "")]),
@@ -60,8 +34,8 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("why", "html", "expected"), ROWS)
-def test_rows(why: str, html: str, expected: list[tuple[str, ...]], find: Find) -> None:
-    assert find(LexborHTMLParser(html)).rows == expected, why
+def test_rows(why: str, html: str, expected: list[tuple[str, ...]]) -> None:
+    assert markers(LexborHTMLParser(html)).rows == expected, why
 
 
 @pytest.mark.parametrize(
@@ -81,8 +55,8 @@ def test_rows(why: str, html: str, expected: list[tuple[str, ...]], find: Find) 
         ('<i itemprop class="a\u00a0katex-html">', True, False, False),
     ],
 )
-def test_kinds_of_data(html: str, microdata: bool, rdfa: bool, drawn: bool, find: Find) -> None:
-    found = find(LexborHTMLParser(html))
+def test_kinds_of_data(html: str, microdata: bool, rdfa: bool, drawn: bool) -> None:
+    found = markers(LexborHTMLParser(html))
     assert (found.has_microdata, found.has_rdfa, found.has_drawn_math) == (microdata, rdfa, drawn)
 
 
@@ -101,8 +75,8 @@ LINES: list[tuple[str, Label, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("why", "label", "html", "expected"), LINES)
-def test_lines(why: str, label: Label, html: str, expected: list[str], lines: Lines) -> None:
-    assert lines(LexborHTMLParser(html), label, 4, 30) == expected, why
+def test_lines(why: str, label: Label, html: str, expected: list[str]) -> None:
+    assert labelled(LexborHTMLParser(html), label, 4, 30) == expected, why
 
 
 PIECES = [
@@ -121,28 +95,14 @@ PIECES = [
 ]  # fmt: skip
 
 
-def agree(html: str) -> None:
-    tree = LexborHTMLParser(html)
-    assert native.markers(tree) == law.markers(tree)
-    for label in LABELLED:
-        assert native.labelled(tree, label, 5, 12) == law.labelled(tree, label, 5, 12)
-
-
 @settings(max_examples=400, deadline=None)
-@given(st.lists(st.sampled_from(PIECES), max_size=40))
-def test_c_and_python_agree(pieces: list[str]) -> None:
-    agree("".join(pieces))
-
-
-@settings(max_examples=300, deadline=None)
-@given(junk=st.binary(max_size=2_000), pieces=st.lists(st.sampled_from(PIECES), max_size=20))
-def test_c_and_python_agree_on_what_no_author_wrote(junk: bytes, pieces: list[str]) -> None:
-    """Bytes of any kind behind pieces of markup, as UTF-8: what a page is decoded to before it is parsed."""
-    agree("".join(pieces) + junk.decode("utf-8", "replace"))
-
-
-def test_without_the_library_selectors_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "library", lambda: None)
-    tree = LexborHTMLParser("<title>a</title><i class=date>1 May</i>")
-    assert native.markers(tree) == law.markers(tree)
-    assert native.labelled(tree, "dated", 5, 20) == ["1 May"]
+@given(junk=st.binary(max_size=500), pieces=st.lists(st.sampled_from(PIECES), max_size=40))
+def test_any_page_gives_rows_of_known_elements_and_short_lines(junk: bytes, pieces: list[str]) -> None:
+    tree = LexborHTMLParser("".join(pieces) + junk.decode("utf-8", "replace"))
+    rows = markers(tree).rows
+    assert {tag for tag, *_ in rows} <= {"title", "base", "meta", "link", "script", "time"}
+    assert sum(tag == "title" for tag, *_ in rows) <= 1
+    for label in LABELLED:
+        lines = labelled(tree, label, 5, 12)
+        assert len(lines) <= 5
+        assert all(len(line) <= 12 and line == " ".join(line.split()) for line in lines)

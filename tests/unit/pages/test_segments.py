@@ -1,35 +1,12 @@
-"""The walk: what it makes of elements and text, in Python and in C alike."""
+"""The walk: which segments, spans, links and elements it makes of a page."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.content.segment_stats import measured
-from streams.pages.native import walk as native
-from streams.pages.native.library import is_compiled
-from streams.pages.parse import segments as walk
 from streams.pages.parse.link_resolver import OTHER, ROOTED
-from streams.pages.parse.segments import Walk
-
-Walker = Callable[[LexborNode], Walk]
-KEPT_ATTRIBUTES = ("class", "id", "role", "lang", "colspan", "rowspan")
-
-
-def in_c(body: LexborNode, title: str = "") -> Walk:
-    assert is_compiled(), "the compiled walk is not there: python streams/pages/native/build.py"
-    return native.walk(body, title)
-
-
-@pytest.fixture(params=[walk.walk, in_c], ids=["python", "c"])
-def walker(request: pytest.FixtureRequest) -> Walker:
-    chosen: Walker = request.param
-    return chosen
+from streams.pages.parse.segments import Walk, walk
 
 
 def body_of(html: str | bytes) -> LexborNode:
@@ -67,8 +44,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("why", "html", "expected"), CASES)
-def test_texts(walker: Walker, why: str, html: str, expected: list[tuple[str, str]]) -> None:
-    assert texts(walker(body_of(html))) == expected, why
+def test_texts(why: str, html: str, expected: list[tuple[str, str]]) -> None:
+    assert texts(walk(body_of(html))) == expected, why
 
 
 RAISED = [
@@ -100,12 +77,12 @@ RAISED = [
 
 
 @pytest.mark.parametrize(("why", "html", "text"), RAISED)
-def test_superscripts_and_subscripts_are_characters(walker: Walker, why: str, html: str, text: str) -> None:
-    assert walker(body_of(html)).segments[0].text == text, why
+def test_superscripts_and_subscripts_are_characters(why: str, html: str, text: str) -> None:
+    assert walk(body_of(html)).segments[0].text == text, why
 
 
-def test_links_are_named_with_superscripts(walker: Walker) -> None:
-    page = walker(body_of("<p><b>a</b> <a href=x>the m<sup><i>2</i> </sup> of it</a>"))
+def test_links_are_named_with_superscripts() -> None:
+    page = walk(body_of("<p><b>a</b> <a href=x>the m<sup><i>2</i> </sup> of it</a>"))
     assert page.links == [("x", "the m² of it", "", 0, OTHER)]
     assert page.segments[0].spans == [(0, 1, "strong", "", ""), (2, 14, "link", "x", "")]
     assert page.segments[0].link_chars == len("the m") + 1 + len("of it")
@@ -145,14 +122,14 @@ SPANS = [
 
 
 @pytest.mark.parametrize(("why", "html", "text", "spans"), SPANS)
-def test_spans(walker: Walker, why: str, html: str, text: str, spans: list[tuple[int, int, str, str, str]]) -> None:
-    (segment,) = walker(body_of(html)).segments
+def test_spans(why: str, html: str, text: str, spans: list[tuple[int, int, str, str, str]]) -> None:
+    (segment,) = walk(body_of(html)).segments
     assert (segment.text, segment.spans) == (text, spans), why
 
 
-def test_links_are_told_with_the_segment_that_they_end_in(walker: Walker) -> None:
+def test_links_are_told_with_the_segment_that_they_end_in() -> None:
     html = '<p>a <a href="x?a=1&amp;b=2" rel="nofollow me">b  c</a></p><a href=/y><p>d</p></a><a href=z></a>'
-    page = walker(body_of(html))
+    page = walk(body_of(html))
     expected = [("x?a=1&b=2", "b c", "nofollow me", 0, OTHER), ("/y", "d", "", 2, ROOTED), ("z", "", "", 2, OTHER)]
     assert page.links == expected
     assert [(s.links, s.link_chars) for s in page.segments] == [(1, 4), (1, 1)]
@@ -169,16 +146,14 @@ def test_links_are_told_with_the_segment_that_they_end_in(walker: Walker) -> Non
         ("several, at the end of the page", "<p>a</p><img src=1><div><img src=2></div>", [["1", "2"]]),
     ],
 )
-def test_images_stay_with_the_text_of_their_element(
-    walker: Walker, why: str, html: str, expected: list[list[str]]
-) -> None:
-    found = walker(body_of(html)).segments
+def test_images_stay_with_the_text_of_their_element(why: str, html: str, expected: list[list[str]]) -> None:
+    found = walk(body_of(html)).segments
     assert [[target for _, _, _, target, _ in segment.spans] for segment in found] == expected, why
 
 
-def test_code_gives_its_language_to_the_text_around_it(walker: Walker) -> None:
-    page = walker(body_of('<pre class="x"><code class="language-python">a</code></pre>'))
-    assert page.attributes[1]["class"] == "x language-python"
+def test_code_gives_its_language_to_the_text_around_it() -> None:
+    page = walk(body_of('<pre class="x"><code class="language-python">a</code></pre>'))
+    assert page.attributes[1]["class"] == page.named("class")[1] == "x language-python"
 
 
 PIECES = [
@@ -204,107 +179,54 @@ PIECES = [
 ]  # fmt: skip
 
 
-def assert_alike(html: str | bytes, title: str = "") -> None:
-    """The walk in C and the one in Python give the same lists, and the same measures."""
-    ours = in_c(body_of(html), title)
-    python = walk.walk(body_of(html))
-    counted = measured(python, title) if python.segments else None
-    assert (ours.tags, ours.parents) == (python.tags, python.parents)
-    assert [_kept(values) for values in ours.attributes] == [_kept(values) for values in python.attributes]
-    for name in KEPT_ATTRIBUTES:
-        assert ours.named(name) == python.named(name)
-        for element in range(len(ours.tags)):
-            assert ours.attribute(element, name) == python.attribute(element, name)
-    assert list(map(_told, ours.segments)) == list(map(_told, python.segments))
-    assert ours.links == python.links
-    if counted is None or ours.measured is None:
-        return
-    for name in ("tags", "parents", "elements", "counts", "words", "flags", "masks"):
-        found, expected = getattr(ours.measured, name), getattr(counted, name)
-        assert np.array_equal(found, expected), (name, np.argwhere(found != expected)[:5].tolist())
-    pairs = set(zip(ours.measured.groups.tolist(), counted.groups.tolist(), strict=True))
-    assert len(pairs) == len(set(ours.measured.groups.tolist())) == len(set(counted.groups.tolist()))
-
-
-def _kept(attributes: dict[str, str | None]) -> dict[str, str]:
-    return {name: value or "" for name, value in attributes.items() if name in KEPT_ATTRIBUTES}
-
-
-def _told(segment: walk.Segment) -> tuple[object, ...]:
-    return segment.element, segment.text, segment.link_chars, segment.links, segment.images, segment.spans
+def assert_consistent(html: str | bytes) -> None:
+    """Properties that hold for the walk of any page."""
+    page = walk(body_of(html))
+    assert page.parents[0] == -1
+    assert all(0 <= parent < element for element, parent in enumerate(page.parents) if element)
+    assert len(page.tags) == len(page.parents) == len(page.attributes)
+    for segment in page.segments:
+        solid = page.tags[segment.element] == "pre"
+        assert segment.text.strip()
+        assert solid or segment.text == " ".join(segment.text.split())
+        for start, end, kind, _, _ in segment.spans:
+            assert 0 <= start <= end <= len(segment.text)
+            assert (start == end) == (kind in ("image", "footnote")), kind
+    for _, text, _, index, _ in page.links:
+        assert text == " ".join(text.split())
+        assert 0 <= index <= len(page.segments)
 
 
 @settings(max_examples=400, deadline=None)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
-def test_c_and_python_agree(pieces: list[str]) -> None:
-    assert_alike("".join(pieces), "Words here. and, more: ÉCOLE — “quoted” words, ωmega ꙁ ｆull")
-
-
-@pytest.mark.parametrize(("why", "html", "expected"), [*CASES, *RAISED])
-def test_c_and_python_agree_on_the_cases(why: str, html: str, expected: object) -> None:
-    assert_alike(html)
+def test_a_walk_is_consistent(pieces: list[str]) -> None:
+    assert_consistent("".join(pieces))
 
 
 @settings(max_examples=300, deadline=None)
 @given(junk=st.binary(max_size=2_000), pieces=st.lists(st.sampled_from(PIECES), max_size=20))
-def test_c_and_python_agree_on_what_no_author_wrote(junk: bytes, pieces: list[str]) -> None:
+def test_a_walk_of_random_bytes_is_consistent(junk: bytes, pieces: list[str]) -> None:
     """Bytes of any kind between pieces of markup, as UTF-8: what a page is decoded to before it is parsed."""
-    assert_alike(("".join(pieces) + junk.decode("utf-8", "replace") + "".join(reversed(pieces))).encode())
+    assert_consistent(("".join(pieces) + junk.decode("utf-8", "replace") + "".join(reversed(pieces))).encode())
 
 
-@pytest.mark.parametrize(
-    ("why", "html"),
-    [
-        ("classes are the same wherever they come from",
-         "<pre class='x nav'>a</pre><pre class=x><code class=nav>b</code></pre><pre><b class='x nav'>c</b></pre>"),
-        ("names are read up to a length",
-         f"<pre class='{'é' * 150} nav'><code class='{'x' * 30} menu'>a</code><b class='comment footer'>b</b></pre>"),
-        ("elements alike are of the same name in elements of the same name",
-         "<section>a<search>b</search></section><table><caption>c<center>d</table><fieldset>e<article><section><dt>f"),
-        ("formulas in formulas",
-         "<p>a <math alttext=x><mi>y<math alttext=z></math></mi></math> b <math><mi>c</mi></math>"),
-    ],
-)  # fmt: skip
-def test_c_and_python_agree_on_what_is_rare(why: str, html: str) -> None:
-    assert_alike(html)
+def test_attributes_by_name() -> None:
+    page = walk(body_of("<p id=a>x<p>y<p id>z<p id=b>"))
+    assert page.named("id") == {1: "a", 4: "b"}
+    assert [page.attribute(element, "id") for element in range(5)] == ["", "a", "", "", "b"]
 
 
-def test_elements_in_others_are_told_apart() -> None:
-    names = ("address", "article", "aside", "center", "details", "div", "dl", "fieldset", "main", "search", "section")
-    pairs = [(outer, inner) for outer in names for inner in names]
-    page = in_c(body_of("".join(f"<{outer}><{inner}>x</{inner}></{outer}>" for outer, inner in pairs) * 2))
-    assert page.measured is not None
-    assert page.measured.groups.tolist() == [*range(len(pairs))] * 2
+def test_formulas_in_formulas_are_read_once() -> None:
+    html = "<p>a <math alttext=x><mi>y<math alttext=z></math></mi></math> b <math><mi>c</mi></math>"
+    assert texts(walk(body_of(html))) == [("p", "a x b c")]
 
 
-def test_lengths_behind_much_text_are_exact() -> None:
-    page = in_c(body_of(f"<p>{'a' * 16_777_216}<p>bcd<p>e"))
-    assert page.measured is not None
-    assert page.measured.counts[1:, 0].tolist() == [3, 1]
-
-
-def test_many_classes_in_preformatted_text_take_no_time() -> None:
-    count = 30_000
-    page = in_c(body_of("<pre>" + "<b class=x>y</b>" * count))
-    assert page.attributes[1]["class"] == page.named("class")[1] == " x" * count
-
-
-def test_threads_fill_the_tables_once() -> None:
-    """Whoever comes first; nobody fills them again under the others' walks."""
-    native._ready.cache_clear()
-    start = Barrier(8)
-
-    def read(number: int) -> list[tuple[str, str]]:
-        body = body_of(f"<ul><li>{number}<li><pre>b</pre></ul>" * 50)
-        start.wait()
-        return texts(in_c(body))
-
-    with ThreadPoolExecutor(8) as threads:
-        for number, found in enumerate(threads.map(read, range(8))):
-            assert found == [("li", str(number)), ("pre", "b")] * 50
-
-
-def test_formulas_are_read_by_python_and_walked_by_c() -> None:
+def test_the_source_of_a_formula_is_its_annotation() -> None:
     tex = "<annotation encoding='application/x-tex'>{\\displaystyle a^2}</annotation>"
     html = f"<p>so <math><semantics><mi>a</mi>{tex}</semantics></math> is</p>"
-    assert texts(in_c(body_of(html))) == texts(walk.walk(body_of(html))) == [("p", "so a^2 is")]
+    assert texts(walk(body_of(html))) == [("p", "so a^2 is")]
+
+
+def test_many_classes_in_preformatted_text_are_gathered_in_linear_time() -> None:
+    page = walk(body_of("<pre>" + "<b class=x>y</b>" * 30_000))
+    assert page.attributes[1]["class"] == " x" * 30_000
