@@ -2,10 +2,15 @@
 
 Generations decide between two events, in whatever order they come: an older page never replaces a newer one, a removal
 never takes out a newer page, and a page that was removed comes back only by a newer fetch.
+
+Two workers may handle two events of one page at the same moment (one is a retry, or a partition just moved). No lock is
+needed: a page writes its points first and reads the records afterwards, and a removal writes its record first and takes
+out points afterwards. So at least one of the two sees the other, and the loser's points are removed.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
@@ -13,7 +18,8 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import ModelInfo
+from streams.stores.protocols import ModelInfo, Point
+from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
 from streams.vectors.points import points_of
 
@@ -37,7 +43,7 @@ class IndexAgent(Agent):
 
     async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
         parts = await self._stores.pages.get(event.page_id)
-        if _generation(parts, "indexed") > event.generation or _generation(parts, "removed") >= event.generation:
+        if _superseded_below(parts, event.generation):
             return []
         content, packed = await asyncio.gather(
             self._stores.blobs.get(event.statements_ref), self._stores.blobs.get(event.vectors_ref)
@@ -46,16 +52,32 @@ class IndexAgent(Agent):
         points = await asyncio.to_thread(
             points_of, page, decode_vectors(packed, event.statements_ref), event.generation
         )
-        collection = await self._collection(event)
-        if _has_other_statements(parts.get("indexed", {}), event):
-            # The same fetch with other statements (made by another release): both have its generation, so remove all.
-            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
-        await self._stores.vectors.upsert(collection, points)
-        await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation)
+        collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
+        parts = await self._stores.pages.get(event.page_id)
+        if below := _superseded_below(parts, event.generation):
+            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
+            return []
         indexed = _indexed(event, page, collection)
         record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), "statements_ref": event.statements_ref}
         await self._record(parts, "indexed", event, record, at)
+        # After the record: a worker that read the records before it has written its older points by now.
+        await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation)
         return [indexed]
+
+    async def _write(self, event: PageEmbedded, points: Sequence[Point], *, replace: bool) -> str:
+        """Write the points, and return the collection. One that was dropped meanwhile is made again."""
+        try:
+            return await self._write_to(await self._collection(event), event, points, replace)
+        except MissingCollection:
+            self._collections.clear()
+            return await self._write_to(await self._collection(event), event, points, replace)
+
+    async def _write_to(self, collection: str, event: PageEmbedded, points: Sequence[Point], replace: bool) -> str:
+        if replace:
+            # The same fetch with other statements (made by another release): both have its generation, so remove all.
+            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
+        await self._stores.vectors.upsert(collection, points)
+        return collection
 
     async def _collection(self, event: PageEmbedded) -> str:
         """The collection of the model that made the vectors, which need not be the one that is served now."""
@@ -78,10 +100,15 @@ class IndexAgent(Agent):
             "detail": event.detail,
             "canonical_page_id": str(event.canonical_page_id) if event.canonical_page_id else None,
         }
-        # The record first: should this process end in between, the event comes again, and nothing is let in meanwhile.
+        # The record first: should this process end in between, the event comes again, and no older page gets in.
         await self._record(parts, "removed", event, record, at)
+        if not _may_have_points(await self._stores.pages.get(event.page_id)):
+            return
         for collection in await self._stores.vectors.collections():
-            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
+            with suppress(MissingCollection):  # dropped since it was listed: its points are gone, too
+                await self._stores.vectors.remove_page(
+                    collection, event.page_id, before_generation=event.generation + 1
+                )
 
     async def _record(
         self,
@@ -99,6 +126,21 @@ class IndexAgent(Agent):
 
 def _generation(parts: Parts, part: str) -> int:
     return int(parts.get(part, {}).get("generation", -1))
+
+
+def _superseded_below(parts: Parts, generation: int) -> int | None:
+    """The generation below which points are to be removed, if a newer page or a removal has replaced this one."""
+    removed, indexed = _generation(parts, "removed"), _generation(parts, "indexed")
+    below = max(removed + 1 if removed >= generation else 0, indexed if indexed > generation else 0)
+    return below or None
+
+
+def _may_have_points(parts: Parts) -> bool:
+    """False for a page that was never embedded, as most removed ones: URLs that robots.txt disallows.
+
+    The embed stage writes its record before its event, so this is true while a page's points are being written.
+    """
+    return "embedded" in parts or "indexed" in parts
 
 
 def _has_other_statements(indexed: Mapping[str, Any], event: PageEmbedded) -> bool:

@@ -1,0 +1,139 @@
+"""The index stage beside itself: two events of one page at the same moment, a lost collection, a page never indexed."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas import Event, PageEmbedded, PageRemoved
+from streams.pages.document.model import Block
+from streams.stores.memory import MemoryIndex
+from streams.stores.opener import Stores, memory_stores
+from streams.vectors.index_agent import IndexAgent
+from tests.stages.interleaving import Interleaving
+from tests.stages.test_vector_stages import PAGE, URL, Journey
+
+ORDERS = st.lists(st.integers(0, 1), max_size=24)
+SLOWLY = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+
+
+async def embedded(journey: Journey, generation: int) -> PageEmbedded:
+    """The page as the embed stage leaves it, its text different with each generation."""
+    block = Block("p", f"This is the text of generation {generation}.")
+    event: Event = await journey.deduplicated(block, generation=generation)
+    for stage in journey.stages[:2]:
+        (event,) = await stage.handle(journey.delivery(event))
+    assert isinstance(event, PageEmbedded)
+    return event
+
+
+def removed(generation: int) -> PageRemoved:
+    return PageRemoved(page_id=PAGE, url=URL, generation=generation, reason="gone")
+
+
+async def at_once(journey: Journey, order: list[int], *events: Event) -> None:
+    """Two workers of the stage, each with one of the events; deliveries in the order of the events."""
+    interleaving = Interleaving(order)
+    stores = Stores(**{name: getattr(journey.stores, name) for name in Stores.__slots__})
+    stores.pages = interleaving.watched(stores.pages)
+    stores.vectors = interleaving.watched(stores.vectors)
+    await interleaving.run(*(IndexAgent(stores).handle(journey.delivery(event)) for event in events))
+
+
+@pytest.mark.parametrize("before", [None, 4], ids=["new page", "indexed before"])
+@pytest.mark.parametrize("later_first", [True, False])
+@given(order=ORDERS)
+@SLOWLY
+async def test_r4_a_removal_beside_a_retried_page_leaves_nothing(
+    before: int | None, later_first: bool, order: list[int]
+) -> None:
+    journey = Journey(memory_stores())
+    if before:
+        await journey.stages[-1].handle(journey.delivery(await embedded(journey, before)))
+    events: list[Event] = [await embedded(journey, 5), removed(6)]
+    await at_once(journey, order, *(reversed(events) if later_first else events))
+    assert await journey.texts() == []
+
+
+@pytest.mark.parametrize("later_first", [True, False])
+@given(order=ORDERS)
+@SLOWLY
+async def test_r4_a_newer_page_beside_a_retried_one_is_the_one_that_stays(later_first: bool, order: list[int]) -> None:
+    journey = Journey(memory_stores())
+    events = [await embedded(journey, 5), await embedded(journey, 6)]
+    await at_once(journey, order, *(reversed(events) if later_first else events))
+    assert await journey.texts() == ["This is the text of generation 6."]
+
+
+@given(order=ORDERS)
+@SLOWLY
+async def test_r4_an_older_removal_beside_a_newer_page_takes_nothing(order: list[int]) -> None:
+    journey = Journey(memory_stores())
+    await at_once(journey, order, await embedded(journey, 6), removed(5))
+    assert await journey.texts() == ["This is the text of generation 6."]
+
+
+class CountingIndex(MemoryIndex):
+    """An index in memory that counts its removals."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.removals = 0
+
+    async def remove_page(self, *args: Any, **kwargs: Any) -> None:
+        self.removals += 1
+        await super().remove_page(*args, **kwargs)
+
+
+async def test_r15_the_removal_of_a_page_that_was_never_embedded_writes_a_record_alone() -> None:
+    journey = Journey(memory_stores())
+    index = journey.stores.vectors = CountingIndex()
+    await index.ensure(await journey.stores.embedder.info())
+    await journey.remove(5)
+    assert index.removals == 0
+    assert (await journey.stores.pages.get(PAGE))["removed"]["generation"] == 5
+
+
+async def test_r15_points_of_a_worker_that_died_before_its_record_are_removed() -> None:
+    """The points are there, the record is not: the removal goes by what the embed stage wrote."""
+    journey = Journey(memory_stores())
+    event = await embedded(journey, 5)
+    await journey.stages[-1].handle(journey.delivery(event))
+    journey.stores.pages = await without(journey.stores.pages, "indexed")
+    await journey.remove(6)
+    assert await journey.texts() == []
+
+
+async def without(pages: Any, part: str) -> Any:
+    """The records of the page but for one part."""
+    copy = memory_stores().pages
+    for name, value in (await pages.get(PAGE)).items():
+        if name != part:
+            await copy.put(PAGE, name, value, 0)
+    return copy
+
+
+async def test_r17_a_dropped_collection_is_made_again() -> None:
+    journey = Journey(memory_stores())
+    index = journey.stages[-1]
+    await index.handle(journey.delivery(await embedded(journey, 5)))
+    journey.stores.vectors = MemoryIndex()
+    assert await index.handle(journey.delivery(await embedded(journey, 6)))
+    assert await journey.texts() == ["This is the text of generation 6."]
+
+
+async def test_r17_a_removal_meets_no_dropped_collection() -> None:
+    """The collection is dropped between the listing and the removal: there is nothing left to remove."""
+
+    class Dropping(MemoryIndex):
+        async def collections(self) -> list[str]:
+            names = await super().collections()
+            self._collections.clear()
+            return names
+
+    journey = Journey(memory_stores())
+    journey.stores.vectors = Dropping()
+    await journey.stages[-1].handle(journey.delivery(await embedded(journey, 5)))
+    await journey.remove(6)
+    assert (await journey.stores.pages.get(PAGE))["removed"]["generation"] == 6
