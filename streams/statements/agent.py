@@ -47,7 +47,6 @@ class StatementsAgent(Agent):
             url=event.url,
             title=document.title,
             language=document.language,
-            generation=event.generation,
             statements=statements(event.page_id, drafted, owners, antecedents),
         )
         return [await self._store(event, page, left_out, delivery.at)]

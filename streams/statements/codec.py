@@ -1,10 +1,15 @@
 """The bytes of a page's statements: MessagePack, with the version of the layout in front.
 
-Layout 1 is an array: [1, page id, url, title, language, generation, statements], with statements as
-[id, text, context, kind, block, start, end] in order of their ordinals, and ids as their 16 bytes. What the indexer
-needs to know of the page rides along, so that it reads this blob alone. Equal pages have equal bytes.
+    page       [1, page id, url, title, language, 0, statements]
+    statement  [id, text, context, kind, block, start, end]
+
+Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
+the indexer needs this blob alone. The generation isn't among them (it was, where there is a 0 now): a page whose
+statements are unchanged has the same bytes at each fetch, so its vectors are not computed again. A later release may
+append to the arrays; what it appended is ignored.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -15,6 +20,9 @@ from streams.errors import PoisonError
 from streams.statements.statement import Statement
 
 VERSION = 1
+_NO_GENERATION = 0
+_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 7
+"""Number of fields of a page behind the version, and of a statement."""
 
 
 class InvalidStatements(PoisonError):
@@ -23,25 +31,24 @@ class InvalidStatements(PoisonError):
 
 @dataclass(frozen=True, slots=True)
 class PageStatements:
-    """A page as its statements."""
+    """The statements of a page, with the facts that the index needs."""
 
     page_id: UUID
     url: str
     title: str
     language: str
-    generation: int
     statements: tuple[Statement, ...]
 
 
 def encode_statements(page: PageStatements) -> bytes:
-    """The page's statements as bytes, the same for the same page."""
+    """The bytes of a page's statements, the same for the same statements."""
     layout = [
         VERSION,
         page.page_id.bytes,
         page.url,
         page.title,
         page.language,
-        page.generation,
+        _NO_GENERATION,
         [_layout(statement) for statement in page.statements],
     ]
     packed: bytes = msgpack.packb(layout, use_bin_type=True, unicode_errors="surrogatepass")
@@ -49,14 +56,14 @@ def encode_statements(page: PageStatements) -> bytes:
 
 
 def decode_statements(content: bytes) -> PageStatements:
-    """The page's statements again. Raises InvalidStatements."""
+    """The statements of these bytes. Raises InvalidStatements."""
     try:
         version, *layout = msgpack.unpackb(content, raw=False, unicode_errors="surrogatepass")
         if version != VERSION:
             raise InvalidStatements(f"statements layout {version}; this release reads layout {VERSION}")
-        page_id, url, title, language, generation, rows = layout
-        statements = tuple(_statement(ordinal, *row) for ordinal, row in enumerate(rows))
-        return PageStatements(UUID(bytes=page_id), url, title, language, generation, statements)
+        page_id, url, title, language, _, rows = layout[:_PAGE_FIELDS]
+        statements = tuple(_statement(ordinal, *row[:_STATEMENT_FIELDS]) for ordinal, row in enumerate(rows))
+        return PageStatements(UUID(bytes=page_id), url, title, language, statements)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise InvalidStatements(f"{len(content)} bytes are not statements: {error}") from error
 
@@ -74,6 +81,13 @@ def _layout(statement: Statement) -> list[Any]:
 
 
 def _statement(
-    ordinal: int, identity: bytes, text: str, context: list[str], kind: str, block: int, start: int, end: int
+    ordinal: int,
+    identity: bytes,
+    text: str,
+    context: Sequence[str] = (),
+    kind: str = "sentence",
+    block: int = 0,
+    start: int = 0,
+    end: int = 0,
 ) -> Statement:
     return Statement(UUID(bytes=identity), ordinal, text, tuple(context), kind, block, start, end)

@@ -1,6 +1,6 @@
 """Statements, embed and index over memory stores: one page's way into the index, twice, late, removed and changed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sentences import SentenceSplitter
 from streams.stores.memory import MemoryEmbedder
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Hit
+from streams.stores.protocols import Hit, Vectors
 from streams.vectors.bm25 import query_vector
 from streams.vectors.codec import decode_vectors
 from streams.vectors.embed_agent import EmbedAgent
@@ -125,7 +125,7 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
     }
 
 
-async def test_statements_say_their_antecedents_and_vectors_are_of_statements_in_context(journey: Journey) -> None:
+async def test_statements_have_their_antecedents_and_vectors_are_of_statements_in_context(journey: Journey) -> None:
     chunked, embedded, _ = await journey.through(await journey.deduplicated())
     assert isinstance(chunked, PageChunked)
     assert isinstance(embedded, PageEmbedded)
@@ -149,7 +149,7 @@ def _untimed(parts: Mapping[Any, Mapping[str, Any]]) -> dict[str, dict[str, Any]
     return {part: {name: value for name, value in record.items() if name != "at"} for part, record in parts.items()}
 
 
-async def test_generations_decide_whatever_the_clocks_of_the_senders_say(journey: Journey) -> None:
+async def test_generations_decide_whatever_the_senders_clocks_are(journey: Journey) -> None:
     index = journey.stages[-1]
     stamped = [
         journey.delivery(PageRemoved(page_id=PAGE, url=URL, generation=generation, crawl_id="c", reason="gone"))
@@ -184,10 +184,38 @@ async def test_a_changed_page_replaces_its_former_statements(journey: Journey) -
     assert await journey.texts() == ["All of it is new text here."]
 
 
-async def test_the_same_fetch_cut_into_other_statements_replaces_them_too(journey: Journey) -> None:
+async def test_the_same_fetch_with_other_statements_replaces_them_too(journey: Journey) -> None:
     await journey.through(await journey.deduplicated())
     await journey.through(await journey.deduplicated(Block("p", "Cut by another release of the code.")))
     assert await journey.texts() == ["Cut by another release of the code."]
+
+
+class CountingEmbedder(MemoryEmbedder):
+    """An embedder that counts its texts."""
+
+    texts = 0
+
+    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        self.texts += len(texts)
+        return await super().embed(texts, deadline_seconds=deadline_seconds)
+
+
+async def test_r16_unchanged_statements_are_the_same_blob_and_not_embedded_again(journey: Journey) -> None:
+    embedder = journey.stores.embedder = CountingEmbedder()
+    first = await journey.through(await journey.deduplicated(generation=1))
+    second = await journey.through(await journey.deduplicated(generation=2))
+    assert embedder.texts == 3
+    assert isinstance(first[1], PageEmbedded)
+    assert isinstance(second[1], PageEmbedded)
+    assert (first[1].statements_ref, first[1].vectors_ref) == (second[1].statements_ref, second[1].vectors_ref)
+    assert {hit.payload["generation"] for hit in await journey.points()} == {2}
+
+
+async def test_r16_another_model_embeds_unchanged_statements_again(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated(generation=1))
+    embedder = journey.stores.embedder = CountingEmbedder(version="2")
+    await journey.through(await journey.deduplicated(generation=2))
+    assert embedder.texts == 3
 
 
 async def test_an_older_generation_never_replaces_a_newer_one(journey: Journey) -> None:

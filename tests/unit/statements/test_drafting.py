@@ -194,7 +194,7 @@ def test_statements_survive_their_bytes_and_are_the_same_for_the_same_document(d
         found, _ = drafts(document, SPLITTER)
         sentences, owners = chain_input(found)
         chained = statements(PAGE, found, owners, [index - 1 for index in range(len(sentences))])
-        return PageStatements(PAGE, document.url, document.title, document.language, 7, chained)
+        return PageStatements(PAGE, document.url, document.title, document.language, chained)
 
     content = encode_statements(page())
     assert content == encode_statements(page())
@@ -204,7 +204,7 @@ def test_statements_survive_their_bytes_and_are_the_same_for_the_same_document(d
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\x00", b"\x91\x02", b"\x92\x01\xc0", encode_statements(PageStatements(PAGE, "", "", "", 0, ()))[:-3]],
+    [b"", b"\x00", b"\x91\x02", b"\x92\x01\xc0", encode_statements(PageStatements(PAGE, "", "", "", ()))[:-3]],
 )
 def test_other_bytes_are_no_statements(content: bytes) -> None:
     with pytest.raises(InvalidStatements):

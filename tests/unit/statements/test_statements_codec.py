@@ -1,0 +1,61 @@
+"""The bytes of statements: those of the previous layout, those of a later release, and foreign ones."""
+
+from typing import Any
+from uuid import UUID
+
+import msgpack
+import pytest
+
+from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
+from streams.statements.statement import Statement
+
+PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
+ID = UUID("0a4f6f3e-2f11-5a4b-8c77-0f2f7a9d1c22")
+STATEMENT = Statement(ID, 0, "The log is copied back.", ("Guide",), "item", 3, 0, 23)
+ROW = [ID.bytes, "The log is copied back.", ["Guide"], "item", 3, 0, 23]
+EXPECTED = PageStatements(PAGE, "https://a.test/", "Guide", "en", (STATEMENT,))
+
+
+def test_r16_bytes_with_a_generation_are_read() -> None:
+    """The layout byte by byte, as earlier releases wrote it: with the generation, which is ignored."""
+    packed = bytes.fromhex(
+        "97"  # an array of 7
+        "01"  # layout 1
+        "c4105f0c7a4e6f435f5c9a3c2f9f0a3f5b10"  # the page's id
+        "af68747470733a2f2f612e746573742f"  # https://a.test/
+        "a54775696465"  # Guide
+        "a2656e"  # en
+        "07"  # generation 7
+        "9197"  # one statement of 7 fields
+        "c4100a4f6f3e2f115a4b8c770f2f7a9d1c22"
+        "b7546865206c6f6720697320636f70696564206261636b2e"
+        "91a54775696465"
+        "a46974656d"
+        "030017"
+    )
+    assert decode_statements(packed) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("layout", "why"),
+    [
+        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW], "new"], "a later release appended a field"),
+        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [[*ROW, 0.5]]], "and one to the statements"),
+    ],
+)
+def test_r14_fields_of_other_releases(layout: list[Any], why: str) -> None:
+    assert decode_statements(msgpack.packb(layout)) == EXPECTED, why
+
+
+def test_r14_a_statement_without_its_later_fields() -> None:
+    layout = [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW[:2]]]
+    assert decode_statements(msgpack.packb(layout)).statements == (Statement(ID, 0, "The log is copied back."),)
+
+
+def test_r16_the_bytes_hold_no_generation() -> None:
+    assert msgpack.unpackb(encode_statements(EXPECTED)) == [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW]]
+
+
+def test_a_layout_of_the_future_is_refused_by_its_number() -> None:
+    with pytest.raises(InvalidStatements, match="layout 2"):
+        decode_statements(msgpack.packb([2, PAGE.bytes]))
