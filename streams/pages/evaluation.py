@@ -69,7 +69,7 @@ class Scores:
         words, truth = words_of(found.text), words_of(page.main_content)
         score = word_f1(Counter(words), Counter(truth))
         self.words.setdefault(page.type, []).append(score)
-        self.shingles.setdefault(page.type, []).append(word_f1(Counter(_shingles(words)), Counter(_shingles(truth))))
+        self.shingles.setdefault(page.type, []).append(word_f1(Counter(shingles(words)), Counter(shingles(truth))))
         self.worst = min(self.worst, (score, page.id))
         for name in ("title", "author", "published"):
             if getattr(found, name):
@@ -250,7 +250,7 @@ def word_f1(found: Counter[_T], truth: Counter[_T]) -> float:
     return 2 * (found & truth).total() / size if size else 1.0
 
 
-def _shingles(words: list[str]) -> list[tuple[str, ...]]:
+def shingles(words: list[str]) -> list[tuple[str, ...]]:
     """Runs of four words; of a shorter text the whole."""
     if 0 < len(words) < SHINGLE:
         return [tuple(words)]

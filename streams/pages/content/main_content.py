@@ -1,271 +1,225 @@
-"""Which text is the page's own, and which is chrome: the model's word, within rules that it can't overrule.
+"""Which segments of a page are main content: the content model's probabilities, corrected by a few named passes.
 
-Removing content by accident is worse than keeping noise. So small pages are judged by their elements alone, and where
-the model finds nothing at all, everything stands that is not chrome by its element or role.
+Dropping content by accident is worse than keeping boilerplate. So a page with little text is judged by its elements
+alone, and a page on which the model finds nothing keeps all text outside of boilerplate elements. Each pass is
+justified by held-out pages: benchmarks/README.md shows what is lost without it.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.pages.content.boilerplate_elements import outside_boilerplate
 from streams.pages.content.classifier import Neighbours, content_model, neighbours
 from streams.pages.content.features import Matrix, features
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
-from streams.pages.content.tree_sums import subtree_sums
 from streams.pages.parse.elements import BLOCK_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
 from streams.pages.parse.segments import Walk
 
-SURE = 0.5
-"""Never dropped from here on, within the page's run of text."""
-DOUBTFUL = 0.2
-"""Never kept below; code is always kept above, as menus have none, and a short listing at an end is often doubted."""
-NEAR_SURE = 0.65
-"""Of texts beside others that DOUBTFUL ones among them are kept with."""
-CERTAIN = 0.9
-"""Texts that make a page's run of text: from the first to the last of them, but for EDGE of their words each side."""
-EDGE = 0.02
-CERTAIN_SHARE = 0.8
-"""Of the words that were judged content: where as many are CERTAIN, the page's text has a beginning and an end."""
-OUTSIDE = 0.7
-"""Never kept below, before and behind that run; but for the page's title, and headings of what is kept."""
-FEW_SHARE = 0.25
-"""If less of what is not chrome by its element would stay, the model is doubted: all stays that is BARELY likely. Not
-where most of it is CERTAIN, and enough for a short text among much else."""
-BARELY = 0.05
-OWN_SHARE = 0.5
-"""Of the words that are judged content: where the page's only article, or main element, holds as much, it holds all."""
-SMALL_WORDS = 120
-"""A page with fewer words is too small to be judged by statistics."""
-
-MAX_TABLES = 200
-"""That are looked at whole."""
-MAX_JUDGED = 20_000
-"""Segments; a page with more is a data dump, and the model's inputs would take hundreds of megabytes."""
-
-_LISTS = frozenset({"ul", "ol", "dl", "table"})
-_CODE, _TABLE, _HEADER_CELL = map(BLOCK_TAGS.index, ("pre", "table", "th"))
-_RANKS = np.array([HEADINGS.index(tag) + 1 if tag in HEADINGS else 0 for tag in BLOCK_TAGS], np.int32)
-_MENU_TAGS = frozenset({"nav", "menu", "button"})
-_CHROME_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
-"""Chrome, unless they hold most of the page: some sites put everything into one form."""
-_CHROME_ROLES = frozenset(
-    {"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar"}
-)
+Kept = NDArray[np.int64]
+"""Indices of the segments that are kept, in order."""
+_CODE = BLOCK_TAGS.index("pre")
 
 
-def page_features(page: Walk, of: SegmentStats, head: Head) -> tuple[Matrix, Neighbours]:
-    """The model's inputs for a page that has text."""
-    names = page.attributes[0].get("class") or ""
-    return features(page, of, head.kinds, names), neighbours(of)
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The limits of the passes. Probabilities are the content model's, shares are of words."""
+
+    max_cutoff: float = 0.5
+    """Maximum of the page's cutoff. A segment with this probability is kept on every page."""
+    min_cutoff: float = 0.2
+    """Minimum of the page's cutoff. Code with this probability is kept on every page."""
+    certain: float = 0.9
+    """Minimum probability of a certain segment. The certain segments show where the page's text begins and ends."""
+    min_certain_share: float = 0.8
+    """Minimum share of certain segments in the kept ones. With less, the text has no known beginning and end."""
+    edge_share: float = 0.02
+    """Share of the certain segments that may be before the text's beginning, and after its end: lone outliers."""
+    outside: float = 0.7
+    """Minimum probability of a segment before the text's beginning or after its end."""
+    min_kept_share: float = 0.25
+    """Minimum share of the kept segments in those outside of boilerplate elements. With less, the model is doubted."""
+    doubted: float = 0.05
+    """Minimum probability of a kept segment where the model is doubted."""
+    min_main_share: float = 0.5
+    """Minimum share of the kept segments that are in the page's only article (or main element) for it to hold all."""
+    min_words: int = 120
+    """Minimum words of a page that is judged by the model. A smaller one gives no statistics."""
+    max_segments: int = 20_000
+    """Maximum segments of a page that is judged by the model. A page with more is a data dump, and the model's input
+    would take hundreds of megabytes."""
 
 
-def decide(probabilities: Matrix, words: Matrix) -> NDArray[np.int64]:
-    """Indices to keep: those that make the expected F1 of the page's words the highest, between the two bounds.
+LIMITS = Thresholds()
 
-    The set that maximizes the expected F1 holds all above half of that maximum (Ye et al. 2012, theorem 1).
+
+@dataclass(frozen=True, slots=True)
+class JudgedPage:
+    """The page that the passes look at."""
+
+    walk: Walk
+    stats: SegmentStats
+
+
+Pass = Callable[[Matrix, JudgedPage, Kept], Kept]
+"""Takes the probability of each segment, the page, and the segments kept so far. Returns the segments to keep."""
+
+
+def add_above_cutoff(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Keep the segments with the highest expected F1 of words: a page of doubtful segments gets a lower cutoff.
+
+    The set with the highest expected F1 holds all segments above half of that F1 (Ye et al. 2012, theorem 1).
     """
-    order = np.argsort(-probabilities, kind="stable")
+    chosen: Kept = np.union1d(kept, above_cutoff(scores, page.stats.words))
+    return chosen
+
+
+def above_cutoff(scores: Matrix, words: Matrix) -> Kept:
+    """The segments with the highest expected F1, within the bounds of the cutoff."""
+    order = np.argsort(-scores, kind="stable")
     sizes = words[order]
-    expected = probabilities[order] * sizes
+    expected = scores[order] * sizes
     best = 2 * np.cumsum(expected) / np.maximum(np.cumsum(sizes) + expected.sum(), 1e-9)
-    threshold = min(max(float(best.max()) / 2, DOUBTFUL), SURE)
-    return np.flatnonzero(probabilities >= threshold)
+    cutoff = min(max(float(best.max()) / 2, LIMITS.min_cutoff), LIMITS.max_cutoff)
+    return np.flatnonzero(scores >= cutoff)
 
 
-def with_those_among(probabilities: Matrix, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """And what may be content where one of the two texts before it and one of the two behind it surely are: a gap in a
-    text is worse than a line too many in it."""
-    count = len(probabilities)
-    sure = np.zeros(count + 4, bool)
-    sure[2:-2] = probabilities >= NEAR_SURE
-    before, behind = sure[:count] | sure[1 : count + 1], sure[3 : count + 3] | sure[4:]
-    chosen = (probabilities >= DOUBTFUL) & before & behind
-    chosen[kept] = True
-    return np.flatnonzero(chosen)
+def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Drop doubtful segments before and after the text: other headlines, tags, comments.
 
-
-def without_those_outside(
-    probabilities: Matrix,
-    words: Matrix,
-    kept: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    together: Callable[[int], NDArray[np.int64]],
-) -> NDArray[np.int64]:
-    """What is kept, without what is doubtful before and behind the run of text: lists of other headlines, of tags, of
-    comments, which the model doubts more on pages unlike those that it learned from, and yet not enough.
-
-    `ranks`: of headings, 1 to 6; 0 for all else. `together`: the segments of the list or table around a segment; these
-    stay or go as one, since the model doubts the later items of a list a little more than those before.
+    The model gives these a higher probability on pages unlike those that it was trained on.
     """
-    certain = words * (probabilities >= CERTAIN)
+    certain = page.stats.words * (scores >= LIMITS.certain)
     total = float(certain.sum())
-    if not total or total < CERTAIN_SHARE * float(words[kept].sum()):
+    if not total or total < LIMITS.min_certain_share * float(page.stats.words[kept].sum()):
         return kept
-    running = np.cumsum(certain)
-    first, last = np.searchsorted(running, [EDGE * total, (1 - EDGE) * total]).tolist()
-    index = np.arange(len(words))
-    stays = np.zeros(len(words), np.bool_)
-    stays[kept] = True
-    allowed = stays & ((first <= index) & (index <= last) | (probabilities >= OUTSIDE) | (ranks == 1))
-    judged = allowed.copy()
-    for at in kept[~allowed[kept]].tolist():
-        if not judged[at]:
-            held = together(at)
-            judged[held] = True
-            if allowed[held].any():
-                allowed[held] = stays[held]
-    for at in kept[(ranks[kept] > 0) & ~allowed[kept]][::-1].tolist():
-        allowed[at] = at + 1 < len(allowed) and allowed[at + 1]
-    return np.flatnonzero(allowed)
+    bounds = [LIMITS.edge_share * total, (1 - LIMITS.edge_share) * total]
+    first, last = np.searchsorted(np.cumsum(certain), bounds).tolist()
+    chosen: Kept = kept[((first <= kept) & (kept <= last)) | (scores[kept] >= LIMITS.outside)]
+    return chosen
 
 
-def with_whole_tables(of: SegmentStats, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What is kept, with all of each table of data (with header cells, and no table in it) of which something is: rows
-    without their other cells say nothing, or something else."""
-    headers = np.flatnonzero(of.tags == _HEADER_CELL)
-    if not len(headers):
+def add_code(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Keep code that is only doubtful: boilerplate holds none."""
+    is_code = page.stats.tags[page.stats.elements] == _CODE
+    chosen: Kept = np.union1d(kept, np.flatnonzero(is_code & (scores >= LIMITS.min_cutoff)))
+    return chosen
+
+
+def keep_more_if_little(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Doubt the model where it keeps little of the text outside of boilerplate elements, unless it is certain."""
+    words = page.stats.words
+    kept_words = words[kept].sum()
+    certain_words = words[kept[scores[kept] >= LIMITS.certain]].sum()
+    if certain_words >= max(LIMITS.min_words, LIMITS.min_certain_share * kept_words):
         return kept
-    tables = np.flatnonzero(of.tags == _TABLE)
-    chosen = np.zeros(len(of.words), np.bool_)
-    chosen[kept] = True
-    for table, behind in zip(tables[:MAX_TABLES].tolist(), [*tables[1:].tolist(), len(of.tags)], strict=False):
-        end = _end_of(of, table)
-        if behind >= end and np.searchsorted(headers, table) < np.searchsorted(headers, end):
-            held = _held(of, table, end)
-            chosen[held] |= chosen[held].any()
-    return np.flatnonzero(chosen)
+    most = kept_words / LIMITS.min_kept_share
+    if most < words.sum() and most < words[outside_boilerplate(page.walk, page.stats)].sum():
+        return np.flatnonzero(scores >= LIMITS.doubted)
+    return kept
 
 
-def _in_one_list(page: Walk, of: SegmentStats, index: int) -> NDArray[np.int64]:
-    """The segments of the outermost list or table around one; without such, itself."""
-    outer, element = -1, int(of.elements[index])
-    while element >= 0:
-        if page.tags[element] in _LISTS:
-            outer = element
-        element = page.parents[element]
-    if outer < 0:
-        return np.array([index])
-    return _held(of, outer, _end_of(of, outer))
-
-
-def _held(of: SegmentStats, first: int, end: int) -> NDArray[np.int64]:
-    """The segments in the elements from one to that before another."""
-    return np.flatnonzero((first <= of.elements) & (of.elements < end))
-
-
-def _end_of(of: SegmentStats, element: int) -> int:
-    """The element behind all that is in one: they are numbered in document order."""
-    beside = np.flatnonzero(of.parents[element + 1 :] < element)
-    return element + 1 + int(beside[0]) if len(beside) else len(of.parents)
-
-
-_PARTS = (
-    "area banner bar block box btn button card container content cta form grid group header icon inner item label link "
-    "list module nav network panel post row section side slot title toggle top unit widget wrap wrapper"
-)
-_CHROME_NAMES = re.compile(
-    r"(?<![a-z])(?:(?:nav|navbar|navigation|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|newsletter|subscribe|"
-    r"signup|sign-up|recommended|recommendations|disqus|advert|adverts|advertisement|sponsored|popup|modal|footer|"
-    r"masthead|skip-link|skip-to-content|pagination)(?![a-z])|"
-    r"(?:menu|share|sharing|social|related|comments?|ads?|promo)(?![a-z])"
-    rf"(?!-(?!(?:{_PARTS.replace(' ', '|')})s?(?![a-z]))[a-z]))",
-    re.IGNORECASE,
-)
-"""What authors call chrome. Words that begin other names, too (share-price, social-sciences, ad-hoc), count there only
-before a word for a part of a page."""
-WIDE_SHARE = 0.6
-TOLD_WORDS = 4
-SHORT_NAME = 100
-
-
-@dataclass(slots=True)
-class Labels:
-    """Which segments are content."""
-
-    kept: list[int]
-    reasons: dict[int, str] = field(default_factory=dict)
-    """For each other segment why it isn't; only when asked for."""
-
-
-def label(parsed: Parsed, *, explaining: bool = False) -> Labels:
-    """Tell content from chrome: a document of ours is all content, a quirk knows its site, else the model is asked."""
-    page = parsed.walk
-    everything = range(len(page.segments))
-    reasons: dict[int, str] = {}
-    if parsed.head.clean:
-        return Labels(list(everything))
-    if parsed.quirk is not None:
-        kept = without_sections(page, parsed.quirk.drop_sections)
-        reasons = dict.fromkeys(everything, "quirk: a section that is dropped") if explaining else reasons
-    else:
-        kept = _judged(parsed, reasons if explaining else None)
-    own = frozenset(kept)
-    return Labels(kept, {index: why for index, why in reasons.items() if index not in own})
-
-
-def _judged(parsed: Parsed, reasons: dict[int, str] | None) -> list[int]:
-    page = parsed.walk
-    if not page.segments:
-        return []
-    counted = segment_stats(page, parsed.head.title)
-    words = counted.words
-    if words.sum() >= SMALL_WORDS and len(words) <= MAX_JUDGED:
-        likely = content_model().probabilities(*page_features(page, counted, parsed.head))
-        kept = with_whole_tables(counted, with_those_among(likely, decide(likely, words)))
-        tags = counted.tags[counted.elements]
-        kept = without_those_outside(likely, words, kept, _RANKS[tags], partial(_in_one_list, page, counted))
-        kept = np.union1d(kept, np.flatnonzero((tags == _CODE) & (likely >= DOUBTFUL)))
-        share = words[kept].sum() / FEW_SHARE
-        certain = words[kept[likely[kept] >= CERTAIN]].sum()
-        is_told = certain >= max(SMALL_WORDS, CERTAIN_SHARE * words[kept].sum())
-        if not is_told and share < words.sum() and share < words[_by_element(page, counted)].sum():
-            kept = np.flatnonzero(likely >= BARELY)
-        if len(kept):
-            own = _within_its_own(page, counted, kept)
-            if reasons is not None:
-                reasons |= {index: f"model: content with probability {value:.2f}" for index, value in enumerate(likely)}
-                outside = set(kept.tolist()) - set(own.tolist())
-                reasons |= dict.fromkeys(outside, "element: outside of the page's main one")
-            listed: list[int] = own.tolist()
-            return listed
-    if reasons is not None:
-        reasons |= dict.fromkeys(range(len(page.segments)), "element: it, or one around it, is chrome")
-    return _by_element(page, counted)
-
-
-def _within_its_own(page: Walk, of: SegmentStats, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What of it stands in the page's only article, and in its only main element, where these hold enough of it."""
+def keep_main_element(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Drop what is outside of the page's only article, then of its only main element, if most is inside."""
+    words = page.stats.words
     for tag in ("article", "main"):
-        first, end = _only(page, of, tag)
-        if first == end:
-            continue
-        elements = of.elements[kept]
+        first, end = _only_element(page, tag)
+        elements = page.stats.elements[kept]
         inside = kept[(first <= elements) & (elements < end)]
-        if of.words[inside].sum() >= OWN_SHARE * of.words[kept].sum():
+        if first < end and words[inside].sum() >= LIMITS.min_main_share * words[kept].sum():
             kept = inside
     return kept
 
 
-def _only(page: Walk, of: SegmentStats, tag: str) -> tuple[int, int]:
-    """The only outermost `tag` (or main role) and the element behind all that is in it; without it, nothing."""
-    found = np.flatnonzero(of.tags == BLOCK_TAGS.index(tag)).tolist()
+PASSES: tuple[Pass, ...] = (add_above_cutoff, drop_doubtful_ends, add_code, keep_more_if_little, keep_main_element)
+"""All passes, in order."""
+
+
+def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
+    """The page's only outermost `tag` (or element of role main), and the first element after its contents.
+
+    Both are 0 if there is none, or more than one. Elements are numbered in document order.
+    """
+    found = np.flatnonzero(page.stats.tags == BLOCK_TAGS.index(tag)).tolist()
     if tag == "main":
-        found = sorted({*found, *(element for element, role in page.named("role").items() if role == tag)})
+        found = sorted({*found, *(element for element, role in page.walk.named("role").items() if role == tag)})
     if not found:
         return 0, 0
     first = found[0]
-    end = _end_of(of, first)
+    after = np.flatnonzero(page.stats.parents[first + 1 :] < first)
+    end = first + 1 + int(after[0]) if len(after) else len(page.stats.parents)
     return (first, end) if found[-1] < end else (0, 0)
 
 
+IN_BOILERPLATE = "element: it, or one around it, is boilerplate"
+OUTSIDE_MAIN = "element: outside of the page's main one"
+
+
+@dataclass(slots=True)
+class Labels:
+    """Which segments are main content."""
+
+    kept: list[int]
+    reasons: dict[int, str] = field(default_factory=dict)
+    """The reason for each dropped segment. Only given if asked for."""
+
+
+def label(parsed: Parsed, *, explaining: bool = False) -> Labels:
+    """Choose the main content of a page.
+
+    A document of Riffle's own format is all content. A quirk knows its site. Else the content model decides.
+    """
+    page = parsed.walk
+    everything = range(len(page.segments))
+    if parsed.head.clean or not everything:
+        return Labels(list(everything))
+    if parsed.quirk is not None:
+        kept = without_sections(page, parsed.quirk.drop_sections)
+        dropped = sorted(set(everything) - set(kept)) if explaining else []
+        return Labels(kept, dict.fromkeys(dropped, "quirk: a section that is dropped"))
+    stats = segment_stats(page, parsed.head.title)
+    if stats.words.sum() >= LIMITS.min_words and len(stats.words) <= LIMITS.max_segments:
+        scores = content_model().probabilities(*page_features(page, stats, parsed.head))
+        labels = run_passes(scores, JudgedPage(page, stats), explaining=explaining)
+        if labels.kept:
+            return labels
+    kept = outside_boilerplate(page, stats)
+    return Labels(kept, dict.fromkeys(sorted(set(everything) - set(kept)) if explaining else [], IN_BOILERPLATE))
+
+
+def run_passes(
+    scores: Matrix, page: JudgedPage, *, passes: tuple[Pass, ...] = PASSES, explaining: bool = False
+) -> Labels:
+    """Choose what to keep of a page by the model's probabilities."""
+    kept: Kept = np.array([], np.int64)
+    outside: set[int] = set()
+    for step in passes:
+        before, kept = kept, step(scores, page, kept)
+        if step is keep_main_element:
+            outside = {*before.tolist()}.difference(kept.tolist())
+    chosen: list[int] = kept.tolist()
+    dropped = sorted(set(range(len(scores))).difference(chosen)) if explaining else []
+    return Labels(
+        chosen,
+        {
+            index: OUTSIDE_MAIN if index in outside else f"model: content with probability {scores[index]:.2f}"
+            for index in dropped
+        },
+    )
+
+
+def page_features(page: Walk, stats: SegmentStats, head: Head) -> tuple[Matrix, Neighbours]:
+    """Compute the model's input for a page that has text."""
+    body_class = page.attributes[0].get("class") or ""
+    return features(page, stats, head.kinds, body_class), neighbours(stats)
+
+
 def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
-    """All segments but those below such a heading, up to the next of its rank or above."""
+    """Return all segments but those below one of the headings, up to the next heading of its rank or above."""
     kept: list[int] = []
     dropping = ""
     for index, segment in enumerate(page.segments):
@@ -278,51 +232,3 @@ def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
         if not dropping:
             kept.append(index)
     return kept
-
-
-def chrome_elements(page: Walk, of: SegmentStats) -> list[bool]:
-    """For each element whether it, or one around it, says of itself that it is chrome: by element, role, class or id.
-
-    A form, or a class (`class="with-sidebar"`), around most of the page's text says nothing.
-    """
-    sizes = np.bincount(of.elements, of.counts[:, 0], len(page.tags)).astype(np.float64)
-    held = subtree_sums(of.parents, sizes).tolist()
-    limit = WIDE_SHARE * max(held[0], 1)
-    chrome = [
-        tag in _MENU_TAGS or (tag in _CHROME_TAGS and held[element] < limit) for element, tag in enumerate(page.tags)
-    ]
-    for element, role in page.named("role").items():
-        chrome[element] = chrome[element] or role in _CHROME_ROLES
-    for name in ("class", "id"):
-        for element, value in page.named(name).items():
-            if element and not chrome[element] and held[element] < limit:
-                chrome[element] = (_says_chrome if len(value) <= SHORT_NAME else _says_so)(value)
-    for element, parent in enumerate(page.parents):
-        if parent >= 0 and chrome[parent]:
-            chrome[element] = True
-    return chrome
-
-
-def _says_so(name: str) -> bool:
-    return _CHROME_NAMES.search(name) is not None
-
-
-_says_chrome = lru_cache(maxsize=10_000)(_says_so)
-"""For short names alone, most of which come again: a page may have names of megabytes, and they must not stay."""
-
-
-def _is_told(page: Walk, index: int, element: int) -> bool:
-    """Whether a text in a form is a paragraph of some words: forms tell addresses and hours, too."""
-    return (
-        page.tags[element] == "p"
-        and page.tags[page.parents[element]] == "form"
-        and len(page.segments[index].text.split()) >= TOLD_WORDS
-    )
-
-
-def _by_element(page: Walk, of: SegmentStats) -> list[int]:
-    """All text outside of chrome, and what is told in whole sentences in a form; all text, if there is none of them."""
-    chrome = chrome_elements(page, of)
-    elements = page.elements()
-    found = [index for index, element in enumerate(elements) if not chrome[element] or _is_told(page, index, element)]
-    return found or [index for index, element in enumerate(elements) if page.tags[element] != "button"]

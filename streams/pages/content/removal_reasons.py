@@ -7,7 +7,8 @@ are not listed: nobody takes them for text of the page.
 
 import re
 
-from streams.pages.content.main_content import Labels, chrome_elements
+from streams.pages.content.boilerplate_elements import boilerplate_elements
+from streams.pages.content.main_content import IN_BOILERPLATE, Labels
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.elements import KINDS_BY_NAME, SKIP
 from streams.pages.parse.page import Parsed
@@ -69,23 +70,23 @@ def _without_code(parsed: Parsed) -> Reasons:
 def _judged(parsed: Parsed, labels: Labels) -> Reasons:
     page = parsed.walk
     site = f"quirk of {parsed.quirk.hosts[0]}" if parsed.quirk is not None else "quirk"
-    is_named = any(why.startswith("element: ") for why in labels.reasons.values())
-    chrome = chrome_elements(page, segment_stats(page, "")) if is_named else []
+    is_named = IN_BOILERPLATE in labels.reasons.values()
+    marked = boilerplate_elements(page, segment_stats(page, "")) if is_named else []
     found = []
     for index, why in sorted(labels.reasons.items()):
         segment = page.segments[index]
-        if why.startswith("element: "):
-            why = _chrome(page, chrome, segment.element)
+        if why == IN_BOILERPLATE:
+            why = _boilerplate(page, marked, segment.element)
         found.append((segment.text, why.replace("quirk:", f"{site}:", 1)))
     return found
 
 
-def _chrome(page: Walk, chrome: list[bool], element: int) -> str:
-    """What makes the element chrome, or the outermost around it that is."""
+def _boilerplate(page: Walk, marked: list[bool], element: int) -> str:
+    """The reason why the element is boilerplate: that of the outermost boilerplate element around it."""
     tag = page.tags[element]
-    while page.parents[element] >= 0 and chrome[page.parents[element]]:
+    while page.parents[element] >= 0 and marked[page.parents[element]]:
         element = page.parents[element]
-    if not chrome[element]:
+    if not marked[element]:
         return f"element: {tag}"
     attributes = page.attributes[element]
     if _alone(page.tags[element], ""):
@@ -97,9 +98,9 @@ def _chrome(page: Walk, chrome: list[bool], element: int) -> str:
 
 
 def _alone(tag: str, role: str) -> bool:
-    """Whether an element with this tag and role alone would be chrome."""
+    """Whether an element with this tag and role alone would be boilerplate."""
     page = Walk(tags=["body", tag], parents=[-1, 0], attributes=[{}, {"role": role}])
-    return chrome_elements(page, segment_stats(page, ""))[1]
+    return boilerplate_elements(page, segment_stats(page, ""))[1]
 
 
 def _outside(parsed: Parsed) -> Reasons:

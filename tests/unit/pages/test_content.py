@@ -1,12 +1,14 @@
 # ruff: noqa: E501 - pages as they come
-"""Main content: what is chrome, what is not, and what must never be lost."""
+"""Main content: which texts are boilerplate, which are not, and which must never be lost."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.content.main_content import OUTSIDE, with_whole_tables, without_those_outside
+from streams.pages.content.main_content import LIMITS, JudgedPage, Kept, above_cutoff, add_code, drop_doubtful_ends
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
 from streams.pages.parse.page import parse_page
@@ -24,7 +26,7 @@ def texts(page: str, url: str = URL) -> list[str]:
 
 @pytest.mark.parametrize("body", [TEXT, LONG], ids=["small", "large"])
 @pytest.mark.parametrize(
-    "chrome",
+    "boilerplate",
     [
         f"<nav>{MENU}</nav>",
         f"<div role=navigation>{MENU}</div>",
@@ -39,8 +41,8 @@ def texts(page: str, url: str = URL) -> list[str]:
         "<script>Alpha</script><style>Alpha</style><noscript><img src=x>Alpha</noscript><template>Alpha</template>",
     ],
 )  # fmt: skip
-def test_chrome_goes_and_the_text_stays(body: str, chrome: str) -> None:
-    page = f"<html><body>{chrome}<main><article>{body}</article></main></body></html>"
+def test_boilerplate_is_dropped_and_the_text_is_kept(body: str, boilerplate: str) -> None:
+    page = f"<html><body>{boilerplate}<main><article>{body}</article></main></body></html>"
     found = texts(page)
     assert not [text for text in found if "Alpha" in text]
     assert len([text for text in found if text.startswith("This sentence")]) == body.count("<p>")
@@ -63,7 +65,7 @@ def test_a_page_never_loses_all_its_text(page: str) -> None:
     assert texts(page)
 
 
-def test_the_only_article_that_holds_enough_holds_all() -> None:
+def test_text_outside_of_the_only_article_is_dropped_if_most_is_inside() -> None:
     before = f"<p>Before it. {TEXT}</p>"
     page = f"<body>{{}}<main><article><h1>A</h1>{LONG}{LONG}{LONG}</article></main><p>Behind it. {TEXT}</p>"
     for outside in ("", before):
@@ -74,44 +76,50 @@ def test_the_only_article_that_holds_enough_holds_all() -> None:
     assert [why for text, why in removed.items() if text.startswith(("Before", "Behind"))]
 
 
-RUNS = [
-    ("what is doubtful before a certain text and behind it goes", "60 60 99 99 60 65", "", "2 3"),
-    ("what is likely stays", "75 60 99 99 70 95", "", "0 2 3 4 5"),
-    ("within the text the doubtful stays", "99 55 60 99 51", "", "0 1 2 3"),
-    ("a title stays, wherever it stands", "60 55 99 99 55", "1", "0 2 3"),
-    ("so does a heading of what stays, and no other", "60 75 99 99 99 40 80 60 60", "2 0 0 0 0 2 0 3 0", "0 1 2 3 4 5 6"),
-    ("and a heading above it", "99 99 60 60 80 60", "0 0 2 3 0 2", "0 1 2 3 4"),
-    ("where less is certain nothing has an end", "60 60 99 60 60", "", "0 1 2 3 4"),
-    ("where nothing is, either", "60 70 80", "", "0 1 2"),
-    ("one text behind others does not make the text longer", f"{'99 ' * 60}60 60 99", "", " ".join(map(str, [*range(60), 62]))),
+def judged(words: np.ndarray, html: str = "<p>x") -> JudgedPage:
+    """A page with so many words in each segment."""
+    walk = parse_page(html, {}, url=URL).walk
+    return JudgedPage(walk, replace(segment_stats(walk, ""), words=words))
+
+
+ENDS = [
+    ("doubtful segments before and after a certain text are dropped", "60 60 99 99 60 65", "2 3"),
+    ("likely ones are kept", "75 60 99 99 70 95", "0 2 3 4 5"),
+    ("within the text doubtful ones are kept", "99 55 60 99 51", "0 1 2 3"),
+    ("if few are certain, the text has no ends", "60 60 99 60 60", "0 1 2 3 4"),
+    ("if none is certain, neither", "60 70 80", "0 1 2"),
+    ("one certain segment far after the others is an outlier", f"{'99 ' * 60}60 60 99", " ".join(map(str, [*range(60), 62]))),
 ]  # fmt: skip
 
 
-def alone(index: int) -> np.ndarray:
-    return np.array([index])
+@pytest.mark.parametrize(("why", "percent", "expected"), ENDS, ids=[case[0] for case in ENDS])
+def test_doubtful_segments_at_the_ends_of_a_text(why: str, percent: str, expected: str) -> None:
+    scores = np.array(percent.split(), np.float32) / 100
+    words = np.where(scores >= 0.9, 100, 10).astype(np.float32)
+    kept = drop_doubtful_ends(scores, judged(words), np.arange(len(scores)))
+    assert kept.tolist() == [int(number) for number in expected.split()], why
 
 
-@pytest.mark.parametrize(("why", "percent", "ranks", "stays"), RUNS, ids=[case[0] for case in RUNS])
-def test_what_is_doubtful_outside_of_a_text(why: str, percent: str, ranks: str, stays: str) -> None:
-    likely = np.array(percent.split(), np.float32) / 100
-    words = np.where(likely >= 0.9, 100, 10).astype(np.float32)
-    padded = np.zeros(len(likely), np.int32)
-    padded[: len(ranks.split())] = [int(rank) for rank in ranks.split()]
-    found = without_those_outside(likely, words, np.arange(len(likely)), padded, alone)
-    assert found.tolist() == [int(number) for number in stays.split()], why
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90), st.booleans()), max_size=30))
+def test_only_doubtful_segments_are_dropped_at_the_ends(rows: list[tuple[float, int, bool]]) -> None:
+    scores, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
+    before: Kept = np.flatnonzero([row[2] for row in rows])
+    after = drop_doubtful_ends(scores, judged(words), before)
+    assert set(after) <= set(before)
+    assert all(scores[index] < LIMITS.outside for index in set(before) - set(after))
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90), st.booleans(), st.integers(0, 6)), max_size=30)
-)
-def test_only_what_is_doubtful_goes(rows: list[tuple[float, int, bool, int]]) -> None:
-    likely, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
-    kept, ranks = np.flatnonzero([row[2] for row in rows]), np.array([row[3] for row in rows], np.int32)
-    stays = without_those_outside(likely, words, kept, ranks, alone).tolist()
-    assert stays == [index for index in kept.tolist() if index in stays]
-    assert not [
-        index for index in kept.tolist() if index not in stays and (likely[index] >= OUTSIDE or ranks[index] == 1)
-    ]
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90)), min_size=1, max_size=30))
+def test_the_cutoff_has_bounds(rows: list[tuple[float, int]]) -> None:
+    scores, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
+    kept = set(above_cutoff(scores, words).tolist())
+    assert set(np.flatnonzero(scores >= LIMITS.max_cutoff)) <= kept
+    assert kept <= set(np.flatnonzero(scores >= LIMITS.min_cutoff))
+
+
+def test_doubtful_code_is_kept_and_doubtful_text_is_not() -> None:
+    page = judged(np.array([10, 10, 10], np.float32), "<p>a<pre>b</pre><pre>c</pre>")
+    assert add_code(np.array([0.3, 0.3, 0.1], np.float32), page, np.array([], np.int64)).tolist() == [1]
 
 
 HEADLINES = [
@@ -131,53 +139,25 @@ BOXES = [
 
 @pytest.mark.parametrize(("why", "box", "item"), BOXES, ids=[case[0] for case in BOXES])
 @pytest.mark.parametrize("paragraphs", [3, 9], ids=["short", "long"])
-def test_other_headlines_behind_an_article_go(why: str, box: str, item: str, paragraphs: int) -> None:
-    told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(paragraphs)]
+def test_other_headlines_after_an_article_are_dropped(why: str, box: str, item: str, paragraphs: int) -> None:
+    paragraphs_of = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(paragraphs)]
     listed = box.format("".join(item.format(headline, number) for number, headline in enumerate(HEADLINES, 1)))
-    page = f"<body><div class=w><div class=s><h1>The subject</h1>{''.join(told)}</div>{listed}</div>"
+    page = f"<body><div class=w><div class=s><h1>The subject</h1>{''.join(paragraphs_of)}</div>{listed}</div>"
     found = texts(page)
     assert not [text for text in found if text in HEADLINES], why
     assert len([text for text in found if text.startswith("This sentence")]) == paragraphs
 
 
-TABLES = [
-    # (what is in the page, how many of its cells are kept when the second is)
-    ("<table><tr><th>Name<th>Deep<tr><td>Leek<td>2 cm<tr><td>Beet<td>3 cm</table>", 6),
-    ("<table><tr><td>Name<td>Deep<tr><td>Leek<td>2 cm</table>", 1),  # it may only lay the page out
-    ("<table><tr><th>Name<td>Deep<tr><td><table><tr><td>Leek</table></table>", 1),
-    ("<p>Name<p>Deep<p>Leek", 1),
-]
-
-
-@pytest.mark.parametrize(("html", "cells"), TABLES)
-def test_a_table_of_data_is_kept_whole(html: str, cells: int) -> None:
-    page = parse_page(f"<p>Before.</p>{html}<p>Behind.", {}, url=URL).walk
-    found = with_whole_tables(segment_stats(page, ""), np.array([2]))
-    assert len(found) == cells
-    assert not {0, len(page.segments) - 1} & set(found.tolist())
-    assert with_whole_tables(segment_stats(page, ""), np.array([0])).tolist() == [0]
-
-
-def test_a_list_stays_or_goes_as_one() -> None:
-    likely = np.array([0.95, 0.95, 0.74, 0.69, 0.68, 0.6, 0.6], np.float32)
-    words, ranks = np.array([60, 60, 3, 3, 3, 3, 3], np.float32), np.zeros(7, np.int32)
-
-    def together(index: int) -> np.ndarray:
-        return np.array([2, 3, 4] if index < 5 else [5, 6])
-
-    assert without_those_outside(likely, words, np.arange(7), ranks, together).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_code_behind_an_article_stays() -> None:
-    told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
-    page = f"<main><h1>The subject</h1>{''.join(told)}<pre>x = read()\nprint(x)</pre></main>"
+def test_code_after_an_article_is_kept() -> None:
+    paragraphs_of = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
+    page = f"<main><h1>The subject</h1>{''.join(paragraphs_of)}<pre>x = read()\nprint(x)</pre></main>"
     assert "x = read()\nprint(x)" in texts(page)
 
 
-def test_a_certain_text_is_believed_where_it_is_little_among_much_else() -> None:
-    told = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
+def test_a_certain_text_is_kept_alone_on_a_page_with_much_else() -> None:
+    paragraphs_of = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
     listed = "".join(f"<li><a href=/{number}>{HEADLINES[number % 6]}, part {number}</a>" for number in range(200))
-    page = f"<main><article><h1>The subject</h1>{''.join(told)}</article><div class=k>{listed}</div></main>"
+    page = f"<main><article><h1>The subject</h1>{''.join(paragraphs_of)}</article><div class=k>{listed}</div></main>"
     found = texts(page)
     assert len([text for text in found if text.startswith("This sentence")]) == 6
     assert not [text for text in found if "part" in text]
@@ -185,12 +165,12 @@ def test_a_certain_text_is_believed_where_it_is_little_among_much_else() -> None
 
 SMALL_PAGES = [
     ("a site that is one form", "<form><h1>News</h1><p>All of it stands here.</form><p>Copyright", "News|All of it stands here.|Copyright"),
-    ("what a form tells", "<h1>Contact</h1><form><p>Call us at 555 1234.</p><label>Your name</label></form><p>Welcome, we are open.",
+    ("a paragraph in a form", "<h1>Contact</h1><form><p>Call us at 555 1234.</p><label>Your name</label></form><p>Welcome, we are open.",
      "Contact|Call us at 555 1234.|Welcome, we are open."),
     ("words that begin other names", "<div class=share-price><p>12 dollars</div><div id=ad-hoc><p>b</div><p class=menu-of-the-day>c",
      "12 dollars|b|c"),
     ("but not names of parts", "<p>a b c d<div class=share-buttons>x</div><div class=social_links>y</div><div class='ad'>z", "a b c d"),
-    ("an aside is chrome", "<p>a b c d e f<aside>x</aside>", "a b c d e f"),
+    ("an aside is boilerplate", "<p>a b c d e f<aside>x</aside>", "a b c d e f"),
 ]  # fmt: skip
 
 
@@ -199,14 +179,14 @@ def test_small_pages_are_judged_by_their_elements(why: str, html: str, expected:
     assert "|".join(block.text for block in normalize(html, url=URL).document.blocks) == expected, why
 
 
-def test_links_of_chrome_are_still_links_of_the_page() -> None:
+def test_links_in_boilerplate_are_links_of_the_page() -> None:
     links = normalize(f"<nav>{MENU}</nav><main>{TEXT}<p>See <a href=/own>this</a>.</main>", url=URL).document.links
     assert {(link.url.rpartition("/")[2], link.in_content) for link in links} == {
         ("a", False), ("b", False), ("c", False), ("own", True)
     }  # fmt: skip
 
 
-def test_what_was_removed_is_explained() -> None:
+def test_removed_texts_are_explained() -> None:
     removed = explain(
         f"<nav>Alpha {MENU}</nav><main>{LONG}</main><div class=share><a href=/x>Tweet this</a></div>", URL
     )
@@ -222,8 +202,8 @@ def test_footnotes_stand_at_their_marks() -> None:
     assert [(span.start, span.target) for span in document.blocks[0].spans] == [(7, "The source."), (17, "Another.")]
 
 
-def test_notes_that_look_like_chrome_stand_at_their_marks_too() -> None:
-    """A list of short notes below an article is judged chrome, and its marks may name the page's whole address."""
+def test_footnotes_that_look_like_boilerplate_are_at_their_marks() -> None:
+    """A list of short notes below an article is judged as boilerplate, and its marks may hold the page's whole URL."""
     page = f"""<main><article><h1>Returns</h1>{LONG}<p>We refund it<sup><a href="#fn1">1</a></sup>, or exchange
     it<sup><a href="{URL}#fn2">2</a></sup>.</p>{LONG}<section class="footnotes sidebar related"><h2>Footnotes</h2>
     <ol><li id=fn1>Without shipping. <a href="#r">↩</a><li id=fn2>If we can.</ol></section></article></main>"""
@@ -233,12 +213,13 @@ def test_notes_that_look_like_chrome_stand_at_their_marks_too() -> None:
     assert not {"Footnotes", "Without shipping. ↩", "If we can."} & {block.text for block in document.blocks}
 
 
-def test_the_title_of_notes_stays_while_a_note_is_below_it() -> None:
+def test_the_heading_of_notes_is_kept_while_a_note_is_below_it() -> None:
     page = f"""{LONG}<p>A claim<a href="#fn1">[1]</a>.<h2>Notes</h2><p id=fn1>The first.
-    <p>Another note, which nobody marks in the text, in a sentence of its own.</p>"""
+    <p>Another note, which nobody marks in the text, in a sentence of its own.</p>{LONG}"""
     found = texts(page)
     assert "The first." not in found
-    assert found[-2:] == ["Notes", "Another note, which nobody marks in the text, in a sentence of its own."]
+    at = found.index("Notes")
+    assert found[at + 1] == "Another note, which nobody marks in the text, in a sentence of its own."
 
 
 def test_a_note_without_an_end_is_none() -> None:

@@ -1,0 +1,93 @@
+"""Elements that declare themselves to be boilerplate: by element name, ARIA role, class or id.
+
+Used alone on pages with too little text for the content model, and as its check on all others.
+"""
+
+import re
+from functools import lru_cache
+
+import numpy as np
+
+from streams.pages.content.segment_stats import SegmentStats
+from streams.pages.content.tree_sums import subtree_sums
+from streams.pages.parse.segments import Walk
+
+MAX_SHARE = 0.6
+"""Maximum share of the page's characters in a boilerplate element. A class like `with-sidebar` around more of them
+describes the whole page, and some sites put everything into one form."""
+MIN_PARAGRAPH_WORDS = 4
+"""Minimum words of a paragraph in a form that is text of the page: forms hold addresses and opening hours, too."""
+MAX_CACHED_NAME_CHARS = 100
+"""Maximum length of a class or id whose answer is cached: short names repeat, and long ones could fill the memory."""
+
+_MENU_TAGS = frozenset({"nav", "menu", "button"})
+_BOILERPLATE_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
+_BOILERPLATE_ROLES = frozenset(
+    {"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar"}
+)
+_PARTS = (
+    "area banner bar block box btn button card container content cta form grid group header icon inner item label link "
+    "list module nav network panel post row section side slot title toggle top unit widget wrap wrapper"
+)
+_BOILERPLATE_NAMES = re.compile(
+    r"(?<![a-z])(?:(?:nav|navbar|navigation|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|newsletter|subscribe|"
+    r"signup|sign-up|recommended|recommendations|disqus|advert|adverts|advertisement|sponsored|popup|modal|footer|"
+    r"masthead|skip-link|skip-to-content|pagination)(?![a-z])|"
+    r"(?:menu|share|sharing|social|related|comments?|ads?|promo)(?![a-z])"
+    rf"(?!-(?!(?:{_PARTS.replace(' ', '|')})s?(?![a-z]))[a-z]))",
+    re.IGNORECASE,
+)
+"""Names that authors give to boilerplate. Words that begin other names, too (share-price, social-sciences, ad-hoc),
+count there only before a word for a part of a page."""
+
+
+def boilerplate_elements(page: Walk, stats: SegmentStats) -> list[bool]:
+    """Return for each element whether it, or an element around it, declares itself to be boilerplate."""
+    own_chars = np.bincount(stats.elements, stats.counts[:, 0], len(page.tags)).astype(np.float64)
+    chars = subtree_sums(stats.parents, own_chars).tolist()
+    limit = MAX_SHARE * max(chars[0], 1)
+    marked = [
+        tag in _MENU_TAGS or (tag in _BOILERPLATE_TAGS and chars[element] < limit)
+        for element, tag in enumerate(page.tags)
+    ]
+    for element, role in page.named("role").items():
+        marked[element] = marked[element] or role in _BOILERPLATE_ROLES
+    for attribute in ("class", "id"):
+        for element, name in page.named(attribute).items():
+            if element and not marked[element] and chars[element] < limit:
+                marked[element] = _names_boilerplate(name)
+    for element, parent in enumerate(page.parents):
+        if parent >= 0 and marked[parent]:
+            marked[element] = True
+    return marked
+
+
+def outside_boilerplate(page: Walk, stats: SegmentStats) -> list[int]:
+    """Return the segments outside of boilerplate elements, and paragraphs in forms; without any, all but buttons."""
+    marked = boilerplate_elements(page, stats)
+    elements = page.elements()
+    found = [
+        index
+        for index, element in enumerate(elements)
+        if not marked[element] or _is_paragraph_in_form(page, index, element)
+    ]
+    return found or [index for index, element in enumerate(elements) if page.tags[element] != "button"]
+
+
+def _names_boilerplate(name: str) -> bool:
+    return _cached_search(name) if len(name) <= MAX_CACHED_NAME_CHARS else _search(name)
+
+
+def _search(name: str) -> bool:
+    return _BOILERPLATE_NAMES.search(name) is not None
+
+
+_cached_search = lru_cache(maxsize=10_000)(_search)
+
+
+def _is_paragraph_in_form(page: Walk, index: int, element: int) -> bool:
+    return (
+        page.tags[element] == "p"
+        and page.tags[page.parents[element]] == "form"
+        and len(page.segments[index].text.split()) >= MIN_PARAGRAPH_WORDS
+    )
