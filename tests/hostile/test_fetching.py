@@ -19,6 +19,7 @@ from tests.hostile.servers import Script, bad_server, raw, response
 CAP = 100_000
 URL = "https://bad.example/x"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
+CHUNKED = b"transfer-encoding: chunked\r\n\r\n"
 
 
 async def fetch(
@@ -53,12 +54,6 @@ def outcome(answer: Answer) -> tuple[str, bool]:
     return answer.verdict.outcome, answer.verdict.retryable
 
 
-async def endless(writer: asyncio.StreamWriter) -> None:
-    writer.write(HEAD + b"transfer-encoding: chunked\r\n\r\n")
-    while True:
-        await push(writer, b"1000\r\n" + b"x" * 0x1000 + b"\r\n")
-
-
 async def push(writer: asyncio.StreamWriter, content: bytes) -> None:
     """Write, let other tasks run, and end when the client has closed: over TLS, `drain` alone does neither."""
     if writer.is_closing():
@@ -79,9 +74,20 @@ async def silent(writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(3_600)
 
 
-async def endless_informational(writer: asyncio.StreamWriter) -> None:
-    while True:
-        await push(writer, b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n")
+def endless(head: bytes, part: bytes) -> Script:
+    """Make a script that sends `head`, and then `part` again and again."""
+
+    async def script(writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while True:
+            await push(writer, part)
+
+    return script
+
+
+def endless_body(coding: str, part: bytes, begin: bytes = b"") -> Script:
+    """Make a script that sends an endless body in a content coding."""
+    return endless(HEAD + f"content-encoding: {coding}\r\nconnection: close\r\n\r\n".encode() + begin, part)
 
 
 async def test_a_good_answer(tmp_path: Path) -> None:
@@ -108,7 +114,12 @@ BOMB = b"\0" * 20_000_000
 EARLY = ("invalid", True)
 PAGE = b"<p>" + b"words " * 50
 CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
-    ("an endless body", endless, ("too_large", False), "longer than 100000 bytes"),
+    (
+        "an endless body",
+        endless(HEAD + CHUNKED, b"1000\r\n" + b"x" * 0x1000 + b"\r\n"),
+        ("too_large", False),
+        "longer than 100000 bytes",
+    ),
     ("a gzip bomb", response(gzip.compress(BOMB), content_encoding="gzip"), ("too_large", False), "longer than"),
     ("a deflate bomb", response(zlib.compress(BOMB), content_encoding="deflate"), ("too_large", False), "longer than"),
     ("a brotli bomb", response(brotli.compress(BOMB), content_encoding="br"), ("too_large", False), "longer than"),
@@ -188,6 +199,51 @@ async def test_a_bad_answer(tmp_path: Path, script: Script, expected: tuple[str,
     assert answer.body is None
 
 
+EMPTY_FRAME, EMPTY_MEMBER = zstd.compress(b""), gzip.compress(b"")
+FRAMES, MEMBERS = EMPTY_FRAME * 2_000_000, EMPTY_MEMBER * 2_000_000
+GZIP_FILE_NAME = b"\x1f\x8b\x08\x08" + bytes(6)
+SKIPPABLE_FRAME = b"\x50\x2a\x4d\x18" + (60_000).to_bytes(4, "little") + bytes(60_000)
+FLOODS: list[tuple[str, Script, str]] = [
+    ("empty zstd frames", endless_body("zstd", EMPTY_FRAME * 1_000), "members"),
+    (
+        "empty zstd frames in zstd",
+        response(zstd.compress(FRAMES), content_encoding="zstd, zstd"),
+        "members",
+    ),
+    ("gzip members", endless_body("gzip", EMPTY_MEMBER * 1_000), "members"),
+    ("gzip members in zstd", response(zstd.compress(MEMBERS), content_encoding="gzip, zstd"), "members"),
+    ("gzip members in gzip", response(gzip.compress(MEMBERS), content_encoding="gzip, gzip"), "members"),
+    ("skippable zstd frames", endless_body("zstd", SKIPPABLE_FRAME), "body is longer"),
+    (
+        "an endless gzip file name",
+        endless_body("gzip", b"a" * 10_000, b"\x1f\x8b\x08\x08" + bytes(6)),
+        "body is longer",
+    ),
+    ("empty deflate blocks", endless_body("deflate", b"\0\0\0\xff\xff" * 2_000, b"\x78\x9c"), "body is longer"),
+    ("brotli metadata", endless_body("br", b"\x06" * 10_000, b"\x0c"), "body is longer"),
+    ("103 responses", endless(b"", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"), "more than 20 informational"),
+    ("100 responses", endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 500), "more than 20 informational"),
+    ("chunks of one byte", endless(HEAD + CHUNKED, b"1\r\nx\r\n" * 1_000), "chunks of the body are too small"),
+    ("chunk extensions", endless(HEAD + CHUNKED, b"1;" + b"x" * 1_000 + b"\r\nx\r\n"), "too small"),
+]
+
+
+@pytest.mark.parametrize(("script", "message"), [f[1:] for f in FLOODS], ids=[f[0] for f in FLOODS])
+async def test_h1_m3_a_flood_ends_by_a_limit_and_not_by_the_timeout(
+    tmp_path: Path, script: Script, message: str
+) -> None:
+    answer = await fetch_script(tmp_path, script)
+    assert outcome(answer) == ("invalid", False), answer.verdict
+    assert message in (answer.verdict.error or "")
+
+
+async def test_early_hints_before_each_response_of_a_connection_are_accepted(tmp_path: Path) -> None:
+    page = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nHi"
+    async with bad_server(tmp_path, {"/x": raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 3 + page)}) as server:
+        answer = await fetch(server.settings())
+    assert (answer.verdict.outcome, answer.body) == ("ok", b"Hi")
+
+
 REDIRECTS = [
     ("https://good.example/a?utm_source=x#top", ("redirect", "https://good.example/a")),
     ("/y", ("redirect", "https://bad.example/y")),
@@ -265,9 +321,8 @@ async def test_a_body_below_the_minimum_rate_ends_the_request(tmp_path: Path) ->
     assert "below the minimum" in (answer.verdict.error or "")
 
 
-@pytest.mark.parametrize("script", [silent, endless_informational])
-async def test_a_server_that_never_answers_is_a_timeout(tmp_path: Path, script: Script) -> None:
-    async with bad_server(tmp_path, {"/x": script}) as server:
+async def test_a_server_that_never_answers_is_a_timeout(tmp_path: Path) -> None:
+    async with bad_server(tmp_path, {"/x": silent}) as server:
         answer = await fetch(server.settings(timeout_seconds=0.3))
     assert outcome(answer) == ("timeout", True)
 

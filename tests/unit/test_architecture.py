@@ -27,6 +27,7 @@ AGENTS = {"agent", "embed_agent", "index_agent"}
 # Modules of the journey that do IO, each with its reason. All others are pure: bytes and values in, values out.
 DOORS: dict[str, str] = {
     "streams/crawl/fetch/http.py": "the one HTTP request of a fetch",
+    "streams/crawl/fetch/connection.py": "limits what a server may send on a connection",
     "streams/crawl/fetch/guard.py": "checks the addresses that sockets really connect to",
     "streams/crawl/archives/importer.py": "reads archives from disk",
     "streams/crawl/frontier/hosts.py": "live hosts, each behind a lock, loaded from the store",

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from schemas.envelope import micros_from_utc
 from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response, read_records
-from streams.crawl.fetch.content_encoding import InvalidBody, decode, decoders, finish
+from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, kept_headers
 from streams.crawl.urls import InvalidUrl, canonicalize
 
@@ -112,15 +112,17 @@ def _body(response: HttpResponse, max_bytes: int) -> bytes | None:
 
     Raises InvalidBody if it is damaged or ends early.
     """
+    if not response.complete:
+        raise InvalidBody("its last chunk is missing")
     codings = ", ".join(response.headers.get("content-encoding", ()))
     body = bytearray()
     try:
-        chain = decoders(codings)
-        for piece in decode(response.body, chain):
+        decoder = BodyDecoder(codings, max_bytes)
+        for piece in decoder.feed(response.body):
             body += piece
             if len(body) > max_bytes:
                 return None
-        finish(chain)
+        decoder.finish()
     except InvalidBody:
         if not _is_text(response.body):
             raise

@@ -46,6 +46,8 @@ class HttpResponse:
     headers: Mapping[str, list[str]]
     """Lower-case names."""
     body: bytes
+    complete: bool = True
+    """False if the last chunk of its chunked coding is missing."""
 
 
 class NotWarc(ValueError):
@@ -151,20 +153,24 @@ def parse_response(block: bytes) -> HttpResponse | None:
         if colon:
             headers.setdefault(name.strip().lower(), []).append(value.strip())
     chunked = "chunked" in ", ".join(headers.get("transfer-encoding", ())).lower()
-    return HttpResponse(int(status), headers, dechunked(body) if chunked else body)
+    body, complete = dechunked(body) if chunked else (body, True)
+    return HttpResponse(int(status), headers, body, complete)
 
 
-def dechunked(body: bytes) -> bytes:
-    """Remove the chunked coding (RFC 9112, section 7.1); many archives have removed it before."""
+def dechunked(body: bytes) -> tuple[bytes, bool]:
+    """Remove the chunked coding (RFC 9112, section 7.1); many archives have removed it before.
+
+    Returns the body, and False if it has chunks but not the last one.
+    """
     parts: list[bytes] = []
     position = 0
     while True:
         end = body.find(b"\r\n", position, position + 1_024)
         size = body[position:end].partition(b";")[0].strip() if end >= 0 else b""
         if not size or len(size) > 8 or size.strip(b"0123456789abcdefABCDEF"):
-            return b"".join(parts) if parts else body
+            return (b"".join(parts), False) if parts else (body, True)
         length = int(size, 16)
         if length == 0:
-            return b"".join(parts)
+            return b"".join(parts), True
         parts.append(body[end + 2 : end + 2 + length])
         position = end + 2 + length + 2

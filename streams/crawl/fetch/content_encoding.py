@@ -1,6 +1,8 @@
 """Content codings, decoded piece by piece, so that a decompression bomb is found before it is unpacked. Pure.
 
-Only one piece of output is held at a time: 2 MB of gzip that would become 2 GiB stop at the caller's limit.
+Only one piece of output is held at a time: 2 MB of gzip that would become 2 GiB stop at the caller's limit. The bytes
+that each coding reads are limited, and the number of its members or frames, because both can be endless without any
+output. Each piece costs little time, so the caller decides how often it lets other tasks run.
 """
 
 import zlib
@@ -18,12 +20,31 @@ ZSTD_WINDOW_LOG = 23
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 
+MAX_MEMBERS = 1_000
+"""Maximum number of gzip members and zstd frames in one body."""
+OVERHEAD_BYTES = 64 * 1024
+"""Maximum bytes by which an encoded body may be longer than the decoded one."""
+
+
 class InvalidBody(ValueError):
     """The body is not what its Content-Encoding says."""
 
 
 class BodyEndsEarly(InvalidBody):
     """The body ends before its content coding does: some of it is missing."""
+
+
+class Members:
+    """Counts the members and frames of one body, over all of its codings."""
+
+    def __init__(self, limit: int = MAX_MEMBERS) -> None:
+        self._left = limit
+
+    def count(self) -> None:
+        """Count one more. Raises InvalidBody if there are too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise InvalidBody(f"more than {MAX_MEMBERS} gzip members or zstd frames")
 
 
 class Decoder(Protocol):
@@ -35,15 +56,16 @@ class Decoder(Protocol):
         ...
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield all output for `data`, in pieces of at most PIECE_BYTES."""
+        """Yield all output for `data`, in pieces of 0 to PIECE_BYTES bytes."""
         ...
 
 
 class _Deflate:
     """gzip (RFC 1952, several members allowed) and deflate (RFC 1950; servers also send bare RFC 1951)."""
 
-    def __init__(self, gzip: bool) -> None:
+    def __init__(self, gzip: bool, members: Members) -> None:
         self._gzip = gzip
+        self._members = members
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16 if gzip else zlib.MAX_WBITS)
         self._first = b""
         """The data until there are the two bytes that the format is recognized by."""
@@ -72,6 +94,7 @@ class _Deflate:
                 self._padding = not (self._gzip and data.startswith(b"\x1f"))
                 if self._padding:
                     return
+                self._members.count()
                 self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
             piece = self._stream.decompress(data, PIECE_BYTES)
             yield piece
@@ -107,7 +130,8 @@ class _Brotli:
 class _Zstandard:
     """RFC 8878, with the window of RFC 9659. Several frames are allowed."""
 
-    def __init__(self) -> None:
+    def __init__(self, members: Members) -> None:
+        self._members = members
         self._stream = self._fresh()
         self._begun = False
 
@@ -118,6 +142,7 @@ class _Zstandard:
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data or not (self._stream.needs_input or self._stream.eof):
             if self._stream.eof:
+                self._members.count()
                 self._stream = self._fresh()
             self._begun = True
             yield self._stream.decompress(data, PIECE_BYTES)
@@ -131,43 +156,56 @@ class _Zstandard:
 _ERRORS = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 
 
-def decoders(content_encoding: str) -> list[Decoder]:
-    """Make a decoder for each coding of a Content-Encoding header, in the order of decoding. Raises InvalidBody."""
-    codings = [name.strip().lower() for name in content_encoding.split(",")]
-    codings = [name for name in codings if name not in ("", "identity")]
-    if len(codings) > MAX_CODINGS:
-        raise InvalidBody(f"{len(codings)} content codings, {MAX_CODINGS} are allowed")
-    return [_decoder(name) for name in reversed(codings)]
+class BodyDecoder:
+    """Decodes one body from the codings of its Content-Encoding header.
+
+    Each coding may read `max_bytes` and a little more. The caller limits the output of the last one. Raises
+    InvalidBody if the header is invalid.
+    """
+
+    def __init__(self, content_encoding: str, max_bytes: int) -> None:
+        names = [name.strip().lower() for name in content_encoding.split(",")]
+        names = [name for name in names if name not in ("", "identity")]
+        if len(names) > MAX_CODINGS:
+            raise InvalidBody(f"{len(names)} content codings, {MAX_CODINGS} are allowed")
+        members = Members()
+        self._chain = [_decoder(name, members) for name in reversed(names)]
+        self._max_bytes = max_bytes + OVERHEAD_BYTES
+        self._read_bytes = [0 for _ in self._chain]
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decode the next part of the body, and yield the output in pieces, some of them empty. Raises InvalidBody."""
+        try:
+            yield from self._decode(data, 0)
+        except _ERRORS as error:
+            raise InvalidBody(f"the body can't be decompressed: {error}") from error
+
+    def _decode(self, data: bytes, level: int) -> Iterator[bytes]:
+        if level == len(self._chain) or not data:
+            yield data
+            return
+        self._read_bytes[level] += len(data)
+        if self._read_bytes[level] > self._max_bytes:
+            raise InvalidBody(f"the compressed body is longer than {self._max_bytes} bytes")
+        for piece in self._chain[level].feed(data):
+            yield from self._decode(piece, level + 1)
+
+    def finish(self) -> None:
+        """Check, after the last part of the body, that nothing is missing. Raises BodyEndsEarly."""
+        if not all(decoder.complete for decoder in self._chain):
+            raise BodyEndsEarly("the body ends before its content coding does")
 
 
-def decode(data: bytes, chain: list[Decoder]) -> Iterator[bytes]:
-    """Decode `data`, the next part of a body, and yield the output in pieces. Raises InvalidBody."""
-    if not chain:
-        yield data
-        return
-    try:
-        for piece in chain[0].feed(data):
-            yield from decode(piece, chain[1:])
-    except _ERRORS as error:
-        raise InvalidBody(f"the body can't be decompressed: {error}") from error
-
-
-def finish(chain: list[Decoder]) -> None:
-    """Check, after the last part of a body, that nothing of it is missing. Raises BodyEndsEarly."""
-    if not all(decoder.complete for decoder in chain):
-        raise BodyEndsEarly("the body ends before its content coding does")
-
-
-def _decoder(name: str) -> Decoder:
+def _decoder(name: str, members: Members) -> Decoder:
     match name:
         case "gzip" | "x-gzip":
-            return _Deflate(gzip=True)
+            return _Deflate(True, members)
         case "deflate":
-            return _Deflate(gzip=False)
+            return _Deflate(False, members)
         case "br":
             return _Brotli()
         case "zstd":
-            return _Zstandard()
+            return _Zstandard(members)
     raise InvalidBody(f"unknown content coding {name[:40]!r}")
 
 

@@ -15,7 +15,8 @@ import aiohttp
 from yarl import URL
 
 from schemas.crawl import Purpose
-from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyEndsEarly, InvalidBody, decode, decoders, finish
+from streams.crawl.fetch.connection import LimitedConnector, LimitExceeded
+from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
 from streams.crawl.fetch.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
 from streams.crawl.fetch.outcomes import Verdict, classify_response, kept_headers
 from streams.crawl.robots import MAX_ROBOTS_BYTES
@@ -27,6 +28,8 @@ MIN_RATE_GRACE_SECONDS = 3.0
 MAX_FIELD_BYTES = 8_190
 """Maximum length of the status line, and of one header field (bytes)."""
 READ_BYTES = 16 * 1024
+PARTS_PER_TURN = 8
+"""Parts of a body (16 KiB received or 64 KiB decoded at most) that are handled before other tasks run."""
 MAX_ERROR_CHARS = 300
 
 
@@ -79,7 +82,7 @@ def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     context = ssl.create_default_context()
     if settings.local_ca_file:
         context.load_verify_locations(settings.local_ca_file)
-    connector = aiohttp.TCPConnector(
+    connector = LimitedConnector(
         resolver=Resolver(local),
         socket_factory=guarded_socket_factory(local),
         ssl=context,
@@ -154,17 +157,39 @@ async def _read_body(
     """Return the decoded body. A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit."""
     cap = MAX_ROBOTS_BYTES if purpose == "robots" else limits.body_bytes
     body = bytearray()
-    chain = decoders(response.headers.get("Content-Encoding", ""))
-    began, received = monotonic(), 0
+    decoder = BodyDecoder(response.headers.get("Content-Encoding", ""), limits.body_bytes)
+    turns = _Turns(limits, monotonic)
     async for data in response.content.iter_chunked(READ_BYTES):
-        received += len(data)
-        for piece in decode(data, chain):
+        turns.received += len(data)
+        await turns.next()
+        for piece in decoder.feed(data):
             body += piece
             if len(body) > cap:
                 return _cut(body, cap, purpose)
-        _check_rate(received, monotonic() - began, limits)
-    finish(chain)
+            await turns.next()
+    decoder.finish()
     return bytes(body)
+
+
+class _Turns:
+    """Lets other tasks run, and checks the clock, each time that a few parts of a body were read or decoded."""
+
+    def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
+        self._limits = limits
+        self._monotonic = monotonic
+        self._began = monotonic()
+        self._parts = 0
+        self.received = 0
+
+    async def next(self) -> None:
+        """Count one part. Raises _Stop if the request takes too long."""
+        self._parts += 1
+        if self._parts % PARTS_PER_TURN == 0:
+            await asyncio.sleep(0)
+            seconds = self._monotonic() - self._began
+            if seconds > self._limits.total_seconds:
+                raise _Stop(_timeout(self._limits))
+            _check_rate(self.received, seconds, self._limits)
 
 
 def _cut(body: bytearray, cap: int, purpose: Purpose) -> bytes:
@@ -179,12 +204,18 @@ def _check_rate(received: int, seconds: float, limits: Limits) -> None:
         raise _Stop(Verdict("timeout", True, f"{rate:.0f} bytes/s, below the minimum of {limits.bytes_per_second}"))
 
 
+def _timeout(limits: Limits) -> Verdict:
+    return Verdict("timeout", True, f"no complete answer in {limits.total_seconds:g} s")
+
+
 def _failure(error: Exception, limits: Limits) -> Verdict:
     """Return the outcome for an exception of aiohttp's. The order is from the particular to the general."""
     text = " ".join(str(error).split())[:MAX_ERROR_CHARS]
     match error:
         case TimeoutError():
-            return Verdict("timeout", True, f"no complete answer in {limits.total_seconds:g} s")
+            return _timeout(limits)
+        case LimitExceeded():
+            return Verdict("invalid", False, text)
         case BodyEndsEarly():
             return Verdict("invalid", True, text)
         case InvalidBody():

@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from backports import zstd
 
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, page_of_file, read_warc
 
@@ -71,6 +72,9 @@ def test_bodies_are_decoded(content: bytes, body: bytes) -> None:
     assert "content-encoding" not in page.headers
 
 
+# H1: small bodies that cost much and give nothing.
+FRAMES, MEMBERS = zstd.compress(b"") * 20_000, gzip.compress(b"") * 20_000
+FILE_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"a" * 1_000_000
 SKIPPED: dict[str, tuple[bytes, str]] = {
     "not found": (record(status="404 Not Found"), "gone"),
     "redirect": (record(status="301 Moved", Location="https://example.org/b"), "redirect"),
@@ -90,6 +94,10 @@ SKIPPED: dict[str, tuple[bytes, str]] = {
         record(gzip.compress(b"<p>")[:-9] + b"x" * 9, Content_Encoding="gzip"),
         "damaged body",
     ),
+    "chunks without the last one": (record(b"3\r\nabc\r\n", Transfer_Encoding="chunked"), "damaged body"),
+    "empty zstd frames in zstd": (record(zstd.compress(FRAMES), Content_Encoding="zstd, zstd"), "damaged body"),
+    "gzip members in gzip": (record(gzip.compress(MEMBERS), Content_Encoding="gzip, gzip"), "damaged body"),
+    "an endless gzip file name": (record(gzip.compress(FILE_NAME), Content_Encoding="gzip, gzip"), "damaged body"),
     "ends early": (record()[:-20], "damaged record"),
 }
 

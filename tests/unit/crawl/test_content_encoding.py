@@ -13,12 +13,15 @@ from backports import zstd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.content_encoding import PIECE_BYTES, BodyEndsEarly, InvalidBody, decode, decoders, finish
+from streams.crawl.fetch.content_encoding import PIECE_BYTES, BodyDecoder, BodyEndsEarly, InvalidBody
 
 
 def raw_deflate(body: bytes) -> bytes:
     compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return compressor.compress(body) + compressor.flush()
+
+
+MAX_BYTES = 3_000_000
 
 
 def in_two(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
@@ -69,10 +72,10 @@ BODIES = [page, noise, one_letter]
 
 def decoded(coding: str, data: bytes, cuts: list[int]) -> bytes:
     """Decode the data, divided at these positions."""
-    chain = decoders(coding)
+    decoder = BodyDecoder(coding, MAX_BYTES)
     borders = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    body = b"".join(piece for start, end in pairwise(borders) for piece in decode(data[start:end], chain))
-    finish(chain)
+    body = b"".join(piece for start, end in pairwise(borders) for piece in decoder.feed(data[start:end]))
+    decoder.finish()
     return body
 
 

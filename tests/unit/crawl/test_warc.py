@@ -152,19 +152,19 @@ def test_a_decompression_bomb_is_skipped_piece_by_piece() -> None:
     assert [record.block is None for record in records] == [True, False]
 
 
-CHUNKED = {
-    "chunks": (b"3\r\nabc\r\n2;name=value\r\nde\r\n0\r\n\r\n", b"abcde"),
-    "no chunk": (b"0\r\n\r\n", b""),
-    "ends early": (b"3\r\nabc\r\n5\r\nde", b"abcde"),
-    "decoded before": (b"<html>abc", b"<html>abc"),
-    "a size without end": (b"f" * 2_000 + b"\r\nabc", b"f" * 2_000 + b"\r\nabc"),
-    "a size below zero": (b"-3\r\nabc", b"-3\r\nabc"),
+CHUNKED: dict[str, tuple[bytes, bytes, bool]] = {
+    "chunks": (b"3\r\nabc\r\n2;name=value\r\nde\r\n0\r\n\r\n", b"abcde", True),
+    "no chunk": (b"0\r\n\r\n", b"", True),
+    "ends early": (b"3\r\nabc\r\n5\r\nde", b"abcde", False),
+    "decoded before": (b"<html>abc", b"<html>abc", True),
+    "a size without end": (b"f" * 2_000 + b"\r\nabc", b"f" * 2_000 + b"\r\nabc", True),
+    "a size below zero": (b"-3\r\nabc", b"-3\r\nabc", True),
 }
 
 
-@pytest.mark.parametrize(("body", "content"), CHUNKED.values(), ids=CHUNKED.keys())
-def test_chunks_are_joined(body: bytes, content: bytes) -> None:
-    assert dechunked(body) == content
+@pytest.mark.parametrize(("body", "content", "complete"), CHUNKED.values(), ids=CHUNKED.keys())
+def test_chunks_are_joined(body: bytes, content: bytes, complete: bool) -> None:
+    assert dechunked(body) == (content, complete)
 
 
 RESPONSES: dict[str, tuple[bytes, tuple[int, bytes] | None]] = {

@@ -1,0 +1,76 @@
+"""Limits on a connection that aiohttp doesn't have: on informational responses, and on the overhead of chunks.
+
+A server may send informational responses (1xx) without end: aiohttp reads all of them, and never returns. It may also
+send a body in chunks of one byte: to parse what one TLS read delivers then takes a tenth of a second.
+"""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
+from aiohttp.streams import StreamReader
+
+MAX_INFORMATIONAL = 20
+"""Maximum number of informational responses on a connection. One or two are usual (103 Early Hints)."""
+PARSED_BYTES = 4 * 1024
+"""Maximum bytes that are parsed before the limits are checked."""
+OVERHEAD_BYTES = 32 * 1024
+"""Bytes that a response may need for its chunks in addition to twice its body: so chunks of about six bytes pass."""
+
+
+class LimitExceeded(aiohttp.ClientError):
+    """The server's response exceeds a limit of this module."""
+
+
+class LimitedConnector(aiohttp.TCPConnector):
+    """A connector whose connections end after too many informational responses."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        # aiohttp has no public parameter for its protocol class.
+        self._factory = partial(_limited_responses, loop=asyncio.get_running_loop())
+
+
+class LimitedResponses(ResponseHandler):
+    """The responses of one connection."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._informational = 0
+        self._body: StreamReader | None = None
+        self._received_bytes = 0
+        """Bytes received since the head of the last response."""
+
+    def data_received(self, data: bytes) -> None:
+        """Parse in small parts, and stop when a limit is exceeded."""
+        for start in range(0, max(len(data), 1), PARSED_BYTES):
+            part = data[start : start + PARSED_BYTES]
+            self._received_bytes += len(part)
+            super().data_received(part)
+            body = self._body
+            if body is not None and not body.is_eof() and self._received_bytes > OVERHEAD_BYTES + 2 * body.total_bytes:
+                body.set_exception(self._close("the chunks of the body are too small"))
+            if self.transport is None or self.transport.is_closing():
+                return
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        """Take a response whose head was parsed. Too many informational or unread ones close the connection."""
+        message, self._body = data
+        self._received_bytes = 0
+        self._informational = self._informational + 1 if 100 <= message.code < 200 else 0
+        if max(self._informational, len(self._buffer)) > MAX_INFORMATIONAL:
+            self.set_exception(self._close(f"more than {MAX_INFORMATIONAL} informational responses"))
+        else:
+            super().feed_data(data, size)
+
+    def _close(self, reason: str) -> LimitExceeded:
+        if self.transport is not None:
+            self.transport.close()
+        return LimitExceeded(reason)
+
+
+def _limited_responses(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return LimitedResponses(loop)
