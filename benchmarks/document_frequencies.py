@@ -1,13 +1,15 @@
-"""Counts in how many documents of a corpus each word is: writes the file that weighs the words of a SimHash.
+"""Counts the documents of a corpus that contain each word, and writes the file of word weights for SimHashes.
 
     python -m benchmarks.document_frequencies PAGES streams/dedup/frequencies.npz
 
-PAGES as for `benchmarks.near_duplicates`. The shipped file comes from the documentation of PostgreSQL, Python, SQLite
-and Git (their licences allow it, and hashes and counts are all that is kept), and from spaCy's lists of stop words
-(MIT licence), which count as being in half of all documents: so small words of other languages weigh little as well.
+PAGES is the same as for `benchmarks.near_duplicates`. The shipped file comes from the documentation of PostgreSQL,
+Python, SQLite and Git (their licences allow it, and the file has only hashes and counts), and from spaCy's lists of
+stop words (MIT licence). Stop words count as contained in half of all documents, so that those of other languages weigh
+little, too.
 
-The file is part of what a fingerprint means. To replace it, raise VERSION in `streams/dedup/frequencies.py` first (it
-is written into the file, and beside each fingerprint), then fingerprint all pages again (docs/reference/dedup.md).
+The file is part of the definition of a fingerprint. To replace it, raise VERSION in `streams/dedup/frequencies.py`
+first (it is written into the file and into each fingerprint), then fingerprint all pages again
+(docs/reference/dedup.md).
 """
 
 import argparse
@@ -25,12 +27,12 @@ from streams.dedup.frequencies import VERSION
 from streams.pages.text.tokens import words
 
 MIN_DOCUMENTS = 3
-"""Rarer words are left out: they weigh as much as unknown ones, or nearly."""
+"""Minimum number of documents of a word in the file. Rarer words weigh nearly as much as unknown ones."""
 MIN_WORDS = 50
 
 
 def document_frequencies(texts: Iterable[str]) -> tuple[Counter[int], int]:
-    """Hash of word -> number of documents, and the number of documents with enough text."""
+    """A counter (hash of a word -> number of documents), and the number of documents with enough text."""
     counts: Counter[int] = Counter()
     total = 0
     for text in texts:
@@ -55,7 +57,7 @@ def stop_words() -> set[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Count in how many documents each word is.")
+    parser = argparse.ArgumentParser(description="Count the documents that contain each word.")
     parser.add_argument("pages", type=Path)
     parser.add_argument("out", type=Path)
     options = parser.parse_args()

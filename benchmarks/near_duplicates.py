@@ -1,11 +1,11 @@
-"""Makes labelled pairs from real pages: each page with edited copies of itself, and with pages like it.
+"""Makes labelled pairs from real pages: a page and edited copies of it, and a page and others of its folder.
 
     python -m benchmarks.near_duplicates PAGES OUT [--seed 1] [--count 400]
 
-PAGES is a folder of HTML (any depth) or a JSONL file with `id` and `text`. OUT gets `pages.jsonl` and `pairs.jsonl`, as
-`riffle eval dedup` reads them. Copies are edited as real sites edit: sentences cut, added, reordered or reworded, and
-another template around the text. The label is the Jaccard similarity of the texts' word 3-shingles, counted with plain
-sets of strings, by none of the code that is measured.
+PAGES is a folder of HTML (any depth) or a JSONL file with `id` and `text`. OUT gets `pages.jsonl` and `pairs.jsonl` for
+`riffle eval dedup`. Copies are edited as real sites edit: sentences are cut, added, reordered or reworded, and another
+template surrounds the text. The label is the Jaccard similarity of the texts' word 3-shingles, counted with plain sets
+of strings and without the measured code.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def labelled(pages: dict[str, str], count: int, seed: int) -> Iterator[tuple[dic
 
 
 def _neighbours(name: str, usable: list[str]) -> list[str]:
-    """Pages of the same folder, which share a template and a subject: hard to tell apart."""
+    """Pages of the same folder. They share a template and a subject, so they are hard to distinguish."""
     at = usable.index(name)
     return [other for other in usable[max(0, at - 5) : at + 6] if other != name]
 

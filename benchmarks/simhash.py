@@ -1,10 +1,10 @@
-"""Look-ups in the SimHash index at a million fingerprints, beside brute force in the same run; and making fingerprints.
+"""Measures look-ups in a SimHash index in memory, compared with brute force, and the time to make fingerprints.
 
     python -m benchmarks.simhash
 
-Half of the queries are stored fingerprints with up to three bits turned, so that there is something to find; the other
-half are random. Brute force is numpy on the same core: one XOR and popcount over all fingerprints a query.
-Whether both find the same is part of the result, not taken for granted.
+The index is a model of the tables, without a server: the pipeline itself looks SimHashes up in Cassandra. Half of the
+queries are stored SimHashes with up to three bits flipped, the other half are random. Brute force is numpy on the same
+core: one XOR and popcount over all SimHashes per query. The result says whether both found the same.
 """
 
 import json
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import machine
+from benchmarks.simhash_index import Simhashes, SimHashIndex, popcount
 from streams.dedup.fingerprinting import fingerprint
-from streams.dedup.index import Simhashes, SimHashIndex, popcount
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, tables
 
 FINGERPRINTS = 1_000_000
@@ -30,7 +30,7 @@ SEED = 1
 def run(
     fingerprints: int = FINGERPRINTS, queries: int = QUERIES, table_count: int = DEFAULT_TABLES, repeats: int = 3
 ) -> dict[str, Any]:
-    """All figures, of one core. Takes some ten seconds and 300 MB at a million fingerprints."""
+    """All figures, on one core. A million fingerprints take some ten seconds and 300 MB."""
     chance = np.random.default_rng(SEED)
     simhashes = chance.integers(0, 2**64, fingerprints, dtype=np.uint64)
     asked = _queries(simhashes, queries, chance)
@@ -59,7 +59,7 @@ def run(
 
 
 def candidates(fingerprints: int, table_count: int) -> float:
-    """Expected number of stored fingerprints that a look-up compares, if they are spread evenly."""
+    """Expected number of stored SimHashes that a look-up compares, if they are spread evenly."""
     return sum(fingerprints / (1 << table.key_bits) for table in tables(table_count))
 
 
@@ -80,7 +80,7 @@ def _brute_force(simhashes: Simhashes, queries: Simhashes) -> list[tuple[int, in
 
 
 def _fingerprint_ms(repeats: int = 50) -> float:
-    """Of a text of a thousand words, the best of several: the others measure the neighbours on this machine."""
+    """Milliseconds for a text of a thousand words, the best of several runs."""
     chance = np.random.default_rng(SEED)
     text = " ".join(f"word{number}" for number in chance.zipf(1.3, PAGE_WORDS) % 20_000)
     fingerprint(text)

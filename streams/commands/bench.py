@@ -69,7 +69,7 @@ def bench_simhash(
     tables: Annotated[int, typer.Option(help="4, 10 or 20 tables.")] = 4,
     as_json: AsJson = False,
 ) -> None:
-    """Measure look-ups per second and memory of the fingerprint index, beside brute force.
+    """Measure look-ups and memory of a SimHash index in memory, and the time to make fingerprints.
 
     Example:  riffle bench simhash --fingerprints 1000000
     """

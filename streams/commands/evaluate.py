@@ -47,7 +47,9 @@ async def eval_dedup(
     Example:  riffle eval dedup pairs.jsonl pages/
     """
     from streams.dedup.evaluation import evaluate, read_pairs, read_texts
+    from streams.pages.normalize import content_hash, normalize
     from streams.stores.memory import MemoryFingerprints
 
-    quality = await evaluate(read_pairs(pairs), read_texts(pages), MemoryFingerprints)
+    texts = read_texts(pages, lambda html: normalize(html, url="https://example.com/").document.text)
+    quality = await evaluate(read_pairs(pairs), texts, MemoryFingerprints, content_hash)
     print_figures("Near duplicates", quality.to_dict(), as_json)

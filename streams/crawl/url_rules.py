@@ -23,7 +23,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from xxhash import xxh3_64_intdigest
 
-from streams.stores.protocols import VariantEvidence
+from streams.stores.protocols import AliasEvidence
 
 SLOTS = 64
 """Maximum classes kept per rule. The first one in a slot stays, until a later one disagrees."""
@@ -81,7 +81,7 @@ def same_class(rule: str, one: str, other: str) -> bool:
     return one != other and rewrite(one, [rule]) == rewrite(other, [rule])
 
 
-def learned(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
+def learned(evidence: Iterable[AliasEvidence]) -> frozenset[str]:
     """Return the rules of one host that are believed. A class with a single URL is no evidence yet."""
     found = list(evidence)
     enough = {
@@ -92,12 +92,12 @@ def learned(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
     return frozenset(enough - retired(found))
 
 
-def agreeing(evidence: Iterable[VariantEvidence]) -> Counter[str]:
+def agreeing(evidence: Iterable[AliasEvidence]) -> Counter[str]:
     """Count the classes that agreed with each rule of one host: at most SLOTS."""
     return Counter(found.rule for found in evidence if found.other and found.agrees)
 
 
-def retired(evidence: Iterable[VariantEvidence]) -> frozenset[str]:
+def retired(evidence: Iterable[AliasEvidence]) -> frozenset[str]:
     """Return the rules of one host that map two different pages to one URL."""
     return frozenset(found.rule for found in evidence if found.other and not found.agrees)
 

@@ -1,8 +1,8 @@
 """The dedup stage: fingerprint -> group -> record (`deduplicated`) -> events.
 
-The fingerprint is stored before its neighbours are read, and what a decision leads to is written into the record before
-it is done: so two pages that pass at once agree without a lock, and a crash anywhere is repaired when the event comes
-again. The second time the same events come out, less those that a later event has overruled.
+A fingerprint is stored before its neighbours are read, and a plan is saved in the page's record before it is applied.
+So two workers that handle duplicates at the same time agree without a lock, and a redelivery repairs what a crash left
+unfinished. A redelivery publishes the same events again, except those that a later event made invalid.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from uuid import UUID
 from schemas import Event, PageDeduplicated, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.crawl.urls import host_of
 from streams.dedup import frequencies
-from streams.dedup.apply_decisions import PART, Log, Settling, facts, outcome_of
+from streams.dedup.apply_decisions import PART, DecisionApplier, Log, facts, outcome_of
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.fingerprinting import fingerprint, text_shingles
-from streams.dedup.grouping import Decision, Grouping, is_undecided, told_generation
-from streams.dedup.url_rule_evidence import VariantLearner
+from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
+from streams.dedup.url_rule_evidence import AliasLearner
 from streams.errors import MissingBlob, PoisonError
 from streams.pages.document.codec import decode_document
 from streams.runtime.agent import Agent, Delivery
@@ -27,24 +27,24 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 
 SAME_FETCH = 500_000
-"""Microseconds between the generations of one page's fetches, at least: the room for those that replays make."""
-BEING_DECIDED = 100
-"""Microseconds that a replay leaves to other workers' decisions about the page at the same moment."""
+"""Minimum difference (microseconds) between the generations of two fetches of a page. Replays use what is between."""
+DECISION_MARGIN = 100
+"""Microseconds that a replay adds to a generation, so that other workers' decisions at the same moment are older."""
 NEVER = 2**63 - 1
-SHINGLED_DOCUMENTS = 256
-"""Whose shingles are kept: some megabytes."""
+MAX_CACHED_SHINGLES = 256
+"""Maximum number of documents whose shingles are cached: some megabytes."""
 
 
 class DedupAgent(Agent):
-    """One page at a time; groups are shared with the other workers through the store."""
+    """Handles one page at a time. Workers share groups through the store."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare)
-        self._settling = Settling(stores.fingerprints, stores.pages, self._grouping)
-        self._learner = VariantLearner(stores.fingerprints)
-        self._shingled: dict[str, Hashes] = {}
+        self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
+        self._learner = AliasLearner(stores.fingerprints)
+        self._shingle_cache: dict[str, Hashes] = {}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -56,59 +56,63 @@ class DedupAgent(Agent):
 
     async def _normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
         former = await self._fingerprints.get(event.page_id)
-        known = _told_at(former, delivery.at) if former else await self._removed_at(event)
-        if _is_older(event, known):
-            return await self._late_news(event, delivery)
-        # A fetch that is replayed is later than all that was told of it.
+        known = _minimum_generation(former, delivery.at) if former else await self._generation_after_removal(event)
+        if _is_overtaken(event, known):
+            return await self._reemit_overtaken(event, delivery)
+        # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         await self._fingerprints.put(await self._fingerprint(event, former, generation), delivery.at)
         page = await self._fingerprints.get(event.page_id)
         if page is None:  # removed at the same moment
-            return await self._late_news(event, delivery)
-        log = await self._settling.log(event.page_id, str(delivery.envelope.id))
+            return await self._reemit_overtaken(event, delivery)
+        log = await self._applier.log(event.page_id, str(delivery.envelope.id))
         same_content = log.record.get("content_hash") == event.content_hash
         settled = log.record["settled"] if log.is_own else "unchanged" if same_content else "changed"
-        # With other content it may no longer stand for those that it stood for.
-        followers = await self._grouping.followers(event.page_id) if log.is_own or not same_content else []
+        # With another text it may no longer represent its duplicates.
+        duplicates = await self._grouping.duplicates(event.page_id) if log.is_own or not same_content else []
         base = {**facts(page), "settled": settled, "crawl_id": event.crawl_id}
-        log = await self._settling.settle(event.page_id, [page, *followers], base, log, delivery.at)
-        page, told = await self._outcome(page, log)
-        own = _own_events(event, page, told, settled)
+        log = await self._applier.apply(event.page_id, [page, *duplicates], base, log, delivery.at)
+        page, outcome = await self._outcome(page, log)
+        own = _own_events(event, page, outcome, settled)
         return [*own, *await self._other_events(event.crawl_id, log)]
 
     async def _outcome(self, page: Fingerprint, log: Log) -> tuple[Fingerprint, Mapping[str, Any]]:
-        """What has become of the page: as it is now, unless another worker is deciding it at this moment."""
+        """The page's current decision, or the log's if another worker is deciding the page at this moment."""
         now = await self._fingerprints.get(page.page_id)
-        if now is None or now.canonical is None or is_undecided(now):
+        if now is None or now.representative is None or is_undecided(now):
             return page, log.record
-        canonical = now if now.canonical == now.page_id else await self._fingerprints.get(now.canonical)
-        await self._learner.learn(now, canonical or now, now.written_at)
-        return now, outcome_of(Decision(now, canonical)) if canonical else log.record
+        is_own = now.representative == now.page_id
+        representative = now if is_own else await self._fingerprints.get(now.representative)
+        await self._learner.learn(now, representative or now, now.written_at)
+        return now, outcome_of(Decision(now, representative)) if representative else log.record
 
     async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
-        """The page is gone: those that it stood for get another leader. A duplicate stays known: it is still there."""
+        """Elect another representative for the duplicates of a removed page.
+
+        A page that was removed as a duplicate is still there, so its fingerprint stays.
+        """
         page = await self._fingerprints.get(event.page_id)
         if event.reason == "duplicate":
             return []
-        if page is not None and _is_older(event, page.generation):
-            return await self._late_news(event, delivery)
+        if page is not None and _is_overtaken(event, page.generation):
+            return await self._reemit_overtaken(event, delivery)
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
         await self._fingerprints.remove(event.page_id, at)
-        log = await self._settling.log(event.page_id, str(delivery.envelope.id))
-        followers = await self._grouping.followers(event.page_id)
+        log = await self._applier.log(event.page_id, str(delivery.envelope.id))
+        duplicates = await self._grouping.duplicates(event.page_id)
         generation = _removal_generation(event, page, log)
-        # The index has heard of this very fetch since: it wouldn't believe the event as it came.
+        # Later events about this fetch were published: the index would ignore the removal with its own generation.
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
-        if page is None and not followers and not again and not log.is_own:
+        if page is None and not duplicates and not again and not log.is_own:
             return await self._other_events(event.crawl_id, log)
         base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
-        log = await self._settling.settle(event.page_id, followers, base, log, delivery.at)
+        log = await self._applier.apply(event.page_id, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log)]
 
-    async def _removed_at(self, event: PageNormalized) -> int:
-        """Of a page without a fingerprint: the generation that a replay of its fetch gets; NEVER after a request.
+    async def _generation_after_removal(self, event: PageNormalized) -> int:
+        """The generation for a replay of a page without a fingerprint. NEVER after a removal on request.
 
-        Less than the event's when no removal is known, or only those of earlier fetches.
+        It is less than the event's generation if no removal is known, or only removals of earlier fetches.
         """
         parts = await self._stores.pages.get(event.page_id)
         removals = [parts.get("removed", {})]
@@ -118,7 +122,7 @@ class DedupAgent(Agent):
         generation = _generation(last)
         if last.get("reason") == "request" and generation >= event.generation:
             return NEVER
-        return generation + BEING_DECIDED if generation >= event.generation else generation
+        return generation + DECISION_MARGIN if generation >= event.generation else generation
 
     async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, generation: int) -> Fingerprint:
         prints = await asyncio.to_thread(fingerprint, await self._text(event.document_ref))
@@ -132,7 +136,7 @@ class DedupAgent(Agent):
             generation=generation,
             canonical_url=event.canonical_url,
             first_seen=former.first_seen if former else event.generation,
-            # Counted once a fetch: a second delivery must not find another number, and elect another page.
+            # Counted once per fetch: with another number a redelivery could elect another page.
             in_links=former.in_links if former and same_fetch else await self._in_links(event),
             document_ref=event.document_ref,
             words=prints.words,
@@ -141,7 +145,7 @@ class DedupAgent(Agent):
         )
 
     async def _in_links(self, event: PageNormalized) -> int:
-        """Pages that link to it, by what the ledger has kept of its discoveries: nothing is written to count them."""
+        """The number of pages that link to the page, counted in the ledger's discoveries of it."""
         history = await self._stores.ledger.history(event.page_id)
         links = (step.data for step in history if step.topic == PageDiscovered.topic and step.data.get("why") == "link")
         return len({data["referrer"] for data in links if data.get("referrer")} - {event.url})
@@ -150,7 +154,7 @@ class DedupAgent(Agent):
         return decode_document(await self._stores.blobs.get(document_ref)).text
 
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
-        """The similarity of the texts themselves; the estimate where one is no longer there."""
+        """The similarity of the texts, or its estimate if a text is no longer stored."""
         try:
             pair = await asyncio.gather(self._shingles(one.document_ref), self._shingles(other.document_ref))
         except MissingBlob:
@@ -158,33 +162,33 @@ class DedupAgent(Agent):
         return jaccard(*pair)
 
     async def _shingles(self, document_ref: str) -> Hashes:
-        """Of a document. Kept for a while, as leaders are compared again and again; a reference never changes."""
-        if document_ref not in self._shingled:
-            found = await asyncio.to_thread(text_shingles, await self._text(document_ref))
-            while len(self._shingled) >= SHINGLED_DOCUMENTS:
-                self._shingled.pop(next(iter(self._shingled)))
-            self._shingled[document_ref] = found
-            return found
-        return self._shingled[document_ref]
+        """The shingles of a document. They are cached: a reference never changes, and representatives come often."""
+        if document_ref not in self._shingle_cache:
+            computed = await asyncio.to_thread(text_shingles, await self._text(document_ref))
+            while len(self._shingle_cache) >= MAX_CACHED_SHINGLES:
+                self._shingle_cache.pop(next(iter(self._shingle_cache)))
+            self._shingle_cache[document_ref] = computed
+            return computed
+        return self._shingle_cache[document_ref]
 
-    async def _late_news(self, event: PageNormalized | PageRemoved, delivery: Delivery) -> list[Event]:
-        """Of an event that a later fetch overtook while it waited to be tried again: what it had decided before."""
-        log = await self._settling.log(event.page_id, str(delivery.envelope.id))
+    async def _reemit_overtaken(self, event: PageNormalized | PageRemoved, delivery: Delivery) -> list[Event]:
+        """Publish the changes of other pages that this event made, before a later fetch of its page overtook it."""
+        log = await self._applier.log(event.page_id, str(delivery.envelope.id))
         return await self._other_events(event.crawl_id, log)
 
     async def _other_events(self, crawl_id: str, log: Log) -> list[Event]:
-        """What the other pages that this event decided have become, whoever decided last.
+        """The current decisions about the other pages that this event changed.
 
-        Of a page that was fetched anew since, its own event speaks.
+        A page that was fetched again since, and is not decided yet, is left to its own event.
         """
         pages = [await self._fingerprints.get(page_id) for page_id in sorted(log.changes)]
-        known = [page for page in pages if page is not None and not is_undecided(page)]
-        known.sort(key=lambda page: (page.canonical != page.page_id, page.url))
-        return [(_promoted if page.canonical == page.page_id else _demoted)(page, crawl_id) for page in known]
+        decided = [page for page in pages if page is not None and not is_undecided(page)]
+        decided.sort(key=lambda page: (page.representative != page.page_id, page.url))
+        return [(_promotion if page.representative == page.page_id else _demotion)(page, crawl_id) for page in decided]
 
 
-def _is_older(event: PageNormalized | PageRemoved, known: int) -> bool:
-    """Whether a later fetch than the event's is known. A replay is no fetch."""
+def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
+    """Whether a later fetch than the event's is known. A replay is not a fetch."""
     return known >= event.generation + SAME_FETCH
 
 
@@ -192,46 +196,50 @@ def _generation(record: Mapping[str, Any]) -> int:
     return int(record.get("generation", -1))
 
 
-def _told_at(page: Fingerprint, at: int) -> int:
-    """What is later than all that was told of a page; if this very event wrote its fingerprint, that one's."""
-    return page.generation if page.written_at >= at else told_generation(page) + BEING_DECIDED
+def _minimum_generation(page: Fingerprint, at: int) -> int:
+    """A generation later than all that were published about a page.
+
+    If the event with the time `at` wrote the fingerprint itself, it is the fingerprint's generation.
+    """
+    return page.generation if page.written_at >= at else published_generation(page) + DECISION_MARGIN
 
 
 def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
-    """The event's own; later, when the very fetch that it is about was replayed, or its page promoted, since."""
+    """The generation of a removal. It is higher than the event's if the fetch was replayed or its page promoted."""
     known = _generation(log.record)
     if log.is_own:
         return known
-    told = told_generation(page) if page else known
-    return told + BEING_DECIDED if event.generation < told < event.generation + SAME_FETCH else event.generation
+    published = published_generation(page) if page else known
+    is_same_fetch = event.generation < published < event.generation + SAME_FETCH
+    return published + DECISION_MARGIN if is_same_fetch else event.generation
 
 
-def _own_events(event: PageNormalized, page: Fingerprint, told: Mapping[str, Any], settled: str) -> list[Event]:
-    canonical = UUID(told["canonical_page_id"])
-    duplicate = canonical != event.page_id
-    shared = _shared(event.page_id, event.url, told_generation(page), event.crawl_id)
+def _own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, Any], settled: str) -> list[Event]:
+    representative = UUID(outcome["canonical_page_id"])
+    is_duplicate = representative != event.page_id
+    shared = _shared(event.page_id, event.url, published_generation(page), event.crawl_id)
     deduplicated = PageDeduplicated(
         **shared,
         document_ref=page.document_ref,
-        verdict=told["verdict"],
-        canonical_page_id=canonical,
-        distance=told["distance"],
-        simhash=told["simhash"],
+        verdict=outcome["verdict"],
+        canonical_page_id=representative,
+        distance=outcome["distance"],
+        simhash=outcome["simhash"],
         simhash_version=page.simhash_version,
     )
     feedback = PageSettled(
         **shared,
         host=host_of(event.url),
-        verdict="duplicate" if duplicate else settled,
-        canonical_page_id=canonical if duplicate else None,
+        verdict="duplicate" if is_duplicate else settled,
+        canonical_page_id=representative if is_duplicate else None,
     )
-    removed = PageRemoved(**shared, reason="duplicate", canonical_page_id=canonical)
-    return [deduplicated, removed, feedback] if duplicate else [deduplicated, feedback]
+    removed = PageRemoved(**shared, reason="duplicate", canonical_page_id=representative)
+    return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
 
 
-def _promoted(page: Fingerprint, crawl_id: str) -> Event:
+def _promotion(page: Fingerprint, crawl_id: str) -> Event:
     return PageDeduplicated(
-        **_shared(page.page_id, page.url, told_generation(page), crawl_id),
+        **_shared(page.page_id, page.url, published_generation(page), crawl_id),
         document_ref=page.document_ref,
         verdict="unique",
         canonical_page_id=page.page_id,
@@ -240,9 +248,9 @@ def _promoted(page: Fingerprint, crawl_id: str) -> Event:
     )
 
 
-def _demoted(page: Fingerprint, crawl_id: str) -> Event:
-    shared = _shared(page.page_id, page.url, told_generation(page), crawl_id)
-    return PageRemoved(**shared, reason="duplicate", canonical_page_id=page.canonical)
+def _demotion(page: Fingerprint, crawl_id: str) -> Event:
+    shared = _shared(page.page_id, page.url, published_generation(page), crawl_id)
+    return PageRemoved(**shared, reason="duplicate", canonical_page_id=page.representative)
 
 
 def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str, Any]:
@@ -250,6 +258,6 @@ def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str
 
 
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
-    """The stage's agent. Raises UsageError when no fingerprint could be made."""
+    """The stage's agent. Raises UsageError if fingerprints can't be made."""
     frequencies.load()
     return DedupAgent(stores)

@@ -1,40 +1,32 @@
-"""Which of several pages with the same content stands for all of them.
+"""The election: which page of a group of duplicates is its representative.
 
-By these rules, the first that tells two pages apart deciding:
+The first rule that makes a difference decides:
 
-1. a page that names another as its canonical one (`<link rel="canonical">`) steps back;
-2. https before http;
-3. the shorter URL;
-4. the page that more pages link to;
-5. the page that was seen first;
-6. the URL that sorts first, so that there always is an answer, and everywhere the same.
+1. A page that names another page as its canonical URL (`<link rel="canonical">`) loses.
+2. The shorter URL wins.
+3. The page with more pages linking to it wins.
+4. The page that was seen first wins.
+5. The URL that sorts first wins, so that the result is the same everywhere.
 
-The links come before the time: no two pages were seen in the same microsecond, so behind it they would never count.
+Links come before time. Two pages are never seen in the same microsecond, so links behind time would never count.
 
-Each rule looks at one page alone. That makes the order total, so whoever elects from the same pages, in whatever
-order they came, elects the same one.
+Each rule looks at one page alone, so the order is total. Every worker that elects from the same pages elects the same
+one, in whatever order they came.
 """
 
 from collections.abc import Iterable
 
 from streams.stores.protocols import Fingerprint
 
-Rank = tuple[bool, bool, int, int, int, str]
+Rank = tuple[bool, int, int, int, str]
 
 
 def rank(page: Fingerprint) -> Rank:
-    """Lower is better."""
-    steps_back = page.canonical_url is not None and page.canonical_url != page.url
-    return (
-        steps_back,
-        not page.url.startswith("https:"),
-        len(page.url),
-        -page.in_links,
-        page.first_seen,
-        page.url,
-    )
+    """The page's place in an election. The lowest rank wins."""
+    names_another = page.canonical_url is not None and page.canonical_url != page.url
+    return (names_another, len(page.url), -page.in_links, page.first_seen, page.url)
 
 
 def elect(pages: Iterable[Fingerprint]) -> Fingerprint:
-    """The page that stands for these. Raises ValueError for none."""
+    """The representative of these pages. Raises ValueError if there are none."""
     return min(pages, key=rank)

@@ -1,11 +1,11 @@
-"""How well dedup tells near duplicates, on labelled pairs: what `riffle eval dedup PAIRS PAGES` measures.
+"""Measures dedup on labelled pairs: `riffle eval dedup PAIRS PAGES`.
 
 PAIRS is a JSONL file of `{"a": ID, "b": ID, "jaccard": 0..1}`. PAGES is a folder with `ID.html` or `ID.txt`, or a
 JSONL file of `{"id": ID, "text": ...}` or `{"id": ID, "html": ...}`. A pair with a Jaccard similarity of 0.8 or more is
-a near duplicate. HTML is normalized as the pipeline does it.
+a near-duplicate.
 
-Each pair goes through what the stage itself uses: both fingerprints are stored, and the second page's group is planned.
-Beside it stands what SimHash alone would say, within three bits.
+Each pair goes through the stage's own code: both fingerprints are stored, and the second page's group is planned. For
+comparison, the result of SimHash alone (within three bits) is measured, too.
 """
 
 import json
@@ -20,7 +20,6 @@ from streams.dedup.features import jaccard
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.dedup.grouping import SIMILARITY, Grouping
 from streams.errors import Refused, UsageError
-from streams.pages.normalize import content_hash, normalize
 from streams.stores.protocols import Fingerprint, Fingerprints
 from streams.stores.simhash_tables import MAX_DISTANCE, hamming
 
@@ -29,7 +28,7 @@ RANGES = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.75), (0.75, 0.8), (0.8, 0.85), (0.85, 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two pages, and how much of their shingles they have in common."""
+    """Two pages, and the Jaccard similarity of their shingles."""
 
     a: str
     b: str
@@ -38,7 +37,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Shares, 0..1; 1 where there was nothing to find."""
+    """Shares, 0..1. Precision is 1 if nothing was found, recall is 1 if there was nothing to find."""
 
     precision: float
     recall: float
@@ -46,7 +45,7 @@ class Quality:
 
     @classmethod
     def of(cls, verdicts: Iterable[tuple[bool, bool]]) -> "Quality":
-        """Of pairs (is a duplicate, was called one)."""
+        """The quality of verdicts. Each is a pair (is a duplicate, was called one)."""
         pairs = list(verdicts)
         both = sum(truth and called for truth, called in pairs)
         called, true = sum(called for _, called in pairs), sum(truth for truth, _ in pairs)
@@ -57,33 +56,40 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What was measured."""
+    """The figures of one run."""
 
     pairs: int
     duplicates: int
     verdict: Quality
     simhash_alone: Quality
     merged_by_similarity: dict[str, float]
-    """Range of the label -> share of its pairs that were called duplicates."""
+    """Range of the labelled similarity -> share of its pairs that were called duplicates."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 async def evaluate(
-    pairs: Iterable[Pair], texts: Mapping[str, str], open_store: Callable[[], Fingerprints]
+    pairs: Iterable[Pair],
+    texts: Mapping[str, str],
+    open_store: Callable[[], Fingerprints],
+    content_hash: Callable[[str], str],
 ) -> Evaluation:
-    """Judge all pairs, each in an empty store. Raises UsageError for a pair without its pages."""
-    prints: dict[str, Prints] = {}
+    """Evaluate all pairs, each in an empty store. `content_hash` is the normalizer's.
+
+    Raises UsageError if a pair's page is missing.
+    """
+    pages: dict[str, Fingerprint] = {}
     judged: list[tuple[Pair, bool, bool]] = []
     for pair in pairs:
         for name in (pair.a, pair.b):
             if name not in texts:
-                raise UsageError(f"the pair {pair.a!r}, {pair.b!r} names {name!r}, which is not among the pages")
-            if name not in prints:
-                prints[name] = fingerprint(texts[name])
-        merged = await _merged(pair, texts, prints, open_store())
-        near = hamming(prints[pair.a].simhash, prints[pair.b].simhash) <= MAX_DISTANCE
+                raise UsageError(f"the pair {pair.a!r}, {pair.b!r} needs the page {name!r}, which is missing")
+            if name not in pages:
+                pages[name] = _page(name, content_hash(texts[name]), fingerprint(texts[name]))
+        one, other = pages[pair.a], pages[pair.b]
+        merged = await _merged(one, other, texts, open_store())
+        near = hamming(one.simhash, other.simhash) <= MAX_DISTANCE
         judged.append((pair, merged, near))
     return Evaluation(
         pairs=len(judged),
@@ -94,23 +100,22 @@ async def evaluate(
     )
 
 
-async def _merged(pair: Pair, texts: Mapping[str, str], prints: Mapping[str, Prints], store: Fingerprints) -> bool:
-    pages = [_page(name, texts[name], prints[name], at) for at, name in enumerate((pair.a, pair.b), start=1)]
-    for page in pages:
+async def _merged(one: Fingerprint, other: Fingerprint, texts: Mapping[str, str], store: Fingerprints) -> bool:
+    for page in (one, other):
         await store.put(page, page.generation)
-    decisions = await Grouping(store, _comparer(texts)).plan(pages[1:])
-    return any(not decision.leads for decision in decisions)
+    decisions = await Grouping(store, _comparer(texts)).plan([other])
+    return any(not decision.elects_page for decision in decisions)
 
 
-def _page(name: str, text: str, prints: Prints, at: int) -> Fingerprint:
+def _page(name: str, content_hash: str, prints: Prints) -> Fingerprint:
     return Fingerprint(
         page_id=_id(name),
-        content_hash=content_hash(text),
+        content_hash=content_hash,
         simhash=prints.simhash,
         simhash_version=prints.simhash_version,
         url=f"https://example.com/{name}",
-        generation=at,
-        first_seen=at,
+        generation=1,
+        first_seen=1,
         document_ref=name,
         words=prints.words,
         sketch=prints.sketch,
@@ -139,7 +144,7 @@ def _by_range(judged: list[tuple[float, bool]]) -> dict[str, float]:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Raises UsageError with the line that can't be read."""
+    """Read labelled pairs. Raises UsageError that names the first invalid line."""
     pairs = []
     for number, row in _rows(path):
         try:
@@ -150,32 +155,30 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def read_texts(path: Path) -> dict[str, str]:
-    """The pages' texts by id. Raises UsageError; a page that the normalizer refuses has an empty text."""
+def read_texts(path: Path, text_of_html: Callable[[bytes], str]) -> dict[str, str]:
+    """Read the pages' texts, by id. If `text_of_html` raises Refused, the text is empty. Raises UsageError."""
+
+    def text(content: bytes, is_html: bool) -> str:
+        try:
+            return text_of_html(content) if is_html else content.decode("utf-8", "replace")
+        except Refused:
+            return ""
+
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix in (".html", ".htm", ".txt"))
         if not files:
-            raise UsageError(f"{path} holds no .html and no .txt file")
-        return {_name(file, path): _text(file.read_bytes(), file.suffix != ".txt") for file in files}
+            raise UsageError(f"{path} contains no .html and no .txt file")
+        return {_name(file, path): text(file.read_bytes(), file.suffix != ".txt") for file in files}
     texts = {}
     for number, row in _rows(path):
         if "id" not in row or not ("text" in row or "html" in row):
             raise UsageError(f'{path}, line {number}: a page has "id", and "text" or "html"')
-        texts[str(row["id"])] = str(row["text"]) if "text" in row else _text(str(row["html"]).encode(), True)
+        texts[str(row["id"])] = str(row["text"]) if "text" in row else text(str(row["html"]).encode(), True)
     return texts
 
 
 def _name(file: Path, folder: Path) -> str:
     return str(file.relative_to(folder).with_suffix(""))
-
-
-def _text(content: bytes, is_html: bool) -> str:
-    if not is_html:
-        return content.decode("utf-8", "replace")
-    try:
-        return normalize(content, url="https://example.com/").document.text
-    except Refused:
-        return ""
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

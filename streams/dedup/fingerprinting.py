@@ -1,4 +1,4 @@
-"""A text's fingerprint: SimHash, MinHash sketch and bands, in one pass over its words."""
+"""Makes the fingerprint of a text: SimHash, MinHash sketch and bands."""
 
 from dataclasses import dataclass
 
@@ -13,25 +13,25 @@ from streams.pages.text.tokens import words
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """What of a text is kept to find its near duplicates."""
+    """The parts of a fingerprint that are computed from the text."""
 
     simhash: int
     simhash_version: int
-    """Of the weights that it was made with."""
+    """The version of the word weights (`frequencies.VERSION`)."""
     sketch: bytes
     bands: tuple[int, ...]
     words: int
 
 
 def fingerprint(text: str) -> Prints:
-    """The fingerprint of a text. The same on every machine; nothing in it depends on other pages."""
+    """The fingerprint of a text. It is the same on every machine and depends on no other page."""
     hashes = word_hashes(words(text))
     least = minhash.minima(shingles(hashes))
     return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), minhash.bands(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:
-    """The distinct shingles of a text, to compare it exactly with another."""
+    """The distinct shingles of a text, for an exact comparison."""
     return shingles(word_hashes(words(text)))
 
 

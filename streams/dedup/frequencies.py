@@ -1,8 +1,8 @@
-"""How many documents of a reference corpus have each word: the IDF part of the SimHash's weights.
+"""Document frequencies of words in a reference corpus: the IDF part of the SimHash's weights.
 
-The file `frequencies.npz` is part of the fingerprint's definition: another file gives other fingerprints. So it has a
-version, which is stored beside each of them, and those of different versions are never compared. It holds hashes and
-counts alone.
+The file `frequencies.npz` is part of the fingerprint's definition: another file gives other SimHashes. So the file has
+a version, which is stored beside each SimHash, and SimHashes of different versions are never compared. The file has
+only hashes and counts.
 """
 
 import zlib
@@ -18,12 +18,12 @@ from streams.dedup.features import Hashes
 from streams.errors import UsageError
 
 VERSION = 1
-"""Of the file that this release weighs words with. Raised with every other file, never used again."""
+"""Version of this release's file. Each new file gets a new number."""
 FILE: Traversable = files("streams.dedup") / "frequencies.npz"
 
 
 def inverse_document_frequencies(hashes: Hashes) -> NDArray[np.float64]:
-    """ln((N + 1) / (df + 1)) + 1 of each word; one that the corpus doesn't have counts as one in no document."""
+    """ln((N + 1) / (df + 1)) + 1 of each word. The df of a word that is not in the corpus is 0."""
     known, frequencies, documents = load()
     places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
     found = np.where(known[places] == hashes, frequencies[places], 0)
@@ -33,15 +33,15 @@ def inverse_document_frequencies(hashes: Hashes) -> NDArray[np.float64]:
 
 @cache
 def load() -> tuple[Hashes, NDArray[np.int64], int]:
-    """Hashes of words, in order, the number of documents that have each, and the number of documents. Read once.
+    """The words' hashes (sorted), the number of documents with each word, and the number of documents.
 
-    Raises UsageError when the file is missing or of another version: all fingerprints would be others.
+    The file is read once. Raises UsageError if it is missing or has another version: all SimHashes would be different.
     """
     try:
         with FILE.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             parts = {name: stored[name] for name in ("version", "words", "documents", "total")}
     except (OSError, EOFError, KeyError, ValueError, BadZipFile, zlib.error) as error:
-        raise UsageError(f"the words' frequencies can't be read ({error}). Install Riffle again") from error
+        raise UsageError(f"the word frequencies can't be read ({error}). Install Riffle again") from error
     if int(parts["version"]) != VERSION or not len(parts["words"]):
-        raise UsageError(f"{FILE} is version {int(parts['version'])}; this release fingerprints with {VERSION}")
+        raise UsageError(f"{FILE} has version {int(parts['version'])}, but this release needs version {VERSION}")
     return parts["words"], parts["documents"].astype(np.int64), int(parts["total"])

@@ -1,8 +1,7 @@
-"""SimHash: 64 bits of a text that differ in few places from those of a similar text.
+"""SimHash: 64 bits of a text. Similar texts have SimHashes that differ in few bits.
 
-Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002: each feature votes, by the bits of its
-hash and with its weight, for or against each bit. Features are words weighted by TF-IDF (see docs/decisions for what
-else was measured).
+Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002: each feature votes with its weight for
+or against each bit, by the bits of its hash. Features are words weighted by TF-IDF (decision 0008 compares others).
 """
 
 import numpy as np
@@ -12,7 +11,7 @@ from streams.dedup.features import Hashes
 
 
 def simhash(features: Hashes, weights: NDArray[np.float32]) -> int:
-    """The fingerprint of weighted features, unsigned. No features: 0. A tie is a zero bit."""
+    """The SimHash of weighted features, unsigned. It is 0 without features. A tie gives a zero bit."""
     if len(features) == 0:
         return 0
     bits = np.unpackbits(features.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")

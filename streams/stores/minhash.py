@@ -1,10 +1,10 @@
-"""MinHash sketches as stores compare them: equal bytes in equal places estimate the similarity of two texts."""
+"""Compares MinHash sketches: the share of equal bytes estimates the similarity of two texts."""
 
 import numpy as np
 
 
 def sketch_similarity(one: bytes, other: bytes) -> float:
-    """The estimated Jaccard similarity, 0..1, corrected for the one in 256 that agree by chance. 0 for none."""
+    """The estimated Jaccard similarity, 0..1. Corrected for bytes that are equal by chance (1 in 256)."""
     if not one or len(one) != len(other):
         return 0.0
     agreed = int(np.count_nonzero(np.frombuffer(one, np.uint8) == np.frombuffer(other, np.uint8))) / len(one)

@@ -187,7 +187,7 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A page as dedup sees it."""
+    """A page's fingerprint, with the facts that an election needs, and the decision about the page."""
 
     page_id: UUID
     content_hash: str
@@ -198,71 +198,75 @@ class Fingerprint:
     canonical_url: str | None = None
     first_seen: int = 0
     in_links: int = 0
-    """Distinct pages that were known to link to it when it was fetched; at most as many as the ledger keeps (64)."""
+    """Number of distinct pages that linked to the page when it was fetched. The ledger keeps 64 of them."""
     document_ref: str = ""
     words: int = 0
     sketch: bytes = b""
-    """8-bit minwise hashes of the text's shingles: how many are equal estimates the Jaccard similarity."""
+    """8-bit minwise hashes of the text's shingles. The share of equal ones estimates the Jaccard similarity."""
     bands: tuple[int, ...] = ()
-    """Unsigned, 64 bits each: two similar pages have at least one in common, nearly always."""
-    canonical: UUID | None = None
-    """Which page stands for it; None while that is undecided. Written by `set_canonical` alone: `put` leaves it."""
+    """Unsigned, 64 bits each. Two similar pages nearly always have at least one in common."""
+    representative: UUID | None = None
+    """The page's representative. None if that is undecided. Only `set_representative` writes it, `put` doesn't."""
     decided_at: int = 0
-    """The write time of that; like `written_at`, what the store says of the fingerprint and not part of it."""
+    """The write time of the decision. Like `written_at` it comes from the store."""
     written_at: int = 0
+    """The write time of the fingerprint."""
     simhash_version: int = 1
-    """How the SimHash was made: those of different versions are never compared."""
+    """The version of the word weights in the SimHash. Those of different versions are never compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class VariantEvidence:
-    """Two URLs that a rule makes one: whether their pages were duplicates."""
+class AliasEvidence:
+    """Two URLs that a URL alias rule makes one, and whether their pages were duplicates."""
 
     host: str
     rule: str
     slot: int
-    """0..63: of the pair, so that the same pair counts once and a rule has at most so many."""
+    """0..63. It depends on the pair, so that a pair counts once and a rule has at most 64 pairs."""
     url: str
     other: str
     agrees: bool
 
 
 class Fingerprints(Protocol):
-    """Fingerprints found by their own keys: never by a scan."""
+    """Fingerprints, read by key and never by a scan."""
 
     async def put(self, fingerprint: Fingerprint, at: int) -> None:
-        """Store it under its page, content hash, SimHash tables and bands, replacing the page's former one."""
+        """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one."""
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        """Pages with this content: all of them, up to 1,000."""
+        """Pages with this content, at most 1,000."""
 
     async def near(self, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
-        """All pages whose SimHash is of this version and differs in at most `distance` bits (at most 3)."""
+        """All pages whose SimHash has this version and differs in at most `distance` bits (at most 3)."""
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        """Pages that share a band with this one and whose sketches agree in at least this share; at most 100 a band."""
+        """Pages that share a band with this one, with at least this estimated similarity. At most 100 per band."""
 
     async def remove(self, page_id: UUID, at: int) -> None: ...
 
-    async def set_canonical(self, page_id: UUID, canonical: UUID, at: int) -> None:
-        """Remember which page stands for this one; itself takes it out of any group. Without a fingerprint: nothing."""
+    async def set_representative(self, page_id: UUID, representative: UUID, at: int) -> None:
+        """Store the page's representative. If it is the page itself, the page leaves its group.
 
-    async def duplicates(self, canonical: UUID) -> list[UUID]:
-        """The pages that this one stands for, itself not among them."""
-
-    async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        """The pages that each of these stands for, about `limit` of each; pages that stand for none are left out."""
-
-    async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
-        """Keep it in its host's rule's slot, in place of what is there.
-
-        A disagreement is never replaced by an agreement, whichever is older.
+        Without a fingerprint nothing is stored.
         """
 
-    async def variants(self, host: str) -> list[VariantEvidence]:
-        """What is known of a host's URLs, by rule and slot."""
+    async def duplicates(self, representative: UUID) -> list[UUID]:
+        """The duplicates of this representative."""
+
+    async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        """The duplicates of each representative that has some, about `limit` of each."""
+
+    async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
+        """Store it in its slot, in place of what is there.
+
+        Agreement never replaces disagreement, whichever is older.
+        """
+
+    async def alias_evidence(self, host: str) -> list[AliasEvidence]:
+        """The evidence about a host's URLs, by rule and slot."""
 
 
 CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]

@@ -61,14 +61,14 @@ def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
     return FrontierUrl(page_id=page_id, at=at, **unpack(packed))
 
 
-_FINGERPRINT_KEY = ("page_id", "canonical", "decided_at", "written_at")
+_FINGERPRINT_KEY = ("page_id", "representative", "decided_at", "written_at")
 
 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
-    """The row of a fingerprint, without its key, its write time, and what was decided of it."""
+    """The row of a fingerprint, without its key, its write time and the decision about it."""
     names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _FINGERPRINT_KEY]
     row = {name: getattr(fingerprint, name) for name in names}
-    if fingerprint.simhash_version == 1:  # as all were before there was a version: the same bytes
+    if fingerprint.simhash_version == 1:  # the field came later: rows of version 1 keep their bytes
         del row["simhash_version"]
     return pack(row)
 

@@ -1,9 +1,9 @@
-"""The tables in which a SimHash is found again although up to three of its bits differ.
+"""Tables that find a SimHash although up to three of its bits differ.
 
-Cut 64 bits into blocks. If two fingerprints differ in at most three bits, then of n blocks at least n - 3 are equal: so
-under each choice of n - 3 blocks as a key, one table or another has both under the same key (Manku, Jain and Das
-Sarma, "Detecting near-duplicates for web crawling", WWW 2007). More tables have longer keys, and so fewer
-candidates per look-up: docs/reference/dedup.md has the arithmetic.
+The 64 bits are cut into n blocks. If two SimHashes differ in at most three bits, at least n - 3 of their blocks are
+equal. Each choice of n - 3 blocks is the key of one table, so at least one table has both under the same key (Manku,
+Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007). More tables have longer keys, and so fewer
+candidates per look-up: docs/reference/dedup.md has the figures.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ MAX_DISTANCE = 3
 _BLOCKS = {4: (16,) * 4, 10: (13, 13, 13, 13, 12), 20: (11, 11, 11, 11, 10, 10)}
 TABLE_COUNTS = tuple(_BLOCKS)
 DEFAULT_TABLES = 4
-"""Up to some tens of millions of pages; 10 or 20 beyond."""
+"""Enough for some tens of millions of pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A choice of bits, and where they are: runs of (shift, width), the most significant first."""
+    """A choice of bits. `runs` are their places as (shift, width), the most significant first."""
 
     mask: int
     runs: tuple[tuple[int, int], ...]
@@ -30,13 +30,13 @@ class Table:
         return sum(width for _, width in self.runs)
 
     def key(self, simhash: int) -> int:
-        """The chosen bits, in their places."""
+        """The chosen bits of a SimHash, in their places."""
         return simhash & self.mask
 
 
 @cache
 def tables(count: int = DEFAULT_TABLES) -> tuple[Table, ...]:
-    """The tables for distances up to three. Raises ValueError for a count other than 4, 10 or 20."""
+    """The tables that find distances up to three. Raises ValueError for a count other than 4, 10 or 20."""
     if count not in _BLOCKS:
         raise ValueError(f"{count} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")
     blocks: list[tuple[int, int]] = []
@@ -53,5 +53,5 @@ def _mask(runs: tuple[tuple[int, int], ...]) -> int:
 
 
 def hamming(one: int, other: int) -> int:
-    """In how many of their 64 bits two fingerprints differ."""
+    """The number of bits in which two SimHashes differ, 0..64."""
     return (one ^ other).bit_count()

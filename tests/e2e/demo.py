@@ -86,7 +86,7 @@ async def demo_stores() -> Stores:
     await indexed(stores, document(wal["url"], wal["title"], *texts), as_html(wal), statements=len(texts))
     for url in (wal["url"], *COPIES):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
-        await stores.fingerprints.set_canonical(page_id(url), page_id(wal["url"]), 1)
+        await stores.fingerprints.set_representative(page_id(url), page_id(wal["url"]), 1)
     await refused(stores, "https://sqlite.org/private.html")
     return stores
 

@@ -1,4 +1,4 @@
-"""The dedup stage over Cassandra: groups that are decided by several workers at once."""
+"""The dedup stage over Cassandra: several workers decide one group at once."""
 
 import asyncio
 from uuid import uuid4
@@ -16,7 +16,7 @@ from tests.stages.dedup_site import TEXT, Site, edited, text_of
 pytestmark = pytest.mark.integration("cassandra")
 
 
-async def test_duplicates_that_pass_at_once_leave_one_leader(stack: Settings, fresh_name: str) -> None:
+async def test_duplicates_handled_at_once_have_one_representative(stack: Settings, fresh_name: str) -> None:
     settings = stack.cassandra.model_copy(update={"keyspace": fresh_name, "request_timeout_seconds": 20.0})
     await cassandra.migrate(settings)
     session = await cassandra.connect(settings)
@@ -37,13 +37,13 @@ async def test_duplicates_that_pass_at_once_leave_one_leader(stack: Settings, fr
         ]
         agents = [DedupAgent(site.stores) for _ in range(3)]
         outputs = await asyncio.gather(*(agents[at % 3].handle(one) for at, one in enumerate(reversed(deliveries))))
-        assert [await site.leader(url) for url in urls] == [*[urls[0]] * 7, urls[7]]
+        assert [await site.representative_of(url) for url in urls] == [*[urls[0]] * 7, urls[7]]
         removed = {event.url for events in outputs for event in events if isinstance(event, PageRemoved)}
         assert removed == set(urls[1:7])
 
         gone = await agents[0].handle(site.removed(urls[0], "gone", 20))
         assert [event.url for event in gone if isinstance(event, PageDeduplicated)] == [urls[1]]
-        assert {await site.leader(url) for url in urls[1:7]} == {urls[1]}
+        assert {await site.representative_of(url) for url in urls[1:7]} == {urls[1]}
         assert len(await site.stores.fingerprints.duplicates(page_id(urls[1]))) == 5
     finally:
         await session.close()

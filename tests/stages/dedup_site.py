@@ -1,4 +1,4 @@
-"""A dedup stage over memory stores, events for it, and what may happen to it in between."""
+"""A dedup stage over memory stores, events for it, and stores that fail."""
 
 import random
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def text_of(seed: int, words: int = 300) -> str:
 
 
 def edited(text: str, count: int, seed: int = 0) -> str:
-    """The text with so many of its words replaced, in a row."""
+    """The text with `count` consecutive words replaced."""
     words = text.split()
     start = random.Random(seed).randrange(len(words) - count)
     words[start : start + count] = [f"new{seed}x{number}" for number in range(count)]
@@ -46,7 +46,7 @@ class Site:
 
     @property
     def agent(self) -> DedupAgent:
-        """A new one each time: a stage keeps nothing in memory that it needs."""
+        """A new agent each time, since a stage needs nothing that is in memory only."""
         return DedupAgent(self.stores)
 
     async def normalized(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> Delivery:
@@ -67,16 +67,16 @@ class Site:
         )
         return delivery(event, NOW + at * SECOND)
 
-    async def say(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> list[str]:
-        return told(await self.agent.handle(await self.normalized(url, text, at, canonical)))
+    async def normalize(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> list[str]:
+        return summary(await self.agent.handle(await self.normalized(url, text, at, canonical)))
 
-    async def leader(self, url: str) -> str:
+    async def representative_of(self, url: str) -> str:
         found = await self.stores.fingerprints.get(page_id(url))
         assert found is not None
-        assert found.canonical is not None
-        leader = await self.stores.fingerprints.get(found.canonical)
-        assert leader is not None
-        return leader.url
+        assert found.representative is not None
+        representative = await self.stores.fingerprints.get(found.representative)
+        assert representative is not None
+        return representative.url
 
     def state(self) -> Any:
         fingerprints: Any = self.stores.fingerprints
@@ -84,7 +84,7 @@ class Site:
         return (
             dict(fingerprints._rows),
             dict(fingerprints._decisions),
-            dict(fingerprints._variants),
+            dict(fingerprints._alias_evidence),
             {page: dict(cells) for page, cells in pages._cells.items()},
         )
 
@@ -97,13 +97,13 @@ def delivery(event: Event, at: int) -> Delivery:
 
 
 def later(one: Delivery, microseconds: int) -> Delivery:
-    """The same fetch again, by a normalizer that was started anew or told to replay it."""
+    """The same fetch again, from a normalizer that was restarted or replays it."""
     envelope = one.envelope.model_copy(update={"time": one.time + timedelta(microseconds=microseconds)})
     return replace(one, envelope=envelope)
 
 
-def told(events: Sequence[Event]) -> list[str]:
-    """What the events say, in short."""
+def summary(events: Sequence[Event]) -> list[str]:
+    """One line per event."""
     lines = []
     for event in events:
         if isinstance(event, PageDeduplicated):
@@ -125,7 +125,7 @@ class Crash(Exception):
 
 
 class _Breaking:
-    """A store whose n-th call never happens."""
+    """A store that raises Crash once its budget of calls is used up."""
 
     def __init__(self, inner: Any, budget: list[int]) -> None:
         self._inner, self._budget = inner, budget
@@ -143,7 +143,7 @@ class _Breaking:
 
 
 async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
-    """Handle an event until so many calls of stores are used up. Whether that was too few."""
+    """Handle an event with a budget of store calls (`left[0]`). Returns whether it crashed."""
     breaking = Stores(
         blobs=_Breaking(stores.blobs, left),
         pages=_Breaking(stores.pages, left),

@@ -7,117 +7,117 @@ import pytest
 from schemas import PageDeduplicated, PageDiscovered
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent, build
-from streams.dedup.grouping import is_leader
+from streams.dedup.grouping import may_represent
 from streams.ledger.agent import DISCOVERIES_KEPT, LedgerAgent
 from streams.settings import Settings
 from streams.stores.protocols import Fingerprint
-from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, text_of, told
+from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, summary, text_of
 
 
 async def test_a_page_alone_is_unique() -> None:
     site = Site()
-    assert await site.say(A, TEXT) == [f"{A} unique", f"{A} settled changed"]
+    assert await site.normalize(A, TEXT) == [f"{A} unique", f"{A} settled changed"]
     record = (await site.stores.pages.get(page_id(A)))["deduplicated"]
     assert record["verdict"] == "unique"
     assert record["canonical_page_id"] == str(page_id(A))
 
 
 @pytest.mark.parametrize(("text", "verdict"), [(TEXT, "exact"), (NEAR, "near")])
-async def test_a_duplicate_is_taken_out_and_points_to_the_page_that_stands_for_it(text: str, verdict: str) -> None:
+async def test_a_duplicate_is_removed_and_points_to_its_representative(text: str, verdict: str) -> None:
     site = Site()
-    await site.say(A, TEXT)
-    assert await site.say(B, text, 1) == [f"{B} {verdict}", f"{B} removed duplicate", f"{B} settled duplicate"]
-    assert await site.leader(B) == A
+    await site.normalize(A, TEXT)
+    assert await site.normalize(B, text, 1) == [f"{B} {verdict}", f"{B} removed duplicate", f"{B} settled duplicate"]
+    assert await site.representative_of(B) == A
 
 
 async def test_a_better_page_takes_over() -> None:
     site = Site()
-    await site.say(C, TEXT)
-    await site.say(B, NEAR, 1)
+    await site.normalize(C, TEXT)
+    await site.normalize(B, NEAR, 1)
     out = [f"{B} removed duplicate", f"{C} removed duplicate"]
-    assert await site.say(A, TEXT, 2) == [f"{A} unique", f"{A} settled changed", *out]
-    assert [await site.leader(url) for url in (A, B, C)] == [A, A, A]
+    assert await site.normalize(A, TEXT, 2) == [f"{A} unique", f"{A} settled changed", *out]
+    assert [await site.representative_of(url) for url in (A, B, C)] == [A, A, A]
     assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["canonical_url"] == A
 
 
-async def test_other_pages_stay_apart() -> None:
+async def test_pages_with_other_texts_are_unique() -> None:
     site = Site()
-    await site.say(A, TEXT)
-    assert await site.say(B, text_of(2), 1) == [f"{B} unique", f"{B} settled changed"]
-    assert await site.say(C, edited(TEXT, 60), 2) == [f"{C} unique", f"{C} settled changed"]
+    await site.normalize(A, TEXT)
+    assert await site.normalize(B, text_of(2), 1) == [f"{B} unique", f"{B} settled changed"]
+    assert await site.normalize(C, edited(TEXT, 60), 2) == [f"{C} unique", f"{C} settled changed"]
 
 
 async def test_short_texts_are_duplicates_only_when_equal() -> None:
     site = Site()
     short = text_of(3, 30)
-    await site.say(A, short)
-    assert (await site.say(B, short + " more", 1))[0] == f"{B} unique"
-    assert (await site.say(C, short, 2))[0] == f"{C} exact"
+    await site.normalize(A, short)
+    assert (await site.normalize(B, short + " more", 1))[0] == f"{B} unique"
+    assert (await site.normalize(C, short, 2))[0] == f"{C} exact"
 
 
 async def test_pages_without_text_are_not_each_others_duplicates() -> None:
     site = Site()
-    await site.say(A, "")
-    assert (await site.say(B, "", 1))[0] == f"{B} unique"
+    await site.normalize(A, "")
+    assert (await site.normalize(B, "", 1))[0] == f"{B} unique"
 
 
 async def test_a_chain_of_small_differences_does_not_merge_its_ends() -> None:
     site = Site()
     middle = edited(TEXT, 22, seed=1)
     end = edited(middle, 22, seed=2)
-    await site.say(A, TEXT)
-    assert (await site.say(B, middle, 1))[0] == f"{B} near"
-    assert (await site.say(C, end, 2))[0] == f"{C} unique"
+    await site.normalize(A, TEXT)
+    assert (await site.normalize(B, middle, 1))[0] == f"{B} near"
+    assert (await site.normalize(C, end, 2))[0] == f"{C} unique"
 
 
 async def test_the_canonical_link_decides_first() -> None:
     site = Site()
-    await site.say(A, TEXT, canonical=B)
-    assert (await site.say(B, TEXT, 1))[0] == f"{B} unique"
-    assert await site.leader(A) == B
+    await site.normalize(A, TEXT, canonical=B)
+    assert (await site.normalize(B, TEXT, 1))[0] == f"{B} unique"
+    assert await site.representative_of(A) == B
 
 
-async def test_an_unchanged_page_says_so() -> None:
+async def test_an_unchanged_page_settles_as_unchanged() -> None:
     site = Site()
-    await site.say(A, TEXT)
-    assert await site.say(A, TEXT, 5) == [f"{A} unique", f"{A} settled unchanged"]
-    assert await site.say(A, text_of(9), 6) == [f"{A} unique", f"{A} settled changed"]
+    await site.normalize(A, TEXT)
+    assert await site.normalize(A, TEXT, 5) == [f"{A} unique", f"{A} settled unchanged"]
+    assert await site.normalize(A, text_of(9), 6) == [f"{A} unique", f"{A} settled changed"]
 
 
-async def test_when_the_leader_is_gone_the_best_of_the_others_is_indexed() -> None:
+async def test_when_the_representative_is_gone_the_best_duplicate_is_indexed() -> None:
     site = Site()
     for at, url in enumerate((A, B, C)):
-        await site.say(url, TEXT, at)
+        await site.normalize(url, TEXT, at)
     events = await site.agent.handle(site.removed(A, "gone", 10))
-    assert told(events) == [f"{B} unique", f"{C} removed duplicate"]
+    assert summary(events) == [f"{B} unique", f"{C} removed duplicate"]
     assert isinstance(events[0], PageDeduplicated)
     assert events[0].document_ref
-    assert events[0].generation > NOW + 1 * SECOND, "newer than its removal, or the index would leave it out"
-    assert await site.leader(C) == B
+    assert events[0].generation > NOW + 1 * SECOND, "newer than its removal, or the index would ignore it"
+    assert await site.representative_of(C) == B
     assert await site.stores.fingerprints.get(page_id(A)) is None
 
 
-async def test_when_the_leader_changes_its_text_its_duplicates_get_another() -> None:
+async def test_when_the_representative_changes_its_text_its_duplicates_get_another() -> None:
     site = Site()
     for at, url in enumerate((A, B, C)):
-        await site.say(url, TEXT, at)
-    said = await site.say(A, text_of(7), 10)
-    assert said == [f"{A} unique", f"{A} settled changed", f"{B} unique", f"{C} removed duplicate"]
-    assert [await site.leader(url) for url in (A, B, C)] == [A, B, B]
+        await site.normalize(url, TEXT, at)
+    lines = await site.normalize(A, text_of(7), 10)
+    assert lines == [f"{A} unique", f"{A} settled changed", f"{B} unique", f"{C} removed duplicate"]
+    assert [await site.representative_of(url) for url in (A, B, C)] == [A, B, B]
 
 
 @pytest.mark.parametrize("reason", ["noindex", "blocked", "refused", "request", "unsupported"])
-async def test_any_other_removal_frees_the_group(reason: str) -> None:
+async def test_any_other_removal_promotes_a_duplicate(reason: str) -> None:
     site = Site()
-    await site.say(A, TEXT)
-    await site.say(B, TEXT, 1)
-    assert told(await site.agent.handle(site.removed(A, reason, 2))) == [f"{B} unique"]
+    await site.normalize(A, TEXT)
+    await site.normalize(B, TEXT, 1)
+    assert summary(await site.agent.handle(site.removed(A, reason, 2))) == [f"{B} unique"]
 
 
-async def test_a_duplicates_own_removal_comes_back_and_changes_nothing() -> None:
+async def test_the_removal_of_a_duplicate_changes_nothing_when_it_comes_back() -> None:
     site = Site()
-    await site.say(A, TEXT)
-    await site.say(B, TEXT, 1)
+    await site.normalize(A, TEXT)
+    await site.normalize(B, TEXT, 1)
     before = site.state()
     assert await site.agent.handle(site.removed(B, "duplicate", 2)) == []
     assert site.state() == before
@@ -125,15 +125,15 @@ async def test_a_duplicates_own_removal_comes_back_and_changes_nothing() -> None
 
 async def test_an_older_generation_never_overrides() -> None:
     site = Site()
-    await site.say(A, TEXT, 5)
+    await site.normalize(A, TEXT, 5)
     before = site.state()
-    assert await site.say(A, text_of(4), 3) == []
+    assert await site.normalize(A, text_of(4), 3) == []
     assert await site.agent.handle(site.removed(A, "gone", 4)) == []
     assert site.state() == before
 
 
 async def linked(site: Site, url: str, sources: Sequence[str], why: str = "link") -> None:
-    """The ledger hears that these pages link to it."""
+    """Record in the ledger that these pages link to the URL."""
     for at, source in enumerate(sources):
         event = PageDiscovered.model_validate(
             {"page_id": page_id(url), "url": url, "host": "a.test", "why": why, "depth": 1, "referrer": source}
@@ -150,15 +150,17 @@ async def in_links(site: Site, url: str) -> int:
 ONE, TWO = "https://a.test/1", "https://a.test/2"
 
 
-async def test_of_two_pages_the_one_with_more_pages_that_link_to_it_stands_for_both() -> None:
+async def test_the_page_with_more_links_to_it_is_the_representative() -> None:
     site = Site()
     await linked(site, ONE, [A])
     await linked(site, TWO, [A, A, B, C, TWO])
     await linked(site, ONE, [A, B, C, TWO], why="redirect")
-    await site.say(ONE, TEXT)
-    assert told_of(await site.say(TWO, TEXT, 1), TWO) == [f"{TWO} unique", f"{TWO} settled changed"]
-    assert await site.leader(ONE) == TWO
-    assert (await in_links(site, ONE), await in_links(site, TWO)) == (1, 3), "distinct, not its own, links alone"
+    await site.normalize(ONE, TEXT)
+    assert lines_about(await site.normalize(TWO, TEXT, 1), TWO) == [f"{TWO} unique", f"{TWO} settled changed"]
+    assert await site.representative_of(ONE) == TWO
+    assert (await in_links(site, ONE), await in_links(site, TWO)) == (1, 3), (
+        "distinct pages, not the page itself, links only"
+    )
 
 
 async def test_links_are_counted_once_a_fetch_so_that_a_redelivery_elects_the_same() -> None:
@@ -168,18 +170,18 @@ async def test_links_are_counted_once_a_fetch_so_that_a_redelivery_elects_the_sa
     await linked(site, ONE, [A, B])
     assert await site.agent.handle(one) == first
     assert await in_links(site, ONE) == 0
-    await site.say(ONE, TEXT, 5)
+    await site.normalize(ONE, TEXT, 5)
     assert await in_links(site, ONE) == 2
 
 
 async def test_the_links_that_count_are_bounded() -> None:
     site = Site()
     await linked(site, ONE, [f"https://b.test/{number}" for number in range(1_000)])
-    await site.say(ONE, TEXT)
+    await site.normalize(ONE, TEXT)
     assert 50 < await in_links(site, ONE) <= DISCOVERIES_KEPT
 
 
-def told_of(lines: list[str], url: str) -> list[str]:
+def lines_about(lines: list[str], url: str) -> list[str]:
     return [line for line in lines if line.startswith(f"{url} ")]
 
 
@@ -187,19 +189,18 @@ async def test_build_gives_the_agent() -> None:
     assert isinstance(await build(Settings(), Site().stores), DedupAgent)
 
 
-def test_fingerprints_without_a_decision_are_leaders_until_then() -> None:
-
+def test_an_undecided_page_may_be_a_representative() -> None:
     page = Fingerprint(page_id(A), "", 0, A, 1)
-    assert is_leader(page)
+    assert may_represent(page)
 
 
 async def test_simhashes_of_different_versions_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other weights, other bits: what two pages have in common is then told by their shingles alone."""
+    """Other weights give other bits: then only the shingles show that two pages are similar."""
     site = Site()
-    await site.say(A, TEXT)
+    await site.normalize(A, TEXT)
     monkeypatch.setattr("streams.dedup.fingerprinting.VERSION", 2)
     monkeypatch.setattr("streams.dedup.fingerprinting.simhash", lambda *_: 2**64 - 1)
-    assert (await site.say(B, NEAR, 1))[0] == f"{B} near"
+    assert (await site.normalize(B, NEAR, 1))[0] == f"{B} near"
     stored = await site.stores.fingerprints.get(page_id(B))
     assert stored is not None
     assert (stored.simhash, stored.simhash_version) == (2**64 - 1, 2)

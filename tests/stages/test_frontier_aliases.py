@@ -8,7 +8,7 @@ from schemas import PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_every
 from streams.settings import CrawlSettings
-from streams.stores.protocols import VariantEvidence
+from streams.stores.protocols import AliasEvidence
 from tests.stages.dedup_site import Site as Dedup
 from tests.stages.dedup_site import text_of
 from tests.stages.frontier_world import Site, World
@@ -35,8 +35,8 @@ def world(probability: float = 0, flaky: float = 0, seed: int = 1, **sites: Site
 
 async def teach(web: World, rule: str = RULE, host: str = "a.example", count: int = 10, against: int = 0) -> None:
     for slot in range(count + against):
-        found = VariantEvidence(host, rule, slot, f"https://{host}/x?{slot}", f"https://{host}/y", slot < count)
-        await web.fingerprints.note_variant(found, 1)
+        found = AliasEvidence(host, rule, slot, f"https://{host}/x?{slot}", f"https://{host}/y", slot < count)
+        await web.fingerprints.note_alias_evidence(found, 1)
 
 
 def fetched(web: World) -> dict[bool, set[str]]:
@@ -216,13 +216,15 @@ async def test_a_rule_that_is_wrong_for_some_pages_loses_none_of_them(seed: int)
         for fetch in web.answers[begin:]:
             if fetch.purpose == "page":
                 own = fetch.url if fetch.url in differing else fetch.url.partition("?")[0]
-                await dedup.say(fetch.url, text_of(page_id(own).int), fetch.generation // 1_000_000 - 1_700_000_000)
+                await dedup.normalize(
+                    fetch.url, text_of(page_id(own).int), fetch.generation // 1_000_000 - 1_700_000_000
+                )
         settle(web, begin)
         return len(web.answers)
 
     for n in range(100, 106):
         for name in (f"{A}/item{n}", f"{A}/item{n}?ref=home"):
-            await dedup.say(name, text_of(n), n)
+            await dedup.normalize(name, text_of(n), n)
     web.seed(f"{A}/")
     await web.run()
     assert not differing & set(web.pages()), "the rule was used"
@@ -243,7 +245,7 @@ async def test_the_frontier_follows_a_rule_until_dedup_retires_it() -> None:
         for n in numbers:
             for name in (f"/item{n}", f"/item{n}?ref=home"):
                 text = text_of(n if alike or "?" not in name else 1_000 + n)
-                await dedup.say(f"{A}{name}", text, n)
+                await dedup.normalize(f"{A}{name}", text, n)
 
     await pages(range(100, 106))
     web.seed(f"{A}/")

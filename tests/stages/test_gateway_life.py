@@ -93,7 +93,7 @@ async def test_a_duplicate_and_the_page_that_stands_for_it_lead_to_each_other(st
     shared: dict[str, Any] = {"page_id": page_id(COPY), "url": COPY, "generation": GENERATION}
     for url in (WAL, COPY):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, GENERATION), GENERATION)
-    await stores.fingerprints.set_canonical(page_id(COPY), page_id(WAL), GENERATION)
+    await stores.fingerprints.set_representative(page_id(COPY), page_id(WAL), GENERATION)
     await record(
         stores,
         *fetched(COPY),

@@ -93,7 +93,7 @@ async def test_a_result_tells_how_many_similar_pages_it_stands_for_and_links_to_
     copies = ["https://copy.example/wal.html?a=1", "javascript:alert(1)", "https://copy.example/<script>"]
     for url in (WAL["url"], *copies):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
-        await stores.fingerprints.set_canonical(page_id(url), WAL["page_id"], 1)
+        await stores.fingerprints.set_representative(page_id(url), WAL["page_id"], 1)
     async with client(gateway(stores)) as web:
         html = (await web.get("/search?q=log", headers=HTML)).text
     assert re.search(r"<summary>3\s+similar pages<", html)

@@ -287,7 +287,7 @@ async def stand_in(stores: Stores, copies: list[str]) -> None:
     """Have the page on write-ahead logging stand for these."""
     for url in (WAL, *copies):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
-        await stores.fingerprints.set_canonical(page_id(url), page_id(WAL), 1)
+        await stores.fingerprints.set_representative(page_id(url), page_id(WAL), 1)
 
 
 async def test_a_result_leads_to_the_pages_that_it_stands_for(stores: Stores) -> None:

@@ -71,7 +71,7 @@ class UrlAliases:
         """
         known = self._hosts.get(host)
         if known is None or self._now() >= known.read_at + MEMORY_MICROS or (fresh and known.believed):
-            evidence = await self._evidence.variants(host)
+            evidence = await self._evidence.alias_evidence(host)
             rules = HostRules(learned(evidence), retired(evidence), self._now(), agreeing(evidence))
             if rules.retired and (known is None or known.retired != rules.retired):
                 await self._held.release_retired(host, rules.believed, rules.retired)

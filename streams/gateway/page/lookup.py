@@ -149,7 +149,7 @@ async def _canonical(site: Site, page_id: UUID, parts: dict[Part, dict[str, Any]
     A URL that is another page's by the rules of its host was never fetched: its record knows its removal alone.
     """
     fingerprint = await site.stores.fingerprints.get(page_id)
-    decided = fingerprint.canonical if fingerprint else None
+    decided = fingerprint.representative if fingerprint else None
     recorded = (_uuid(parts.get(part, {}).get("canonical_page_id")) for part in ("deduplicated", "removed"))
     canonical = decided or next(filter(None, recorded), None)
     return await _related(site, canonical) if canonical and canonical != page_id else None

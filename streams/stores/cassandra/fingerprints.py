@@ -1,7 +1,7 @@
-"""Fingerprints in Cassandra: a row a page, and a row a key under which its duplicates find it.
+"""Fingerprints in Cassandra: one row per page, and one row per key under which its duplicates find it.
 
-A row found by a key is a hint: what counts is the page's own row, read afterwards. So a put or removal that was cut
-off, or overtaken by a later one, leaves at most a hint that leads nowhere.
+A row found by a key is a hint. The page's own row is read afterwards, and decides. So a write that a crash interrupted,
+or that a later one overtook, leaves at most a hint that leads nowhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.minhash import sketch_similarity
-from streams.stores.protocols import Fingerprint, VariantEvidence
+from streams.stores.protocols import AliasEvidence, Fingerprint
 from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
@@ -19,7 +19,7 @@ PER_CONTENT = 1_000
 PER_BAND = 100
 KEYS_AT_ONCE = 100
 _FOR_EVER = 1 << 61
-"""Added to the write time of what must never be replaced by what was noted without it: microseconds of 73,000 years."""
+"""Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
 _PUT = "INSERT INTO fingerprints (page_id, value, at) VALUES (:page_id, :value, :at)"
 _GET = "SELECT value, at, canonical, decided_at FROM fingerprints WHERE page_id = :page_id"
@@ -49,7 +49,7 @@ _GET_VARIANTS = "SELECT rule, slot, url, other, agrees FROM url_variants WHERE h
 
 
 class CassandraFingerprints:
-    """Fingerprints found by their own keys. `table_count`: 4, 10 or 20, the same for all who share a keyspace."""
+    """Fingerprints, found by their own keys. `table_count` is 4, 10 or 20, and the same for all users of a keyspace."""
 
     def __init__(self, session: CassandraSession, table_count: int = DEFAULT_TABLES) -> None:
         self._session = session
@@ -88,7 +88,7 @@ class CassandraFingerprints:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
         rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash)})
         close = [page_id for page_id, other in rows if hamming(_unsigned(other), simhash) <= distance]
-        found = await self._get_all(close)  # a hint doesn't say which version it is of; the page's own row does
+        found = await self._get_all(close)  # a hint doesn't contain the version, the page's own row does
         alike = [fingerprint for fingerprint in found if fingerprint.simhash_version == version]
         return [fingerprint for fingerprint in alike if hamming(fingerprint.simhash, simhash) <= distance]
 
@@ -108,49 +108,48 @@ class CassandraFingerprints:
         if former is None or former.written_at > at:
             return
         await self._cut(former, None, at)
-        if former.canonical is not None:
-            row = {"key": former.canonical, "page_id": page_id}
+        if former.representative is not None:
+            row = {"key": former.representative, "page_id": page_id}
             await self._session.execute(_CUT_MEMBER, row, at=max(at, former.decided_at))
 
-    async def set_canonical(self, page_id: UUID, canonical: UUID, at: int) -> None:
+    async def set_representative(self, page_id: UUID, representative: UUID, at: int) -> None:
         former = await self.get(page_id)
         if former is None or former.decided_at > at:
             return
-        if canonical != page_id:
-            await self._session.execute(_PUT_MEMBER, {"key": canonical, "page_id": page_id}, at=at)
-        await self._session.execute(_DECIDE, {"page_id": page_id, "canonical": canonical}, at=at)
-        if former.canonical not in (None, canonical) and former.decided_at < at:
-            # As old as what it cuts: at the same time as another's decision for that group, it would win over that.
-            row = {"key": former.canonical, "page_id": page_id}
+        if representative != page_id:
+            await self._session.execute(_PUT_MEMBER, {"key": representative, "page_id": page_id}, at=at)
+        await self._session.execute(_DECIDE, {"page_id": page_id, "canonical": representative}, at=at)
+        if former.representative not in (None, representative) and former.decided_at < at:
+            # With the write time of the row that it deletes: a later one could delete another worker's new row.
+            row = {"key": former.representative, "page_id": page_id}
             await self._session.execute(_CUT_MEMBER, row, at=former.decided_at)
 
-    async def duplicates(self, canonical: UUID) -> list[UUID]:
-        rows = await self._session.execute(_GET_MEMBERS, {"key": canonical})
+    async def duplicates(self, representative: UUID) -> list[UUID]:
+        rows = await self._session.execute(_GET_MEMBERS, {"key": representative})
         found = await self._get_all(page_id for (page_id,) in rows)
-        return [member.page_id for member in found if member.canonical == canonical and member.page_id != canonical]
+        return [page.page_id for page in found if page.representative == representative != page.page_id]
 
-    async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        """In two requests, as somebody is waiting: many keys in one are less work than as many requests."""
-        hints = (
-            await self._session.execute(_GET_GROUPS, {"keys": sorted(canonicals), "count": limit}) if canonicals else []
-        )
+    async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        """Two requests, because a searcher waits: one request with many keys is less work than many requests."""
+        if not representatives:
+            return {}
+        hints = await self._session.execute(_GET_GROUPS, {"keys": sorted(representatives), "count": limit})
         members = sorted({page_id for (page_id,) in hints})
         chunks = [members[start : start + KEYS_AT_ONCE] for start in range(0, len(members), KEYS_AT_ONCE)]
         found: dict[UUID, list[Fingerprint]] = {}
         for rows in await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks]):
             for page_id, *row in rows:
-                member = _fingerprint(page_id, *row)
-                leader = member.canonical if member else None
-                if member and leader is not None and leader in canonicals and leader != page_id:
-                    found.setdefault(leader, []).append(member)
+                page = _fingerprint(page_id, *row)
+                if page and page.representative in set(representatives) - {page_id, None}:
+                    found.setdefault(page.representative, []).append(page)
         return found
 
-    async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
+    async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
         row = {name: getattr(evidence, name) for name in ("host", "rule", "slot", "url", "other", "agrees")}
         await self._session.execute(_PUT_VARIANT, row, at=at if evidence.agrees else at + _FOR_EVER)
 
-    async def variants(self, host: str) -> list[VariantEvidence]:
-        return [VariantEvidence(host, *row) for row in await self._session.execute(_GET_VARIANTS, {"host": host})]
+    async def alias_evidence(self, host: str) -> list[AliasEvidence]:
+        return [AliasEvidence(host, *row) for row in await self._session.execute(_GET_VARIANTS, {"host": host})]
 
     async def _get_all(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
         wanted = sorted(set(page_ids))
@@ -159,7 +158,7 @@ class CassandraFingerprints:
         return [fingerprint for fingerprint in found if fingerprint]
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
-        """Delete the hints of a former fingerprint, but for those that the one in its place has as well."""
+        """Delete the hints of a former fingerprint, except those that its successor has, too."""
         bits = [key for key in self._bits(former) if kept is None or key not in self._bits(kept)]
         bands = [key for key in _bands(former) if kept is None or key not in _bands(kept)]
         cuts = [*_repeated(_CUT_BITS, bits, "bits"), *_repeated(_CUT_BAND, bands, "band")]
@@ -178,13 +177,13 @@ class CassandraFingerprints:
 
 
 def _fingerprint(
-    page_id: UUID, value: bytes | None, at: int, canonical: UUID | None, decided_at: int | None
+    page_id: UUID, value: bytes | None, at: int, representative: UUID | None, decided_at: int | None
 ) -> Fingerprint | None:
-    """A page's row; None where only a decision is left of it."""
+    """A page's row. None if only its decision is left."""
     if value is None:
         return None
     found = unpack_fingerprint(page_id, value)
-    return replace(found, written_at=at, canonical=canonical, decided_at=decided_at or 0)
+    return replace(found, written_at=at, representative=representative, decided_at=decided_at or 0)
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:
@@ -192,15 +191,15 @@ def _bands(fingerprint: Fingerprint) -> list[int]:
 
 
 def _batch(statements: Sequence[str]) -> str:
-    """One request for rows of several partitions. Not logged: what of it is done, is done, and hints may be missing.
+    """One request for rows of several partitions. It is not logged, so a crash may leave a part of it undone.
 
-    There are as many texts as numbers of keys: few, so each is prepared once.
+    Its text depends on the number of keys only. There are few such texts, and each is prepared once.
     """
     return f"BEGIN UNLOGGED BATCH USING TIMESTAMP :at {'; '.join(statements)}; APPLY BATCH"
 
 
 def _repeated(statement: str, keys: Sequence[int], name: str) -> list[str]:
-    """A statement for each key, its parameter named by number."""
+    """One statement per key, with numbered parameters."""
     return [statement.replace(":key", f":{name}_{number}") for number in range(len(keys))]
 
 
@@ -209,7 +208,7 @@ def _numbered(keys: Sequence[int], name: str) -> dict[str, int]:
 
 
 def _signed(value: int) -> int:
-    """64 bits as Cassandra's bigint."""
+    """An unsigned number of 64 bits as Cassandra's bigint."""
     return value - (1 << 64) if value >> 63 else value
 
 

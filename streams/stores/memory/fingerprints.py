@@ -6,14 +6,14 @@ from dataclasses import replace
 from uuid import UUID
 
 from streams.stores.minhash import sketch_similarity
-from streams.stores.protocols import Fingerprint, VariantEvidence
+from streams.stores.protocols import AliasEvidence, Fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
 PER_BAND = 100
 
 
 class MemoryFingerprints:
-    """A page's row, and the keys under which it is found."""
+    """Fingerprints by page, and the keys under which pages are found."""
 
     def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
         self._tables = tables(table_count)
@@ -21,7 +21,7 @@ class MemoryFingerprints:
         self._decisions: dict[UUID, tuple[int, bytes]] = {}
         self._removed_at: dict[UUID, int] = {}
         self._keys: dict[Hashable, set[UUID]] = defaultdict(set)
-        self._variants: dict[tuple[str, str, int], tuple[tuple[bool, int], VariantEvidence]] = {}
+        self._alias_evidence: dict[tuple[str, str, int], tuple[tuple[bool, int], AliasEvidence]] = {}
 
     async def put(self, fingerprint: Fingerprint, at: int) -> None:
         page_id = fingerprint.page_id
@@ -64,41 +64,42 @@ class MemoryFingerprints:
             self._unlink(former)
             del self._rows[page_id]
 
-    async def set_canonical(self, page_id: UUID, canonical: UUID, at: int) -> None:
+    async def set_representative(self, page_id: UUID, representative: UUID, at: int) -> None:
         if page_id in self._rows:
             former = self._decisions.get(page_id, (0, b""))
-            latest = self._decisions[page_id] = max(former, (at, canonical.bytes))
+            latest = self._decisions[page_id] = max(former, (at, representative.bytes))
             self._keys["member", former[1]].discard(page_id)
             self._keys["member", latest[1]].add(page_id)
 
-    async def duplicates(self, canonical: UUID) -> list[UUID]:
-        members = self._keys["member", canonical.bytes]
-        return sorted(page_id for page_id in members if page_id in self._rows and page_id != canonical)
+    async def duplicates(self, representative: UUID) -> list[UUID]:
+        members = self._keys["member", representative.bytes]
+        return sorted(page_id for page_id in members if page_id in self._rows and page_id != representative)
 
-    async def groups(self, canonicals: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        found = {canonical: (await self.duplicates(canonical))[:limit] for canonical in canonicals}
+    async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        found = {representative: (await self.duplicates(representative))[:limit] for representative in representatives}
         return {
-            canonical: [self._with_decision(self._rows[member]) for member in members]
-            for canonical, members in found.items()
+            representative: [self._with_decision(self._rows[member]) for member in members]
+            for representative, members in found.items()
             if members
         }
 
-    async def note_variant(self, evidence: VariantEvidence, at: int) -> None:
+    async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
         slot = (evidence.host, evidence.rule, evidence.slot)
         weight = (not evidence.agrees, at)
-        if weight >= self._variants.get(slot, (weight, evidence))[0]:
-            self._variants[slot] = (weight, evidence)
+        if weight >= self._alias_evidence.get(slot, (weight, evidence))[0]:
+            self._alias_evidence[slot] = (weight, evidence)
 
-    async def variants(self, host: str) -> list[VariantEvidence]:
-        return [evidence for slot, (_, evidence) in sorted(self._variants.items()) if slot[0] == host]
+    async def alias_evidence(self, host: str) -> list[AliasEvidence]:
+        return [evidence for slot, (_, evidence) in sorted(self._alias_evidence.items()) if slot[0] == host]
 
     def _found(self, keys: Iterable[Hashable]) -> list[Fingerprint]:
         ids = set().union(*(self._keys.get(key, set()) for key in keys))
         return [self._with_decision(self._rows[page_id]) for page_id in sorted(ids)]
 
     def _with_decision(self, fingerprint: Fingerprint) -> Fingerprint:
-        decided_at, canonical = self._decisions.get(fingerprint.page_id, (0, b""))
-        return replace(fingerprint, canonical=UUID(bytes=canonical) if canonical else None, decided_at=decided_at)
+        decided_at, decided = self._decisions.get(fingerprint.page_id, (0, b""))
+        representative = UUID(bytes=decided) if decided else None
+        return replace(fingerprint, representative=representative, decided_at=decided_at)
 
     def _unlink(self, fingerprint: Fingerprint) -> None:
         for key in self._keys_of(fingerprint):

@@ -1,4 +1,4 @@
-"""What fingerprints promise, in memory and in Cassandra."""
+"""The contract of fingerprints, in memory and in Cassandra."""
 
 import random
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import pytest
 
 from streams.stores.cassandra import CassandraFingerprints
 from streams.stores.memory import MemoryFingerprints
-from streams.stores.protocols import Fingerprint, Fingerprints, VariantEvidence
+from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints
 from tests.integration.contracts.conftest import BOTH
 
 
@@ -52,7 +52,7 @@ def flipped(simhash: int, bits: Iterable[int]) -> int:
     return simhash
 
 
-async def test_what_was_put_is_there(store: Fingerprints) -> None:
+async def test_a_stored_fingerprint_is_read(store: Fingerprints) -> None:
     page = a_page()
     await store.put(page, 5)
     assert await store.get(page.page_id) == replace(page, written_at=5)
@@ -151,7 +151,7 @@ async def test_an_older_write_never_replaces_a_newer_one(store: Fingerprints) ->
     assert [page.page_id for page in await store.exact(new.content_hash)] == [new.page_id]
 
 
-async def test_what_was_removed_is_found_no_more_and_stays_away(store: Fingerprints) -> None:
+async def test_a_removed_page_is_not_found_and_an_older_write_does_not_restore_it(store: Fingerprints) -> None:
     page = a_page()
     await store.put(page, 1)
     await store.remove(page.page_id, 2)
@@ -165,25 +165,25 @@ async def test_what_was_removed_is_found_no_more_and_stays_away(store: Fingerpri
 
 
 async def test_the_same_writes_twice_are_one(store: Fingerprints) -> None:
-    page, leader = a_page(), uuid4()
+    page, representative = a_page(), uuid4()
     for _ in range(2):
         await store.put(page, 1)
-        await store.set_canonical(page.page_id, leader, 2)
-    assert await store.get(page.page_id) == replace(page, written_at=1, canonical=leader, decided_at=2)
-    assert await store.duplicates(leader) == [page.page_id]
+        await store.set_representative(page.page_id, representative, 2)
+    assert await store.get(page.page_id) == replace(page, written_at=1, representative=representative, decided_at=2)
+    assert await store.duplicates(representative) == [page.page_id]
 
 
 async def group(store: Fingerprints, count: int) -> tuple[UUID, list[UUID]]:
-    leader, members = uuid4(), [a_page() for _ in range(count)]
+    representative, members = uuid4(), [a_page() for _ in range(count)]
     for page in members:
         await store.put(page, 1)
-        await store.set_canonical(page.page_id, leader, 1)
-    return leader, [page.page_id for page in members]
+        await store.set_representative(page.page_id, representative, 1)
+    return representative, [page.page_id for page in members]
 
 
-async def test_a_page_stands_for_its_duplicates(store: Fingerprints) -> None:
-    leader, members = await group(store, 3)
-    assert sorted(await store.duplicates(leader)) == sorted(members)
+async def test_a_representative_has_its_duplicates(store: Fingerprints) -> None:
+    representative, members = await group(store, 3)
+    assert sorted(await store.duplicates(representative)) == sorted(members)
     assert await store.duplicates(members[0]) == []
 
 
@@ -191,9 +191,9 @@ async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> No
     one, members = await group(store, 3)
     other, (moved, stayed) = await group(store, 2)
     alone = uuid4()
-    await store.set_canonical(moved, one, 2)
+    await store.set_representative(moved, one, 2)
     found = await store.groups([one, other, alone], 10)
-    assert {leader: {page.page_id for page in pages} for leader, pages in found.items()} == {
+    assert {representative: {page.page_id for page in pages} for representative, pages in found.items()} == {
         one: {*members, moved},
         other: {stayed},
     }
@@ -202,63 +202,63 @@ async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> No
     assert await store.groups([], 2) == {}
 
 
-async def test_a_page_that_stands_for_itself_is_nobodys_duplicate(store: Fingerprints) -> None:
-    leader, (page,) = await group(store, 1)
-    await store.set_canonical(page, page, 2)
-    assert await store.duplicates(leader) == []
+async def test_a_representative_is_no_duplicate(store: Fingerprints) -> None:
+    representative, (page,) = await group(store, 1)
+    await store.set_representative(page, page, 2)
+    assert await store.duplicates(representative) == []
     assert await store.duplicates(page) == []
     found = await store.get(page)
     assert found is not None
-    assert found.canonical == page
+    assert found.representative == page
 
 
-async def test_the_latest_decision_stands(store: Fingerprints) -> None:
-    leader, (page,) = await group(store, 1)
+async def test_the_latest_decision_wins(store: Fingerprints) -> None:
+    representative, (page,) = await group(store, 1)
     other = uuid4()
-    await store.set_canonical(page, other, 3)
-    await store.set_canonical(page, leader, 2)
+    await store.set_representative(page, other, 3)
+    await store.set_representative(page, representative, 2)
     assert await store.duplicates(other) == [page]
-    assert await store.duplicates(leader) == []
+    assert await store.duplicates(representative) == []
 
 
 async def test_a_new_fingerprint_keeps_the_decision(store: Fingerprints) -> None:
-    leader, (page,) = await group(store, 1)
+    representative, (page,) = await group(store, 1)
     await store.put(replace(a_page(), page_id=page), 4)
-    assert await store.duplicates(leader) == [page]
+    assert await store.duplicates(representative) == [page]
 
 
-async def test_nothing_is_decided_of_a_page_without_a_fingerprint(store: Fingerprints) -> None:
-    leader, page = uuid4(), uuid4()
-    await store.set_canonical(page, leader, 1)
-    assert await store.duplicates(leader) == []
+async def test_a_page_without_a_fingerprint_gets_no_decision(store: Fingerprints) -> None:
+    representative, page = uuid4(), uuid4()
+    await store.set_representative(page, representative, 1)
+    assert await store.duplicates(representative) == []
     assert await store.get(page) is None
 
 
-async def test_a_removed_page_is_nobodys_duplicate(store: Fingerprints) -> None:
-    leader, (page,) = await group(store, 1)
+async def test_a_removed_page_is_no_duplicate(store: Fingerprints) -> None:
+    representative, (page,) = await group(store, 1)
     await store.remove(page, 2)
-    assert await store.duplicates(leader) == []
+    assert await store.duplicates(representative) == []
     await store.put(replace(a_page(), page_id=page), 3)
     found = await store.get(page)
     assert found is not None
-    assert found.canonical is None
+    assert found.representative is None
 
 
 async def test_evidence_about_urls_is_kept_by_host_and_slot(store: Fingerprints) -> None:
     host = f"{uuid4().hex}.test"
-    first = VariantEvidence(host, "slash", 3, f"https://{host}/a", f"https://{host}/a/", True)
+    first = AliasEvidence(host, "slash", 3, f"https://{host}/a", f"https://{host}/a/", True)
     later = replace(first, agrees=False)
     other = replace(first, rule="parameter:ref", slot=0)
     for at, evidence in ((1, first), (3, later), (2, first), (1, other)):
-        await store.note_variant(evidence, at)
-    assert sorted(await store.variants(host), key=lambda found: found.rule) == [other, later]
-    assert await store.variants("elsewhere.test") == []
+        await store.note_alias_evidence(evidence, at)
+    assert sorted(await store.alias_evidence(host), key=lambda found: found.rule) == [other, later]
+    assert await store.alias_evidence("elsewhere.test") == []
 
 
 async def test_evidence_against_a_rule_is_never_replaced_by_evidence_for_it(store: Fingerprints) -> None:
     host = f"{uuid4().hex}.test"
-    agrees = VariantEvidence(host, "slash:remove", 3, f"https://{host}/a", f"https://{host}/a/", True)
+    agrees = AliasEvidence(host, "slash:remove", 3, f"https://{host}/a", f"https://{host}/a/", True)
     against = replace(agrees, agrees=False)
     for at, evidence in ((5, agrees), (2, against), (9, agrees), (2, against)):
-        await store.note_variant(evidence, at)
-    assert await store.variants(host) == [against]
+        await store.note_alias_evidence(evidence, at)
+    assert await store.alias_evidence(host) == [against]

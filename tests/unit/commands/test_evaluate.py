@@ -108,7 +108,7 @@ def test_simhash_look_ups_are_printed() -> None:
 MISTAKES = [
     # arguments, message
     (("eval", "extract", "."), "truth"),
-    (("eval", "dedup", "pairs.jsonl", "pages.jsonl"), "names 'b', which is not among the pages"),
+    (("eval", "dedup", "pairs.jsonl", "pages.jsonl"), "needs the page 'b', which is missing"),
     (("bench", "simhash", "--fingerprints", "1000", "--tables", "5"), "4, 10, 20"),
 ]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.crawl.url_rules import at_work, explain, learned, rewrite, same_class, slot
-from streams.stores.protocols import VariantEvidence
+from streams.stores.protocols import AliasEvidence
 
 HOST = "https://a.test"
 EXPLAINED = [
@@ -102,9 +102,9 @@ def test_two_urls_of_a_class_share_its_slot(one: str, other: str) -> None:
             assert slot(rule, one) == slot(rule, other)
 
 
-def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[VariantEvidence]:
+def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[AliasEvidence]:
     kinds = [("other", True)] * agree + [("other", False)] * disagree + [("", True)] * waiting
-    return [VariantEvidence("a.test", rule, at, "url", other, agrees) for at, (other, agrees) in enumerate(kinds)]
+    return [AliasEvidence("a.test", rule, at, "url", other, agrees) for at, (other, agrees) in enumerate(kinds)]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ SIMHASH = st.integers(0, 2**64 - 1)
 
 
 def by_the_definition(features: dict[int, float]) -> int:
-    """Charikar's algorithm, written as it is told."""
+    """Charikar's algorithm, bit by bit."""
     result = 0
     for bit in range(64):
         vote = sum(weight if feature >> bit & 1 else -weight for feature, weight in features.items())
@@ -29,7 +29,7 @@ def by_the_definition(features: dict[int, float]) -> int:
 
 
 @given(st.dictionaries(SIMHASH, st.integers(1, 20), max_size=40))
-def test_simhash_is_what_the_paper_says(features: dict[int, int]) -> None:
+def test_simhash_follows_its_definition(features: dict[int, int]) -> None:
     weights = np.array(list(features.values()), np.float32)
     assert simhash(np.array(list(features), np.uint64), weights) == by_the_definition(dict(features))
 
@@ -40,7 +40,7 @@ def test_a_fingerprint_depends_on_the_words_alone(words: list[str]) -> None:
 
 
 def test_fingerprints_never_change() -> None:
-    """They are stored: a change here means that all stored ones are worthless."""
+    """Fingerprints are stored: another value here makes all stored ones useless."""
     found = fingerprint("the quick brown fox jumps over the lazy dog")
     assert f"{found.simhash:016x}" == "8606c692895292e3"
     assert found.sketch.hex()[:16] == "fe3e11756046762e"

@@ -1,11 +1,13 @@
-"""An index of SimHashes in memory: all that differ from a query in at most three bits, exactly, many queries at once.
+"""An index of SimHashes in memory, for comparison: the pipeline uses tables in Cassandra (`streams.stores`).
 
-One copy of the fingerprints per table, its chosen bits rotated to the front and sorted (Manku, Jain and Das Sarma,
-WWW 2007); a query reads the run that has its own chosen bits, and compares. Fingerprints come in segments that double
-in size (Bentley and Saxe's logarithmic method), so that adding is cheap and few segments are searched.
+It finds exactly the SimHashes that differ from a query in at most three bits, for many queries at once.
 
-Memory: a table holds 8 bytes of permuted fingerprint and 4 of row, and where its runs begin. Four tables take 50
-bytes a fingerprint at a million; adding needs as much again for a moment. Not safe to change from several threads.
+Each table has a sorted copy of the SimHashes with its chosen bits moved to the front (Manku, Jain and Das Sarma, WWW
+2007). A query reads the run with its own chosen bits and compares. SimHashes are kept in segments that double in size
+(Bentley and Saxe's logarithmic method), so that adding is cheap and few segments are searched.
+
+Memory: a table needs 8 bytes per SimHash, 4 per row number, and the starts of its runs. Four tables need 50 bytes per
+SimHash at a million, and twice as much while SimHashes are added. Only one thread may change an index.
 """
 
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ Simhashes = NDArray[np.uint64]
 Rows = NDArray[np.uint32]
 
 QUERIES_AT_ONCE = 8_192
-"""Keeps the candidates of one batch, some hundred thousand, in the processor's cache."""
+"""Number of queries in a batch, so that its candidates (some hundred thousand) stay in the processor's cache."""
 
 
 class Matches(NamedTuple):
@@ -63,14 +65,14 @@ class SimHashIndex:
         return range(first, len(self._removed))
 
     def remove(self, row: int) -> None:
-        """Leave a row out of all answers from now on. Raises IndexError for a row that never was."""
+        """Remove a row from all answers. Raises IndexError for a row that was never added."""
         self._removed[row] = True
 
     def near(self, simhash: int, distance: int = MAX_DISTANCE) -> list[tuple[int, int]]:
         """Rows within the distance of one fingerprint, each with its distance, by row.
 
-        In Python's integers: for one query each of numpy's calls costs as much as comparing with ten fingerprints. And
-        in one piece: a call for each table would take a tenth of the time.
+        It uses Python's integers: for one query, each call of numpy costs as much as ten comparisons. It is one
+        function because a function call per table would add a tenth of the time.
         """
         _check(distance)
         found: dict[int, int] = {}
@@ -114,19 +116,19 @@ def _check(distance: int) -> None:
 
 
 class _Plain(NamedTuple):
-    """A table as Python reads it, without numpy, and without a copy."""
+    """Views of a table for Python without numpy."""
 
     places: tuple[tuple[int, int, int], ...]
-    """How a query's bits move: (shift, mask, shift back)."""
+    """Moves of a query's bits: (shift right, mask, shift left)."""
     shift: int
-    """Of a permuted query, to the number of its run."""
+    """Shift of a permuted query that gives the number of its run."""
     begins: memoryview
     permuted: memoryview
     rows: memoryview
 
 
 class _Segment:
-    """Fingerprints in all tables."""
+    """Some SimHashes in all tables."""
 
     def __init__(self, simhashes: Simhashes, rows: Rows, chosen: tuple[Table, ...]) -> None:
         self._sorted = [_SortedTable.of(simhashes, rows, table) for table in chosen]
@@ -156,9 +158,9 @@ class _SortedTable:
     permuted: Simhashes
     rows: Rows
     bits: int
-    """Of the key, by which runs are told apart: all, or of long keys so many that a run is about one fingerprint."""
+    """Bits of the key that number the runs. Of long keys not all, so that a run has about one SimHash."""
     begins: NDArray[np.uint32]
-    """Where each run begins, and at last where the last one ends."""
+    """The start of each run, and the end of the last one."""
 
     @classmethod
     def of(cls, simhashes: Simhashes, rows: Rows, table: Table) -> "_SortedTable":
@@ -195,7 +197,7 @@ def _begins(permuted: Simhashes, bits: int) -> NDArray[np.uint32]:
 
 
 def _places(table: Table) -> list[tuple[int, int, int]]:
-    """How bits move: (shift now, width, shift afterwards), the table's runs to the front, the rest behind, in order."""
+    """Moves of bits: (shift before, width, shift after). The table's runs go to the front, the rest follows."""
     chosen = list(table.runs)
     edges = sorted({0, BITS, *(shift for shift, _ in chosen), *(shift + width for shift, width in chosen)})
     rest = [(low, high - low) for low, high in reversed(list(pairwise(edges))) if (low, high - low) not in chosen]
@@ -223,7 +225,7 @@ def _moved(values: Simhashes, places: list[tuple[int, int, int]]) -> Simhashes:
 
 
 def _at_most(differences: Simhashes, distance: int) -> NDArray[np.bool_]:
-    """Whether at most so many bits are set: clear the lowest one so often, and see whether any is left."""
+    """Whether at most `distance` bits are set. The lowest set bit is cleared that often; then none must be left."""
     left = differences.copy()
     for _ in range(distance):
         left &= left - np.uint64(1)
@@ -231,7 +233,7 @@ def _at_most(differences: Simhashes, distance: int) -> NDArray[np.bool_]:
 
 
 def popcount(values: Simhashes) -> NDArray[np.uint8]:
-    """How many bits are set (Hacker's Delight, section 5-1)."""
+    """The number of set bits (Hacker's Delight, section 5-1)."""
     counts = values - ((values >> np.uint64(1)) & np.uint64(0x5555555555555555))
     counts = (counts & np.uint64(0x3333333333333333)) + ((counts >> np.uint64(2)) & np.uint64(0x3333333333333333))
     counts = (counts + (counts >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

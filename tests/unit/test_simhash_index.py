@@ -1,4 +1,4 @@
-"""The SimHash index, against brute force."""
+"""The benchmark's SimHash index, compared with brute force."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.simhash_index import Matches, Simhashes, SimHashIndex, popcount
 from streams.dedup.fingerprinting import fingerprint
-from streams.dedup.index import Matches, Simhashes, SimHashIndex, popcount
 
 RANDOM = np.random.default_rng(7)
 
@@ -69,7 +69,7 @@ def test_nothing_is_missed_among_fingerprints_of_texts(table_count: int) -> None
     index = SimHashIndex(table_count)
     index.add(simhashes)
     expected = brute_force(simhashes, simhashes, 3)
-    assert len(expected) > 2 * len(simhashes), "a test of an index needs something to find"
+    assert len(expected) > 2 * len(simhashes), "the set contains near-duplicates"
     assert triples(index.near_many(simhashes, 3)) == expected
     assert one_by_one(index, simhashes, 3) == expected
 
@@ -85,7 +85,7 @@ def test_parts_are_found_as_the_whole_is(parts: list[list[int]]) -> None:
     assert triples(index.near_many(simhashes)) == triples(whole.near_many(simhashes))
 
 
-def test_a_removed_row_is_found_no_more() -> None:
+def test_a_removed_row_is_not_found() -> None:
     index = SimHashIndex()
     index.add([1, 2, 3])
     index.remove(1)

@@ -1,0 +1,97 @@
+"""Evidence about URL alias rules that the dedup stage gathers from duplicates."""
+
+import pytest
+
+from schemas.ids import page_id
+from streams.crawl.url_rules import learned, retired, rewrite
+from streams.dedup.url_rule_evidence import AliasLearner
+from streams.stores.protocols import Fingerprint
+from tests.stages.dedup_site import Site, cut_off, text_of
+
+
+async def test_duplicates_are_evidence_for_the_rules_of_their_host() -> None:
+    site = Site()
+    for number in range(8):
+        text = text_of(100 + number)
+        await site.normalize(f"https://shop.test/item{number}", text, 2 * number)
+        await site.normalize(f"https://shop.test/item{number}?ref=home", text, 2 * number + 1)
+    rules = learned(await site.stores.fingerprints.alias_evidence("shop.test"))
+    assert rules == {"parameter:remove:ref"}
+    assert rewrite("https://shop.test/other?ref=mail&page=2", rules) == "https://shop.test/other?page=2"
+
+
+async def test_one_error_text_at_many_urls_is_no_evidence() -> None:
+    site = Site()
+    for number in range(8):
+        await site.normalize(f"https://shop.test/item?id={number}", text_of(200 + number), number)
+    for number in range(100, 120):
+        await site.normalize(f"https://shop.test/item?id={number}", text_of(1, 20), number)
+    for number in range(300, 304):
+        await site.normalize(f"https://shop.test/item?id={number}", text_of(number), number)
+    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
+
+
+SHOP = "https://shop.test"
+
+
+async def shop(items: int, site: Site | None = None) -> Site:
+    """Items with two URLs each."""
+    site = site or Site()
+    for number in range(items):
+        for name in (f"/item{number}", f"/item{number}?ref=home"):
+            await site.normalize(f"{SHOP}{name}", text_of(100 + number), number)
+    return site
+
+
+async def test_one_counter_example_retires_a_rule_for_good() -> None:
+    site = await shop(20)
+    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}
+    await site.normalize(f"{SHOP}/price", text_of(1), 50)
+    await site.normalize(f"{SHOP}/price?ref=partner", text_of(2), 51)
+    await shop(20, site)
+    evidence = await site.stores.fingerprints.alias_evidence("shop.test")
+    assert (learned(evidence), retired(evidence)) == (frozenset(), {"parameter:remove:ref"})
+
+
+async def test_a_wrong_page_by_several_rules_together_retires_all_of_them() -> None:
+    site = await shop(20)
+    for number in range(20):
+        for name in (f"/text{number}", f"/text{number}/"):
+            await site.normalize(f"{SHOP}{name}", text_of(300 + number), number)
+    both = {"parameter:remove:ref", "slash:remove"}
+    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == both
+    await site.normalize(f"{SHOP}/both", text_of(1), 50)
+    await site.normalize(f"{SHOP}/both/?ref=a", text_of(2), 51)
+    assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == both
+
+
+@pytest.mark.parametrize("text", [1, 2], ids=["a duplicate", "a counter-example"])
+async def test_evidence_survives_a_crash_at_any_call_and_is_the_same_after_a_redelivery(text: int) -> None:
+    budget, crashed = 0, True
+    while crashed:
+        site, left = await shop(4), [budget]
+        await site.normalize(f"{SHOP}/price", text_of(1), 50)
+        one = await site.normalized(f"{SHOP}/price?ref=partner", text_of(text), 51)
+        crashed = await cut_off(site.stores, one, left)
+        await site.agent.handle(one)
+        evidence = await site.stores.fingerprints.alias_evidence("shop.test")
+        assert len([found for found in evidence if found.agrees]) == (5 if text == 1 else 4), f"crash at call {budget}"
+        assert bool(learned(evidence)) == (text == 1)
+        await site.agent.handle(one)
+        assert await site.stores.fingerprints.alias_evidence("shop.test") == evidence
+        budget += 1
+    assert budget > 10
+
+
+async def test_an_undecided_page_is_no_evidence() -> None:
+    site = Site()
+    for number in range(5):
+        await site.normalize(f"{SHOP}/b{number}", text_of(50 + number), number)
+        await site.normalize(f"{SHOP}/b{number}?ref=1", text_of(50 + number), number)
+    await site.normalize(f"{SHOP}/a?ref=1", text_of(1), 6)
+    undecided = await site.stores.fingerprints.get(page_id(f"{SHOP}/a?ref=1"))
+    assert undecided is not None
+    await site.stores.fingerprints.put(undecided, undecided.written_at + 9)
+    representative = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, representative=page_id(f"{SHOP}/a"))
+    await AliasLearner(site.stores.fingerprints).learn(representative, representative, 5)
+    assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
