@@ -7,9 +7,11 @@
 
 A tuple comes back as a list, and a float as the same float. The same value always packs to the same bytes, which a
 replay needs: two writes with equal time and equal bytes are one write. Fields are only ever added to FIELDS, at the
-end: their numbers are on disk.
+end: their numbers are on disk. A record of a newer release may have numbers and extensions that are unknown here: they
+are kept as `#number` and as they are, so that a record that is read and written again loses nothing.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,6 +32,9 @@ FIELDS: tuple[str, ...] = (
 """Field names by number. Append only."""
 
 _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
+_MAX_NUMBER = 9_999
+"""Maximum number of a field, in this release and in later ones."""
+_UNKNOWN = re.compile(r"#([1-9]\d{0,3})")
 _UUID, _TIME, _BIG = 1, 2, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 64
@@ -61,6 +66,8 @@ def _numbered(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         numbered = {_number(name): _numbered(below, depth + 1) for name, below in value.items()}
         return {name: numbered[name] for name in sorted(numbered, key=lambda name: (isinstance(name, str), name))}
+    if isinstance(value, msgpack.ExtType):
+        return value
     if isinstance(value, list | tuple):
         return [_numbered(below, depth + 1) for below in value]
     if isinstance(value, str | bool) and type(value) not in (str, bool):
@@ -72,6 +79,9 @@ def _number(name: Any) -> int | str:
     # An integer as a name would come back as one of FIELDS.
     if not isinstance(name, str):
         raise TypeError(f"a record's field names are strings, not {type(name).__name__} ({name!r})")
+    unknown = _UNKNOWN.fullmatch(name)
+    if unknown and int(unknown[1]) >= len(FIELDS):
+        return int(unknown[1])
     return _NUMBERS.get(name, str(name))
 
 
@@ -86,9 +96,9 @@ def _named(value: Any) -> Any:
 def _name(key: Any) -> str:
     if isinstance(key, str):
         return key
-    if isinstance(key, int) and 0 <= key < len(FIELDS):
-        return FIELDS[key]
-    raise ValueError(f"field {key!r} is unknown here: the record was written by a newer version")
+    if isinstance(key, int) and 0 <= key <= _MAX_NUMBER:
+        return FIELDS[key] if key < len(FIELDS) else f"#{key}"
+    raise ValueError(f"{key!r} is no field: a name or a number up to {_MAX_NUMBER} is")
 
 
 def _extension(value: Any) -> Any:
@@ -110,4 +120,4 @@ def _extended(code: int, content: bytes) -> Any:
         return _EPOCH + timedelta(microseconds=int.from_bytes(content, "big", signed=True))
     if code == _BIG:
         return int(content)
-    raise ValueError(f"MessagePack extension {code} is unknown here: the record was written by a newer version")
+    return msgpack.ExtType(code, content)

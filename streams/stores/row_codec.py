@@ -2,15 +2,22 @@
 
 import dataclasses
 from hashlib import blake2b
+from typing import Any, TypeVar
 from uuid import UUID
 
-from streams.errors import Refused
+from streams.errors import PoisonError, Refused
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
 """Maximum size of a blob (bytes): far above any page, and a reader holds it in memory."""
+
+Row = TypeVar("Row", Fingerprint, FrontierUrl, Transition)
+
+
+class InvalidRow(PoisonError):
+    """A stored row lacks a field that every release has written."""
 
 
 def admitted(content: bytes) -> bytes:
@@ -44,8 +51,7 @@ def pack_transition(transition: Transition) -> bytes:
 
 
 def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transition:
-    row = unpack(packed)
-    return Transition(page_id=page_id, event_id=event_id, **row)
+    return _read(Transition, {**unpack(packed), "page_id": page_id, "event_id": event_id})
 
 
 _URL_KEY = ("page_id", "at")
@@ -58,7 +64,7 @@ def pack_frontier_url(url: FrontierUrl) -> bytes:
 
 
 def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
-    return FrontierUrl(page_id=page_id, at=at, **unpack(packed))
+    return _read(FrontierUrl, {**unpack(packed), "page_id": page_id, "at": at})
 
 
 _FINGERPRINT_KEY = ("page_id", "representative", "decided_at", "written_at")
@@ -75,4 +81,18 @@ def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
 
 def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
     row = unpack(packed)
-    return Fingerprint(**{**row, "page_id": page_id, "bands": tuple(row["bands"])})
+    return _read(Fingerprint, {**row, "page_id": page_id, "bands": tuple(row.get("bands", ()))})
+
+
+def _read(kind: type[Row], row: dict[str, Any]) -> Row:
+    """A row that any release wrote: unknown fields are ignored, and missing ones have their default.
+
+    Raises InvalidRow for one without a field that every release has written.
+    """
+    fields = dataclasses.fields(kind)
+    found = {field.name: row[field.name] for field in fields if field.name in row}
+    try:
+        return kind(**found)
+    except TypeError as error:
+        missing = sorted(field.name for field in fields if field.name not in row)
+        raise InvalidRow(f"a stored {kind.__name__} lacks some of {', '.join(missing)}") from error
