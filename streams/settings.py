@@ -70,6 +70,10 @@ class QdrantSettings(_Group):
     """Number of shards of a new collection. Default: 1, and 64 in the production profile."""
     replication: int = Field(1, ge=1)
     """Number of replicas of a new collection. Production: 2 or more."""
+    write_consistency: int | None = Field(None, ge=1)
+    """Number of replicas that must have a write before it is acknowledged. Default: a majority."""
+    ordering: Literal["weak", "medium", "strong"] = "medium"
+    """Order of writes on replicas. `medium`: the same on all. `strong`: also while leaders change."""
     timeout_seconds: float = 10.0
     """Maximum duration of one request."""
 

@@ -56,6 +56,8 @@ class QdrantIndex:
         self._alias = alias
         given = "shards" in settings.model_fields_set
         self._shards = settings.shards if given or not production else PRODUCTION_SHARDS
+        self._write_consistency = settings.write_consistency or settings.replication // 2 + 1
+        self._ordering = models.WriteOrdering(settings.ordering)
         self._client = AsyncQdrantClient(
             url=settings.url,
             prefer_grpc=False,
@@ -72,6 +74,7 @@ class QdrantIndex:
                 await self._create(name, model)
             info = await self._client.get_collection(name)
             check_dimensions(name, _dimensions(info), model)
+            await self._set_write_consistency(name, info)
             for field in _PAYLOAD_INDEXES.keys() - info.payload_schema.keys():
                 await self._client.create_payload_index(name, field, _PAYLOAD_INDEXES[field], wait=True)
             if await self._active() is None:
@@ -92,7 +95,7 @@ class QdrantIndex:
         async with self._answered():
             for first in range(0, len(points), _BATCH_POINTS):
                 batch = [_point(point) for point in points[first : first + _BATCH_POINTS]]
-                await self._client.upsert(collection, batch, wait=True)
+                await self._client.upsert(collection, batch, wait=True, ordering=self._ordering)
 
     async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
         conditions: list[models.Condition] = [_equals("page_id", str(page_id))]
@@ -100,7 +103,7 @@ class QdrantIndex:
             conditions.append(models.FieldCondition(key="generation", range=models.Range(lt=before_generation)))
         selector = models.FilterSelector(filter=models.Filter(must=conditions))
         async with self._answered():
-            await self._client.delete(collection, selector, wait=True)
+            await self._client.delete(collection, selector, wait=True, ordering=self._ordering)
 
     async def search(
         self,
@@ -170,10 +173,17 @@ class QdrantIndex:
                 ),
                 shard_number=self._shards,
                 replication_factor=self._settings.replication,
+                write_consistency_factor=self._write_consistency,
             )
         except UnexpectedResponse as error:
             if error.status_code != httpx.codes.CONFLICT:  # another worker was faster
                 raise
+
+    async def _set_write_consistency(self, name: str, info: models.CollectionInfo) -> None:
+        """Change a collection that was made with another setting."""
+        if (info.config.params.write_consistency_factor or 1) != self._write_consistency:
+            params = models.CollectionParamsDiff(write_consistency_factor=self._write_consistency)
+            await self._client.update_collection(name, collection_params=params)
 
     async def _active(self) -> str | None:
         aliases = (await self._client.get_aliases()).aliases

@@ -190,6 +190,7 @@ def _config_json(description: Mapping[str, Any]) -> dict[str, Any]:
             "sparse_vectors": description.get("sparse_vectors") or {},
             "shard_number": description.get("shard_number") or 1,
             "replication_factor": description.get("replication_factor") or 1,
+            "write_consistency_factor": description.get("write_consistency_factor") or 1,
             "on_disk_payload": True,
         },
         "hnsw_config": {"m": 0, "ef_construct": 100, "full_scan_threshold": 10_000},

@@ -1,0 +1,116 @@
+"""Consistency of writes to a replicated Qdrant: what a new collection asks for, and how each write is ordered."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from streams.settings import QdrantSettings
+from streams.stores.protocols import ModelInfo, Point, SparseVector
+from streams.stores.qdrant import QdrantIndex
+
+POINT = Point(UUID(int=1), [1.0, 0.0], SparseVector((1,), (1.0,)), {"page_id": str(UUID(int=2)), "generation": 1})
+
+
+class Recorder:
+    """A server that answers every request like a Qdrant with one collection, and records the requests."""
+
+    def __init__(self, write_consistency: int) -> None:
+        self.requests: list[tuple[str, Any]] = []
+        self._write_consistency = write_consistency
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                line, *lines = head.decode().lower().split("\r\n")
+                sizes = [int(one.partition(":")[2]) for one in lines if one.startswith("content-length:")]
+                body = await reader.readexactly(sizes[0]) if sizes else b""
+                self.requests.append((line, json.loads(body) if body else None))
+                answer = json.dumps({"result": self._result(line), "status": "ok", "time": 0.0}).encode()
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
+                writer.write(f"content-length: {len(answer)}\r\n\r\n".encode() + answer)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    def _result(self, line: str) -> Any:
+        if "/exists" in line:
+            return {"exists": "/made/" in line}
+        if "/aliases" in line:
+            return True if line.startswith("post") else {"aliases": []}
+        if line.startswith("get /collections/"):
+            return self._collection()
+        if line.startswith(("put /collections/statements-m-1 ", "put /collections/statements-m-1?", "patch")):
+            return True
+        return {"operation_id": 0, "status": "completed"}
+
+    def _collection(self) -> Any:
+        params = {
+            "vectors": {"dense": {"size": 2, "distance": "Cosine"}},
+            "write_consistency_factor": self._write_consistency,
+        }
+        hnsw = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000}
+        optimizer = {"deleted_threshold": 0.2, "vacuum_min_vector_number": 1_000, "default_segment_number": 0}
+        config = {"params": params, "hnsw_config": hnsw, "optimizer_config": {**optimizer, "flush_interval_sec": 5}}
+        return {
+            "status": "green",
+            "optimizer_status": "ok",
+            "segments_count": 1,
+            "payload_schema": {},
+            "config": config,
+        }
+
+    def bodies(self, start: str) -> list[Any]:
+        return [body for line, body in self.requests if line.startswith(start)]
+
+
+@pytest.fixture(params=[1])
+async def recorder(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Recorder, str]]:
+    recorder = Recorder(request.param)
+    server = await asyncio.start_server(recorder, "127.0.0.1")
+    yield recorder, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted", "why"),
+    [
+        ({}, 1, "one replica"),
+        ({"replication": 2}, 2, "a majority of two is both"),
+        ({"replication": 3}, 2, "a majority of three"),
+        ({"replication": 3, "write_consistency": 1}, 1, "as it is set"),
+    ],
+)
+async def test_a_collection_acknowledges_writes_on_a_majority_of_its_replicas(
+    recorder: tuple[Recorder, str], settings: dict[str, Any], wanted: int, why: str
+) -> None:
+    server, url = recorder
+    index = QdrantIndex(QdrantSettings(url=url, **settings), production=False)
+    await index.ensure(ModelInfo("m", "1", 2))
+    await index.close()
+    created = server.bodies("put /collections/statements-m-1 ") + server.bodies("put /collections/statements-m-1?")
+    assert [body["write_consistency_factor"] for body in created] == [wanted], why
+    changed = [body["params"]["write_consistency_factor"] for body in server.bodies("patch")]
+    assert changed == ([] if wanted == 1 else [wanted]), "an existing collection with another factor is changed"
+
+
+@pytest.mark.parametrize(
+    ("settings", "ordering"),
+    [({}, "medium"), ({"ordering": "strong"}, "strong"), ({"ordering": "weak"}, "weak")],
+)
+async def test_writes_of_one_page_are_ordered_alike_on_all_replicas(
+    recorder: tuple[Recorder, str], settings: dict[str, Any], ordering: str
+) -> None:
+    server, url = recorder
+    index = QdrantIndex(QdrantSettings(url=url, **settings), production=False)
+    await index.upsert("c", [POINT])
+    await index.remove_page("c", UUID(int=2))
+    await index.close()
+    writes = [line for line, _ in server.requests if "/points" in line]
+    assert len(writes) == 2
+    assert all(f"ordering={ordering}" in line and "wait=true" in line for line in writes), writes
