@@ -119,6 +119,7 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
                 "discovered": progress.discovered,
                 "fetched": progress.fetched,
                 "failed": progress.failed,
+                "deferred": progress.deferred,
                 "refused": progress.refused,
                 "searchable": seen.searchable,
                 "set_aside": seen.reasons(),
@@ -130,6 +131,8 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed. "
             f"{seen.searchable} pages are searchable; not indexed: {removed}."
         )
+        if progress.deferred:
+            out.print(f"{progress.deferred} wait for hosts that do not answer. They are tried again by and by.")
     if stuck:
         err.print(
             f"[yellow]No event for {IDLE_SECONDS:.0f} s[/], and {seen.under_way} pages are not finished. "

@@ -269,8 +269,9 @@ class Fingerprints(Protocol):
         """The evidence about a host's URLs, by rule and slot."""
 
 
-CrawlState = Literal["queued", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
-"""The state of a URL in one crawl. Queued, leased and fetched URLs are on their way. All other states are final."""
+CrawlState = Literal["queued", "deferred", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
+"""The state of a URL in one crawl. Queued, leased and fetched URLs are on their way. Deferred ones wait until the host
+answers again. All other states are final."""
 
 
 @dataclass(frozen=True, slots=True)

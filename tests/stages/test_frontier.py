@@ -169,15 +169,15 @@ async def test_no_page_is_fetched_while_robots_fails() -> None:
     assert [url for *_, url in sorted(web.fetches["a.example"])] == [f"{A}/robots.txt"] * 3 + [f"{A}/"]
 
 
-async def test_a_host_that_is_down_ends_its_pages_with_a_reason() -> None:
+async def test_a_host_that_is_down_is_deferred() -> None:
     web = world(a=Site(down=True))
     web.seed(f"{A}/")
     web.seed(f"{A}/1")
     await web.run()
     assert web.pages() == []
-    assert await progress(web) == CrawlProgress(discovered=2, failed=2)
-    assert {removed.url for removed in web.removed.values()} == {f"{A}/", f"{A}/1"}
-    assert web.origins[-1].robots == "unreachable"
+    assert await progress(web) == CrawlProgress(discovered=2, deferred=2)
+    assert not web.removed
+    assert (web.origins[-1].robots, bool(web.origins[-1].blocked_until)) == ("unreachable", True)
 
 
 async def test_robots_is_read_again_after_its_time() -> None:

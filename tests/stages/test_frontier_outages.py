@@ -1,12 +1,16 @@
 """The frontier while fetchers or hosts are away: it never stops, and no URL is lost."""
 
+import itertools
 from collections import Counter
+from typing import Any
 
 import pytest
 
+from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
 from tests.stages.frontier_world import SECOND, START, Site, World
 
 MINUTE = 60 * SECOND
@@ -22,9 +26,9 @@ def hosts(count: int, pages: int) -> dict[str, Site]:
     return sites
 
 
-def world(sites: dict[str, Site], **settings: int) -> World:
+def world(sites: dict[str, Site], **settings: Any) -> World:
     """Return a world in which a crawl of all hosts begins."""
-    web = World(sites, CrawlSettings(**{"delay_seconds": 1, **settings}), seed=1, kill_probability=0)  # type: ignore[arg-type]
+    web = World(sites, CrawlSettings(**{"delay_seconds": 1, **settings}), seed=1, kill_probability=0)
     for name in sites:
         web.seed(f"https://{name}/")
     return web
@@ -66,3 +70,88 @@ async def test_r1_no_page_is_fetched_for_an_expired_lease() -> None:
     await web.run(hours=12)
     assert Counter(web.pages()) == {f"https://h{n}.example/{page or ''}": 1 for n in range(5) for page in range(4)}
     assert sum(answer.lease_expired for answer in web.answers) > 5
+
+
+def fetched_once(web: World) -> int:
+    """Return how many pages were fetched, each with one successful answer."""
+    ok = Counter(answer.url for answer in web.answers if answer.purpose == "page" and answer.outcome == "ok")
+    assert max(ok.values(), default=1) == 1
+    return len(ok)
+
+
+async def test_r2_a_host_that_is_down_in_its_first_minute_is_crawled_whole() -> None:
+    web = world(hosts(1, 200))
+    web.sites["h0.example"].outages = [(START, START + MINUTE)]
+    await web.run()
+    assert fetched_once(web) == 200
+
+
+async def test_r2_a_host_that_is_down_when_its_robots_is_due_loses_no_page() -> None:
+    web = world(hosts(1, 300), robots_ttl_seconds=100)
+    web.sites["h0.example"].outages = [(START + 100 * SECOND, START + 150 * SECOND)]
+    await web.run()
+    assert fetched_once(web) == 300
+
+
+async def test_r2_a_short_outage_ends_no_page_of_a_short_queue() -> None:
+    """A last page without an answer is no verdict while no page of its host is answered."""
+    web = world(hosts(1, 2))
+    web.sites["h0.example"].outages = [(START + 2 * SECOND, START + 2 * MINUTE)]
+    await web.run()
+    assert fetched_once(web) == 2
+
+
+async def test_r2_a_page_that_never_answers_ends_if_its_host_does() -> None:
+    web = world(hosts(1, 2), max_attempts=3)
+    web.sites["h0.example"].script = {"/1": [{"outcome": "timeout", "retryable": True}] * 99}
+    await web.run()
+    assert Counter(web.pages())["https://h0.example/1"] <= 6
+    url = await web.frontier_store.url(page_id("https://h0.example/1"))
+    assert url
+    assert (url.state, url.outcome) == ("done", "timeout")
+
+
+async def test_r2_a_long_outage_is_asked_about_less_and_less_often_and_at_least_daily() -> None:
+    web = world(hosts(1, 3))
+    back = START + 10 * 24 * 60 * MINUTE
+    web.sites["h0.example"].outages = [(START, back)]
+    await web.run(hours=24 * 9)
+    progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
+    assert (progress.deferred, progress.failed, progress.done) == (1, 0, True)
+    assert web.origins[-1].robots == "unreachable"
+    begins = [begin for begin, _, _ in web.fetches["h0.example"]][4:]
+    waits = [(later - begin) / MINUTE for begin, later in itertools.pairwise(begins)]
+    assert 30 <= waits[0] <= 40
+    assert 24 * 60 <= max(waits) <= 24 * 60 * 1.2 + 1
+    await web.run(hours=72)
+    assert fetched_once(web) == 3
+
+
+@pytest.mark.parametrize("outcome", ["unreachable", "timeout"])
+async def test_r2_a_url_that_ended_without_an_answer_returns_when_it_is_discovered_again(outcome: str) -> None:
+    web = world(hosts(1, 2))
+    url = "https://h0.example/1"
+    await web.frontier_store.put_url(
+        FrontierUrl(page_id(url), url, "h0.example", "done", at=START - 60 * MINUTE, crawl_id="c", outcome=outcome)
+    )
+    await web.run()
+    assert fetched_once(web) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_outages_of_hosts_and_fetchers_lose_no_page_though_the_frontier_is_killed(seed: int) -> None:
+    sites = hosts(6, 40)
+    for n, site in enumerate(sites.values()):
+        site.outages = [(START + n * 10 * SECOND, START + n * 30 * SECOND)]
+    settings = CrawlSettings(delay_seconds=1, lease_seconds=30, in_flight=4, robots_ttl_seconds=40)
+    web = World(sites, settings, seed, kill_probability=0.005, flaky=0.005)
+    web.expired_are_answered = bool(seed % 2)
+    web.fetchers_away = [(START + 20 * SECOND, START + 3 * MINUTE)]
+    for name in sites:
+        web.seed(f"https://{name}/")
+    await web.run()
+    assert web.kills
+    fetched = {answer.url for answer in web.answers if answer.purpose == "page" and answer.outcome == "ok"}
+    assert len(fetched) == 240
+    progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
+    assert (progress.pending, progress.leased, progress.deferred, progress.failed) == (0, 0, 0, 0)

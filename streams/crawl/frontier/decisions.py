@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
-from streams.crawl.frontier.policy import SECOND, Policy, backoff
+from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff, deferral
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import crawlable
 from streams.stores.protocols import CrawlState, FrontierUrl
@@ -23,7 +23,9 @@ VERSION_STEP = 2
 
 _TROUBLE: frozenset[Outcome] = frozenset({"network_error", "timeout", "server_error", "rate_limited"})
 """Outcomes that slow a host down."""
-_MAY_RETURN = frozenset({"over_budget"})
+_NO_ANSWER = frozenset({"unreachable", "timeout", "network_error"})
+"""Outcomes of a URL whose host did not answer."""
+_MAY_RETURN = _NO_ANSWER | {"over_budget"}
 """Outcomes of a done URL that another crawl may queue again."""
 
 
@@ -32,9 +34,11 @@ def is_seed(event: PageDiscovered) -> bool:
     return event.why == "seed" or (event.why == "redirect" and event.depth == 0)
 
 
-def reason_to_skip(event: PageDiscovered, host: Host, known: FrontierUrl | None, policy: Policy) -> str | None:
+def reason_to_skip(
+    event: PageDiscovered, host: Host, known: FrontierUrl | None, policy: Policy, now: int
+) -> str | None:
     """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`."""
-    if known and not (event.force or _may_return(known, event)):
+    if known and not (event.force or _may_return(known, event, now)):
         return "seen"
     if reason := crawlable(event.url):
         return reason
@@ -50,8 +54,17 @@ def reason_to_skip(event: PageDiscovered, host: Host, known: FrontierUrl | None,
     return None
 
 
-def _may_return(known: FrontierUrl, event: PageDiscovered) -> bool:
-    return known.outcome in _MAY_RETURN and known.state == "done" and known.crawl_id != event.crawl_id
+def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
+    """Return whether a done URL may be queued again: by another crawl, or some time after its host did not answer."""
+    if known.state != "done" or known.outcome not in _MAY_RETURN:
+        return False
+    rested = now - known.at >= UNREACHABLE_SECONDS * SECOND
+    return known.crawl_id != event.crawl_id or (rested and ended_without_answer(known))
+
+
+def ended_without_answer(url: FrontierUrl) -> bool:
+    """Return whether the URL is done because its host did not answer. It may return when it is discovered again."""
+    return url.state == "done" and url.outcome in _NO_ANSWER
 
 
 def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, position: int, now: int) -> FrontierUrl:
@@ -128,6 +141,16 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
     return replace(answered, state="done", attempt=event.attempt)
 
 
+def is_silent(host: Host, event: PageFetched, policy: Policy) -> bool:
+    """Return whether a last attempt failed while no other fetch of the host was answered either.
+
+    Such a failure is no verdict on the page. The host's robots.txt is asked for first.
+    """
+    last = event.attempt >= policy.max_attempts
+    failures = host.failures + 1
+    return event.retryable and last and event.outcome in _NO_ANSWER and failures >= max(policy.max_attempts, 2)
+
+
 def url_of_import(event: PageFetched, now: int) -> FrontierUrl:
     """Return a URL that is new to the frontier though its content is there: an imported page."""
     return FrontierUrl(event.page_id, event.url, event.host, "queued", now, depth=event.depth, crawl_id=event.crawl_id)
@@ -138,10 +161,10 @@ def url_of_settled(event: PageSettled) -> FrontierUrl:
     return FrontierUrl(event.page_id, event.url, event.host, "done", at=0, crawl_id=event.crawl_id)
 
 
-def crawl_state(url: FrontierUrl) -> CrawlState:
+def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
     """Return where the URL stands in its crawl."""
     if url.state == "queued":
-        return "queued"
+        return "deferred" if host.is_deferred else "queued"
     match url.outcome:
         case "ok":
             return "settled" if url.settled_generation >= url.generation else "fetched"
@@ -164,18 +187,24 @@ def update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random
 
 
 def robots_failed(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:
-    """Return the knowledge of robots.txt after a failed attempt: unknown, or unreachable after the last attempt."""
+    """Return the knowledge of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
+
+    A host that was unreachable before gets one attempt each time.
+    """
     failures = before.failures + 1
-    if failures < policy.max_attempts and not final:
+    if failures < policy.max_attempts and not final and not before.outages:
         return replace(before, status="unknown", failures=failures, detail=detail)
-    return Robots("unreachable", fetched_at=at, detail=detail)
+    return Robots("unreachable", fetched_at=at, detail=detail, outages=before.outages + 1)
+
+
+def defer(host: Host, now: int, random: float) -> None:
+    """Leave an unreachable host alone for a while, longer each time. Its queue stays as it is."""
+    host.next_at = max(host.next_at, now + deferral(host.robots.outages, random))
 
 
 def emits_removal(url: FrontierUrl) -> bool:
     """Return whether a URL that ended without a fetch is announced as removed.
 
-    A refusal by robots.txt also removes a page that is indexed. A host that is down, or a spent budget, does not.
+    A refusal by robots.txt also removes a page that is indexed. A spent budget does not.
     """
-    if url.outcome == "disallowed":
-        return True
-    return url.outcome in ("unreachable", "over_budget") and not url.ok_generation
+    return url.outcome == "disallowed" or (url.outcome == "over_budget" and not url.ok_generation)

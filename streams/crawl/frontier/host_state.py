@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
-from streams.crawl.frontier.policy import JITTER, SECOND, UNREACHABLE_SECONDS, Policy
+from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.stores.protocols import FrontierHost, QueueEntry
 
 MAX_CRAWLS_REMEMBERED = 64
@@ -48,6 +48,9 @@ class Robots:
     fetched_at: int = 0
     delay_seconds: float = 0.0
     failures: int = 0
+    """Failed attempts in a row."""
+    outages: int = 0
+    """Times in a row that it was unreachable after all attempts."""
     redirects: int = 0
     url: str = ""
     """Target of a redirect. Empty: the host's own /robots.txt."""
@@ -102,12 +105,14 @@ class Host:
 
     def robots_due(self, policy: Policy, now: int) -> bool:
         """Return whether robots.txt must be fetched before any page."""
-        if self.robots.status == "unknown":
+        if self.robots.status in ("unknown", "unreachable"):
             return True
-        ttl = policy.robots_ttl_seconds
-        if self.robots.status == "unreachable":
-            ttl = min(ttl, UNREACHABLE_SECONDS)
-        return now >= self.robots.fetched_at + round(ttl * SECOND)
+        return now >= self.robots.fetched_at + round(policy.robots_ttl_seconds * SECOND)
+
+    @property
+    def is_deferred(self) -> bool:
+        """The host is unreachable. Its queue is kept until robots.txt is answered again."""
+        return self.robots.status == "unreachable"
 
     def robots_url(self) -> str:
         return self.robots.url or f"https://{self.name}/robots.txt"

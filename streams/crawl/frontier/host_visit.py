@@ -81,8 +81,6 @@ async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
 async def _reason_to_end(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
     """Return outcome and reason if the URL is not to be fetched."""
     known = live.host.robots
-    if known.status == "unreachable":
-        return "unreachable", f"robots.txt can't be read, so nothing is fetched: {known.detail}"
     limit = url.max_pages or frontier.policy.max_pages_per_host
     if not url.attempt and live.host.share(url.crawl_id).scheduled >= limit:
         return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
@@ -94,7 +92,7 @@ async def _reason_to_end(frontier: FrontierState, live: LiveHost, url: FrontierU
 async def _end(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:
     """End a URL without a fetch. The cursor is written later, so a crash repeats the event."""
     ended = decisions.end_url(url, outcome, detail, frontier.now())
-    await frontier.urls.mark(ended)
+    await frontier.urls.mark(ended, live)
     await frontier.hosts.put_url(live, ended)
     await _announce_end(frontier, ended)
     if outcome == "disallowed":  # its aliases may be allowed

@@ -13,7 +13,9 @@ BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 3_600.0
 """Maximum backoff (seconds)."""
 UNREACHABLE_SECONDS = 1_800.0
-"""Seconds after which an unreachable robots.txt is asked for again."""
+"""Seconds for which a host is deferred when its robots.txt is unreachable. Each further time in a row doubles them."""
+MAX_UNREACHABLE_SECONDS = 86_400.0
+"""Maximum seconds for which an unreachable host is deferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +50,10 @@ class Policy:
 def backoff(failures: int, random: float) -> int:
     """Return the microseconds to wait after so many failures in a row: doubled each time, with jitter, bounded."""
     seconds = min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 32), MAX_BACKOFF_SECONDS)
+    return round(seconds * (1 + JITTER * random) * SECOND)
+
+
+def deferral(outages: int, random: float) -> int:
+    """Return the microseconds for which a host is deferred that was unreachable so many times in a row."""
+    seconds = min(UNREACHABLE_SECONDS * 2.0 ** min(outages - 1, 32), MAX_UNREACHABLE_SECONDS)
     return round(seconds * (1 + JITTER * random) * SECOND)

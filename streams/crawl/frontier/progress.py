@@ -12,6 +12,8 @@ class CrawlProgress:
     discovered: int = 0
     pending: int = 0
     """In a queue."""
+    deferred: int = 0
+    """In the queue of a host that does not answer. They are fetched when it answers again."""
     leased: int = 0
     """Given to a fetcher."""
     digesting: int = 0
@@ -42,6 +44,7 @@ async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
     return CrawlProgress(
         discovered=sum(counts.values()),
         pending=counts.get("queued", 0),
+        deferred=counts.get("deferred", 0),
         leased=counts.get("leased", 0),
         digesting=counts.get("fetched", 0),
         fetched=counts.get("settled", 0),

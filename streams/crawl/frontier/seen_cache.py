@@ -25,3 +25,7 @@ class SeenCache:
         self._seen[crawl_id, page_id] = None
         if len(self._seen) > self._size:
             self._seen.popitem(last=False)
+
+    def discard(self, crawl_id: str, page_id: UUID) -> None:
+        """Forget a URL, so that the store is asked when it is discovered again."""
+        self._seen.pop((crawl_id, page_id), None)

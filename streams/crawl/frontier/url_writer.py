@@ -4,7 +4,13 @@ import asyncio
 
 from streams.crawl.frontier.decisions import crawl_state
 from streams.crawl.frontier.hosts import Hosts, LiveHost
+from streams.crawl.frontier.queue_head import HEAD_ENTRIES
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
+
+MARK_STEP = 1
+"""Distance from a URL's write time to that of marks that leave the URL as it is."""
+MAX_MARKED = 1_024
+"""Maximum queued URLs that are marked again when a host is deferred, or answers again."""
 
 
 class UrlWriter:
@@ -20,7 +26,7 @@ class UrlWriter:
         The writes run side by side: whichever is missing after a crash is written again with the event's redelivery.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
-        writes = [self._hosts.put_url(live, url), self.mark(url)]
+        writes = [self._hosts.put_url(live, url), self.mark(url, live)]
         entry = QueueEntry(url.position, url.page_id)
         cursor = live.host.cursor
         if url.state == "queued" and (cursor is None or cursor < entry):
@@ -33,26 +39,38 @@ class UrlWriter:
 
     async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL whose place in the queue does not change."""
-        await asyncio.gather(self._hosts.put_url(live, url), self.mark(url))
+        await asyncio.gather(self._hosts.put_url(live, url), self.mark(url, live))
 
     async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL whose lease expired. The entry comes first: a crash after the URL alone would lose its place."""
         entry = QueueEntry(url.position, url.page_id)
         if url.state == "queued":
             await self._store.push(live.name, entry, url.at)
-        await self.mark(url)
+        await self.mark(url, live)
         await self._hosts.put_url(live, url)
         if url.state == "queued":
             live.head.push(entry)
 
     async def mark_leased(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write the host with its new lease, and the lease's mark in the crawl."""
-        mark = self.mark_in(url.crawl_id, url, "leased", url.at + 1)
+        mark = self.mark_in(url.crawl_id, url, "leased", url.at + MARK_STEP)
         await asyncio.gather(self._hosts.persist(live), mark)
 
-    async def mark(self, url: FrontierUrl) -> None:
+    async def mark_queue(self, live: LiveHost) -> None:
+        """Mark the first queued URLs in their crawls again: the host was deferred, or answers again.
+
+        They are for the crawl's progress alone, so a longer queue is not read to its end.
+        """
+        marked, after = 0, live.host.cursor
+        while marked < MAX_MARKED and (entries := await self._store.queued(live.name, after, HEAD_ENTRIES)):
+            for url in await asyncio.gather(*(self._store.url(entry.page_id) for entry in entries)):
+                if url and url.state == "queued":
+                    await self.mark_in(url.crawl_id, url, crawl_state(url, live.host), url.at + MARK_STEP)
+            marked, after = marked + len(entries), entries[-1]
+
+    async def mark(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write where the URL stands in its crawl."""
-        await self.mark_in(url.crawl_id, url, crawl_state(url), url.at)
+        await self.mark_in(url.crawl_id, url, crawl_state(url, live.host), url.at)
 
     async def mark_in(self, crawl_id: str, url: FrontierUrl, state: CrawlState, at: int) -> None:
         """Write where the URL stands in one crawl. A URL of no crawl has no mark."""

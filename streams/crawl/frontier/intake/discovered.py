@@ -89,7 +89,7 @@ async def _decide(frontier: FrontierState, event: PageDiscovered, live: LiveHost
     known = await frontier.hosts.url(live, event.page_id)
     if known and known.cause == cause:
         return Repeat(known)
-    if reason := decisions.reason_to_skip(event, live.host, known, frontier.policy):
+    if reason := decisions.reason_to_skip(event, live.host, known, frontier.policy, frontier.now()):
         return Skip(reason, known)
     target = None if known else await frontier.aliases.alias_target(event)
     if target is None:
@@ -123,7 +123,7 @@ async def _skip(
     known = decision.known
     if live.persisted_due is None and decisions.is_seed(event):
         await frontier.hosts.persist(live)
-    if known:
+    if known and not decisions.ended_without_answer(known):
         frontier.seen.add(event.crawl_id, event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []

@@ -6,6 +6,7 @@ from schemas import Event, PageFetched
 from schemas.envelope import utc_from_micros
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.host_state import Robots
 from streams.crawl.frontier.host_visit import end_unanswered
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.policy import backoff
@@ -21,14 +22,23 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         now = frontier.now()
         url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
         position = live.host.position(now + backoff(event.attempt, frontier.random()))
-        later = decisions.apply_fetch(url, event, position, frontier.policy, now)
+        if silent := decisions.awaits_answer(event.lease_id, url) and decisions.is_silent(
+            live.host, event, frontier.policy
+        ):
+            live.host.robots = Robots()
+            later = decisions.expire_lease(url, position, now)
+        else:
+            later = decisions.apply_fetch(url, event, position, frontier.policy, now)
         ended = end_lease(frontier, live, event)
-        applied = later.generation == event.generation
+        applied = silent or later.generation == event.generation
         if applied:
             await frontier.urls.write(later, live, persist=ended)
         elif ended:
             await frontier.hosts.persist(live)
-    frontier.seen.add(later.crawl_id, later.page_id)
+    if decisions.ended_without_answer(later):
+        frontier.seen.discard(later.crawl_id, later.page_id)
+    else:
+        frontier.seen.add(later.crawl_id, later.page_id)
     if later.state == "done" and later.outcome not in ("ok", "not_modified"):
         await frontier.held.release_for(later.host, later.page_id)
     return outputs.fetch_outputs(event, later) if applied else []

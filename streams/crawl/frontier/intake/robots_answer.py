@@ -18,8 +18,13 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
         return []
     async with frontier.hosts.holding(event.host, partition) as live:
         if event.lease_id in live.host.leases:
+            was_deferred = live.host.is_deferred
             live.host.robots = await _robots_after(frontier, event, live.host.robots)
             end_lease(frontier, live, event)
+            if live.host.is_deferred:
+                decisions.defer(live.host, frontier.now(), frontier.random())
+            if was_deferred != live.host.is_deferred:
+                await frontier.urls.mark_queue(live)
             await frontier.hosts.persist(live)
         newest = live.host.robots.fetched_at == event.generation
         return [outputs.origin_changed(live.host)] if newest else []
