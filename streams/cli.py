@@ -25,12 +25,12 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Bring in pages fetched elsewhere: WARC files, HTML folders.",
         ),
         "search": ("streams.commands.search:search", "Ask a question."),
-        "page": ("streams.commands.search:page", "Show the whole life of a page, or its document."),
+        "page": ("streams.commands.page:page", "Show the history of a page, or its document."),
     },
     "Running stages": {
         "migrate": ("streams.commands.migrate:migrate", "Create the topics, tables and collection."),
         "worker": ("streams.commands.worker:worker", "Run one or several stages."),
-        "gateway": ("streams.commands.search:gateway", "Run the gateway: search page and API."),
+        "gateway": ("streams.commands.gateway:gateway", "Run the gateway: search page and API."),
         "topics": ("streams.commands.topics:topics", "List topics, and how far behind each stage is."),
         "dead-letters": (
             "streams.commands.dead_letters:dead_letters_app",

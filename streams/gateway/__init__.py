@@ -1,1 +1,1 @@
-"""What people see: search pages, the API, and why a page is (not) indexed."""
+"""The gateway: search pages, the API, and the page that shows why a page is (not) indexed."""

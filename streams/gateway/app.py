@@ -1,23 +1,39 @@
-"""Puts the gateway together: pure wiring, so that tests run the same app over the memory stores."""
+"""The gateway's app: the wiring of its parts alone, so that tests run the same app over the memory stores."""
+
+from dataclasses import dataclass
 
 from fastapi import FastAPI
 
-from streams.gateway.context import Clock, Publish, Site
-from streams.gateway.health import operation_routes
+from streams.gateway.context import Clock, GatewayContext
+from streams.gateway.health import health_routes
 from streams.gateway.http import openapi, responses
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.http.middleware import Surroundings
-from streams.gateway.http.static_routes import furniture_routes
+from streams.gateway.http.middleware import HeadersAndMetrics
+from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
-from streams.gateway.labs.explanation import Explainer
-from streams.gateway.page.api import page_routes
-from streams.gateway.page.html import life_pages
-from streams.gateway.search.api import search_routes
-from streams.gateway.search.html import search_pages
-from streams.gateway.search.searcher import Searcher
+from streams.gateway.labs.explainer import Explainer
+from streams.gateway.labs.routes import labs_routes
+from streams.gateway.page.api import page_api_routes
+from streams.gateway.page.html import page_html_routes
+from streams.gateway.search.api import search_api_routes
+from streams.gateway.search.html import search_html_routes
+from streams.gateway.search.query_events import Publish
+from streams.gateway.search.service import SearchService
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.vectors.bm25 import query_vector
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The parts of an app that are closed at the end."""
+
+    search: SearchService
+    explainer: Explainer
+
+    async def close(self) -> None:
+        """Wait for the query events that are being sent, and end the process that explains pages."""
+        await self.search.drain()
+        await self.explainer.close()
 
 
 def create_app(
@@ -28,31 +44,26 @@ def create_app(
     clock: Clock,
     explainer: Explainer | None = None,
 ) -> FastAPI:
-    """The gateway over these stores. `stores` may be filled, or exchanged, while it runs.
+    """The gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
 
-    `publish` sends query events (None: they are not sent). Who made the app closes `app.state.site` at the end.
+    `publish` sends query events; with None they are not sent. The caller closes `app.state.gateway` at the end.
     """
-    metrics = Metrics()
-    searcher = Searcher(
-        stores,
-        query_vector,
-        deadline_seconds=settings.gateway.deadline_seconds,
-        on_failure=metrics.store_failed,
-    )
-    site = Site(settings, stores, searcher, metrics, publish, clock, explainer or Explainer())
+    context = GatewayContext(settings, stores, Metrics(), clock)
+    gateway = Gateway(SearchService(context, publish), explainer or Explainer())
     views = Views()
     app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.site = site
+    app.state.gateway = gateway
     for router in (
-        search_routes(site),
-        page_routes(site),
-        operation_routes(site),
-        search_pages(site, views),
-        life_pages(site, views),
-        furniture_routes(views),
+        search_api_routes(gateway.search),
+        page_api_routes(context),
+        health_routes(context),
+        search_html_routes(gateway.search, views),
+        page_html_routes(context, views),
+        labs_routes(context, gateway.explainer, views),
+        static_routes(views),
     ):
         app.include_router(router)
     openapi.install(app)
     responses.install(app, views)
-    app.add_middleware(Surroundings, metrics=metrics)
+    app.add_middleware(HeadersAndMetrics, metrics=context.metrics)
     return app

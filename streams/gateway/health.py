@@ -1,4 +1,4 @@
-"""What operators and load balancers ask: is the process alive, which stores answer, what was counted."""
+"""For operators and load balancers: whether the process is alive, which stores answer, and the metrics."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,23 +10,23 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from streams.gateway.context import Site
+from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
 
 PROBE_SECONDS = 1.0
-"""A store that takes longer to answer the smallest question is not one that answers."""
-_NOBODY = UUID(int=0)
+"""Seconds in which a store must answer the smallest request."""
+_NO_PAGE = UUID(int=0)
 
 
 class Readiness(BaseModel):
-    """Which stores answer. `partial` serves people, with less; `unavailable` should get no traffic."""
+    """The state of the stores. `partial`: searches are answered in part. `unavailable`: send no traffic."""
 
     status: Literal["ready", "partial", "unavailable"]
     stores: dict[str, str]
-    """`ok`, or why not."""
+    """For each store `ok`, or why it does not answer."""
 
 
-def operation_routes(site: Site) -> APIRouter:
+def health_routes(context: GatewayContext) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     @router.get(
@@ -47,7 +47,7 @@ def operation_routes(site: Site) -> APIRouter:
         },
     )
     async def readyz() -> Response:
-        readiness = await check(site)
+        readiness = await check(context)
         status = 503 if readiness.status == "unavailable" else 200
         content = orjson.dumps(readiness.model_dump())
         return Response(content, status, {"Cache-Control": "no-store"}, media_type="application/json")
@@ -61,17 +61,17 @@ def operation_routes(site: Site) -> APIRouter:
         },
     )
     async def metrics() -> Response:
-        return Response(site.metrics.exposition(), media_type=site.metrics.content_type)
+        return Response(context.metrics.exposition(), media_type=context.metrics.content_type)
 
     return router
 
 
-async def check(site: Site) -> Readiness:
-    """Ask every store the smallest question there is, all at once."""
+async def check(context: GatewayContext) -> Readiness:
+    """Send every store its smallest request, all at once."""
     probes: dict[str, Callable[[], Awaitable[object]]] = {
-        "cassandra": lambda: site.stores.ledger.history(_NOBODY),
-        "qdrant": lambda: site.stores.vectors.collections(),
-        "triton": lambda: site.stores.embedder.embed(["ready"], deadline_seconds=PROBE_SECONDS),
+        "cassandra": lambda: context.stores.ledger.history(_NO_PAGE),
+        "qdrant": lambda: context.stores.vectors.collections(),
+        "triton": lambda: context.stores.embedder.embed(["ready"], deadline_seconds=PROBE_SECONDS),
     }
     states = dict(zip(probes, await asyncio.gather(*map(_probe, probes.values())), strict=True))
     if states["qdrant"] != "ok":
@@ -79,12 +79,12 @@ async def check(site: Site) -> Readiness:
     return Readiness(status="ready" if set(states.values()) == {"ok"} else "partial", stores=states)
 
 
-async def _probe(ask: Callable[[], Awaitable[object]]) -> str:
+async def _probe(request: Callable[[], Awaitable[object]]) -> str:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            await ask()
+            await request()
     except TimeoutError:
         return f"no answer within {PROBE_SECONDS:g} s"
-    except Exception as error:  # whatever it is, the store does not answer
+    except Exception as error:  # with any error, the store does not answer
         return str(error) or type(error).__name__
     return "ok"

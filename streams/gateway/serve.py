@@ -1,4 +1,4 @@
-"""Runs the gateway: listens, serves, and stops without dropping a request or a query's event."""
+"""Runs the gateway: it listens, serves, and stops without losing a request or a query event."""
 
 import asyncio
 import contextlib
@@ -13,41 +13,43 @@ from fastapi import FastAPI
 
 from streams.errors import StartError
 from streams.gateway.app import create_app
-from streams.gateway.context import Publish
-from streams.gateway.lazy_stores import OpenStores, opened
+from streams.gateway.lazy_stores import OpenStores, open_lazily
+from streams.gateway.search.query_events import Publish
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import open_stores
 
 STOP_SECONDS = 10
-"""What running requests get to end when the process is asked to stop."""
+"""Seconds that running requests have to finish when the process is stopped."""
 KEEP_ALIVE_SECONDS = 30
+"""Seconds after which an idle connection is closed."""
 BACKLOG = 2_048
+"""Maximum connections that wait to be accepted."""
 
 log = structlog.get_logger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Leaves the process's signals alone: uvicorn's own would end it before the stores are closed."""
+    """A server that leaves the signals alone: uvicorn's own handlers would end the process before the stores close."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-async def serve(settings: Settings, publish: Publish | None = None, *, open_them: OpenStores = open_stores) -> None:
-    """Serve until SIGINT or SIGTERM, then answer what was asked, and close. Raises StartError when the port is taken.
+async def serve(settings: Settings, publish: Publish | None = None, *, open_store: OpenStores = open_stores) -> None:
+    """Serve until SIGINT or SIGTERM, then finish the running requests. Raises StartError if the port is taken.
 
-    `publish` sends query events; with None they are not sent. A store that is down keeps nothing from starting.
+    `publish` sends query events; with None they are not sent. The gateway starts without a store that is down.
     """
     with contextlib.closing(listen(settings.gateway)) as listening:
-        async with opened(settings, open_them=open_them) as stores:
+        async with open_lazily(settings, open_store=open_store) as stores:
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
             host, port, *_ = listening.getsockname()
             log.info("the gateway listens", address=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
             try:
                 await _run(app, listening)
             finally:
-                await app.state.site.close()
+                await app.state.gateway.close()
 
 
 def listen(settings: GatewaySettings) -> socket.socket:
@@ -60,8 +62,8 @@ def listen(settings: GatewaySettings) -> socket.socket:
             f"The gateway can't listen on {settings.host} port {settings.port}: {error.strerror}. "
             "Choose another one with RIFFLE_GATEWAY__PORT (0: any free one) or RIFFLE_GATEWAY__HOST"
         ) from error
-    # Connections inherit it. asyncio sets it on sockets of its own making alone, and without it the second write of
-    # an answer waits for the client's delayed acknowledgement: 40 ms on every request but a connection's first.
+    # Connections inherit TCP_NODELAY. asyncio sets it only on sockets that it makes itself. Without it the second write
+    # of an answer waits for the client's delayed acknowledgement: 40 ms on every request but a connection's first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -70,7 +72,7 @@ async def _run(app: FastAPI, listening: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         log_config=None,
-        access_log=False,  # addresses of people, and what they search for, are not ours to keep
+        access_log=False,  # addresses of people and their searches are not stored
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
@@ -88,6 +90,6 @@ async def _run(app: FastAPI, listening: socket.socket) -> None:
 
 
 def _stop(server: uvicorn.Server) -> None:
-    """The first signal asks, the second insists."""
+    """The first signal stops after the running requests, the second at once."""
     server.force_exit = server.should_exit
     server.should_exit = True

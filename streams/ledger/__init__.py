@@ -1,1 +1,1 @@
-"""The ledger: what became of each page, as a type and in words."""
+"""The ledger: the history of each page, its status, and the sentences that describe both."""

@@ -1,8 +1,8 @@
-"""The ledger stage: writes every transition of every page down, with a line of words. It emits nothing.
+"""The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-What a redelivery writes is the same row again. One kind of event is not kept one by one: a page that half a site
-links to is discovered once per link. Of these a page keeps at most DISCOVERIES_KEPT, the latest of each slot, so
-that its history stays short enough to be read at once.
+A redelivery writes the same row again. Discoveries are the exception: a page that half a site links to is discovered
+once for each link. A page keeps at most DISCOVERIES_KEPT of these, the latest of each slot, so that its history stays
+short enough to be read at once.
 """
 
 from collections.abc import Sequence
@@ -10,17 +10,18 @@ from uuid import UUID, uuid5
 
 from schemas import Event, PageDiscovered
 from streams.errors import PoisonError
-from streams.ledger.status import describe
+from streams.ledger.descriptions import describe
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.protocols import Ledger, Transition
 
 DISCOVERIES_KEPT = 64
+"""Maximum discoveries that a page keeps, seeds and imports not counted."""
 
 
 class LedgerAgent(Agent):
-    """Event in, transition written."""
+    """Stores the transition that each event is."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -32,11 +33,11 @@ class LedgerAgent(Agent):
 
 
 def transition_of(delivery: Delivery) -> Transition:
-    """The transition that this event is. Its data is what was sent, as JSON has it."""
+    """The event as a transition, with its data as JSON has it."""
     event = delivery.event
     page_id = getattr(event, "page_id", None)
     if not isinstance(page_id, UUID):
-        raise PoisonError(f"{type(event).__name__} is about no page, so it can't stand in a page's history")
+        raise PoisonError(f"{type(event).__name__} is about no page, so no page's history can hold it")
     return Transition(
         page_id=page_id,
         event_id=_row_id(page_id, event, delivery.envelope.id),
@@ -49,7 +50,7 @@ def transition_of(delivery: Delivery) -> Transition:
 
 
 def _row_id(page_id: UUID, event: Event, event_id: UUID) -> UUID:
-    """The event's own id; one of a few slots for the many events that say that a link was seen."""
+    """The event's own id. For a discovery by a link, sitemap or redirect: one of the page's slots."""
     if isinstance(event, PageDiscovered) and event.why not in ("seed", "import"):
         return uuid5(page_id, f"discovered/{event_id.int % DISCOVERIES_KEPT}")
     return event_id

@@ -1,9 +1,10 @@
-"""A line of words for each event, for the ledger. Pure.
+"""The ledger's sentences for people: a line for each event, and a page's status and next step. Pure.
 
-The lines about the outcome of a page are also made of an event's data alone, as `streams.ledger.status` reads it back.
+All that the why-page and `riffle page` say of a page is written here. Nothing reads a sentence back: programs use
+`streams.ledger.status.PageStatus` and the events' data.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from schemas import (
@@ -19,64 +20,33 @@ from schemas import (
     PageScheduled,
     PageSettled,
 )
+from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason
 
-_Words = Callable[[Any], str]
-
-
-def describe(event: Event) -> str:
-    """One line for people: what this event found or decided."""
-    words = _DESCRIBED.get(type(event))
-    return words(event) if words else type(event).__name__
-
-
-def _discovered(event: PageDiscovered) -> str:
-    source = f" {event.referrer}" if event.referrer else ""
-    how = {
-        "seed": "Given as a seed",
-        "link": f"Linked from{source or ' another page'}",
-        "sitemap": f"Listed in the sitemap{source}",
-        "redirect": f"Redirected to by{source or ' another page'}",
-        "canonical": f"Named as canonical by{source or ' another page'}",
-        "import": "Given by an import",
-    }[event.why]
-    return f"{how}, depth {event.depth}" if event.depth else how
-
-
-def _scheduled(event: PageScheduled) -> str:
-    again = f", attempt {event.attempt}" if event.attempt > 1 else ""
-    what = "Scheduled" if event.purpose == "page" else f"{_what(event.purpose)} of {event.host} scheduled"
-    return f"{what} to be fetched{again}"
-
-
-def _fetched(event: PageFetched) -> str:
-    subject = "" if event.purpose == "page" else f"{_what(event.purpose)}: "
-    return f"{subject}{fetch_words(event.model_dump())}"
-
-
-def _what(purpose: str) -> str:
-    return {"robots": "robots.txt", "sitemap": "Sitemap"}.get(purpose, "Page")
-
-
-def fetch_words(data: Mapping[str, Any]) -> str:
-    """What a fetch brought, from the data of a PageFetched."""
-    outcome, why = data.get("outcome", ""), data.get("error") or ""
-    source = {"warc": "Read from a WARC archive", "html": "Read from a folder"}.get(data.get("source", ""), "Fetched")
-    match outcome:
-        case "ok":
-            status = f" with status {data['status']}" if data.get("status") else ""
-            return f"{source}{status}: {count(data.get('body_bytes', 0), 'byte')} in {data.get('elapsed_ms', 0):.0f} ms"
-        case "not_modified":
-            return "Not modified since the last fetch"
-        case "redirect":
-            return f"Redirects to {data.get('redirect_to') or 'nowhere'}"
-    again = ", to be tried again" if data.get("retryable") else ""
-    return f"{_FAILURES.get(outcome, outcome.replace('_', ' '))}{f' ({why})' if why else ''}{again}"
-
-
+_STATUS: dict[Reason, str] = {
+    "gone": "Removed: the page is gone",
+    "request": "Removed on request",
+    "other": "Removed",
+    "noindex": "Refused by the page itself: noindex",
+    "blocked": "Blocked",
+    "refused": "Refused",
+    "unsupported": "Not indexed: this kind of content is not supported",
+    "soft_404": "Not indexed: a soft 404 (status 200, but the page says that it does not exist)",
+    "fetch_failed": "Not indexed: it could not be fetched",
+}
+"""The sentence for each reason that needs no other field."""
+_WAITS_FOR: dict[NextStage, str] = {
+    "frontier": "discovered, not yet scheduled",
+    "fetch": "scheduled, not yet fetched",
+    "normalize": "fetched, not yet normalized",
+    "dedup": "normalized, not yet compared with other pages",
+    "statements": "unique, not yet split into statements",
+    "embed": "split into statements, not yet embedded",
+    "index": "embedded, not yet indexed",
+}
 _FAILURES = {
     "gone": "Gone",
     "refused": "Refused by the server",
-    "client_error": "The server found the request wrong",
+    "client_error": "The server rejected the request",
     "server_error": "The server failed",
     "rate_limited": "The server asks for fewer requests",
     "network_error": "The server could not be reached",
@@ -84,72 +54,162 @@ _FAILURES = {
     "too_large": "Larger than the limit",
     "unsupported_type": "Not a page: its content type is not supported",
     "guarded": "Its address is not on the public network",
-    "invalid": "The answer was not valid HTTP, or the URL no page",
+    "invalid": "The answer was not valid HTTP, or the URL is not one of a page",
 }
-
-
-def _normalized(event: PageNormalized) -> str:
-    language = f" in {event.language}" if event.language else ""
-    directives = f"; directives: {', '.join(event.directives)}" if event.directives else ""
-    return f"Understood: {count(event.text_chars, 'character')}{language}, {count(event.links, 'link')}{directives}"
-
-
-def _deduplicated(event: PageDeduplicated) -> str:
-    if event.verdict == "unique" or event.canonical_page_id == event.page_id:
-        return "Unique" if event.verdict == "unique" else "Elected to stand for its duplicates"
-    return duplicate_words(event.model_dump(mode="json"))
-
-
-def duplicate_words(data: Mapping[str, Any]) -> str:
-    near = f" (near: {count(data.get('distance', 0), 'bit')} apart)" if data.get("verdict") == "near" else ""
-    return f"Duplicate of page {data.get('canonical_page_id')}{near}"
-
-
-def _removed(event: PageRemoved) -> str:
-    return removal_words(event.model_dump(mode="json"))
-
-
-def removal_words(data: Mapping[str, Any]) -> str:
-    """Why a page isn't in the index, from the data of a PageRemoved."""
-    detail = data.get("detail") or ""
-    words = {
-        "gone": "Removed: the page is gone",
-        "noindex": "Refused by the page itself: noindex",
-        "blocked": "Refused by robots.txt" if not detail or "robots" in detail else "Blocked",
-        "duplicate": f"Duplicate of page {data.get('canonical_page_id') or 'unknown'}",
-        "refused": "Refused",
-        "unsupported": "Not indexed: this kind of content is not supported",
-        "request": "Removed on request",
-    }.get(data.get("reason", ""), "Removed")
-    return f"{words} ({detail})" if detail else words
-
-
-def _settled(event: PageSettled) -> str:
-    return f"Settled: {_VERDICTS[event.verdict]}"
-
-
-_VERDICTS = {
+"""The sentence for each outcome of a fetch that brought no content."""
+_SETTLED = {
     "changed": "the content is new or has changed",
     "unchanged": "the content has not changed",
     "duplicate": "a duplicate of another page",
-    "refused": "not let in",
-    "soft_404": "says that there is nothing, though with status 200",
+    "refused": "refused",
+    "soft_404": "a soft 404",
     "gone": "gone",
     "failed": "could not be fetched",
 }
 
 
-def _statements(event: PageChunked) -> str:
-    return f"Cut into {count(event.statements, 'statement')}"
+def describe_status(status: PageStatus, representative_url: str = "") -> str:
+    """The page's status in a sentence. A representative is named by its URL where that is known."""
+    if status.status == "unknown":
+        return "Unknown: Riffle has no event about this page"
+    if status.status == "waiting":
+        return f"Waiting: {_waiting(status)}"
+    under_way = status.waits_for not in (None, "frontier")
+    return _decided(status, representative_url) + (f". Under way again: {_waiting(status)}" if under_way else "")
 
 
-def _embedded(event: PageEmbedded) -> str:
-    return f"Embedded: {count(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
+def describe_next_step(status: PageStatus) -> str:
+    """What happens next by itself, or what a person can do."""
+    match status.next_step:
+        case "wait":
+            when = " at its host's pace" if status.waits_for in ("frontier", "fetch") else ""
+            return (
+                f"The {status.waits_for} stage handles it next{when}. "
+                f"If nothing happens: riffle dead-letters list --stage {status.waits_for}"
+            )
+        case "none":
+            return "Nothing to do: searches find it"
+        case "see_representative":
+            return "Nothing to do: its representative is searchable in its place"
+        case "see_redirect":
+            return "Look at the page that it redirects to"
+        case "crawl":
+            return "Crawl it: riffle crawl URL"
+    return "Nothing happens by itself. To fetch it again: riffle crawl URL"
 
 
-def indexed_words(data: Mapping[str, Any]) -> str:
-    statements = data.get("statements", 0)
+def describe(event: Event) -> str:
+    """The event in one line: what its stage found or decided."""
+    line = _LINES.get(type(event))
+    return line(event) if line else type(event).__name__
+
+
+def _waiting(status: PageStatus) -> str:
+    if status.failure and status.status == "waiting":
+        return _failed(status.failure)
+    return _WAITS_FOR[status.waits_for] if status.waits_for else "nothing was decided yet"
+
+
+def _decided(status: PageStatus, representative_url: str) -> str:
+    match status.status:
+        case "indexed":
+            return _indexed(status.statements or 0)
+        case "duplicate":
+            return _duplicate(status, representative_url)
+        case "redirected":
+            return _redirected(status.redirect_to)
+    if status.failure:
+        return f"Not indexed: {_failed(status.failure)}"
+    reason = status.reason or "other"
+    sentence = "Not indexed: refused" if (status.status, reason) == ("not_indexed", "refused") else _STATUS[reason]
+    return _with_detail(sentence, status.detail)
+
+
+def _with_detail(sentence: str, detail: str | None) -> str:
+    return f"{sentence} ({detail})" if detail else sentence
+
+
+def _duplicate(status: PageStatus, representative_url: str = "") -> str:
+    page = representative_url or (f"page {status.representative}" if status.representative else "another page")
+    near = f" (near: {count(status.distance, 'bit')} apart)" if status.distance is not None else ""
+    return _with_detail(f"Duplicate of {page}{near}", status.detail)
+
+
+def _redirected(to: str | None) -> str:
+    return f"Redirects to {to}" if to else "Redirects, but not to another page"
+
+
+def _indexed(statements: int) -> str:
     return f"Indexed: {count(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
+
+
+def _failed(failure: FetchFailure) -> str:
+    sentence = _FAILURES.get(failure.outcome, failure.outcome.replace("_", " "))
+    return _with_detail(sentence, failure.error) + (", will be tried again" if failure.retryable else "")
+
+
+def _discovered(event: PageDiscovered) -> str:
+    referrer = event.referrer or "another page"
+    source = {
+        "seed": "Given as a seed",
+        "link": f"Linked from {referrer}",
+        "sitemap": f"Listed in the sitemap {event.referrer or ''}".rstrip(),
+        "redirect": f"Redirected to by {referrer}",
+        "canonical": f"Named as canonical by {referrer}",
+        "import": "Given by an import",
+    }[event.why]
+    return f"{source}, depth {event.depth}" if event.depth else source
+
+
+def _scheduled(event: PageScheduled) -> str:
+    attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
+    subject = "Scheduled" if event.purpose == "page" else f"{_subject(event.purpose)} of {event.host} scheduled"
+    return f"{subject} to be fetched{attempt}"
+
+
+def _fetched(event: PageFetched) -> str:
+    subject = "" if event.purpose == "page" else f"{_subject(event.purpose)}: "
+    return subject + _fetch_outcome(event)
+
+
+def _subject(purpose: str) -> str:
+    return {"robots": "robots.txt", "sitemap": "Sitemap"}.get(purpose, "Page")
+
+
+def _fetch_outcome(event: PageFetched) -> str:
+    match event.outcome:
+        case "ok":
+            sources = {"warc": "Read from a WARC archive", "html": "Read from a folder"}
+            status = f" with status {event.status}" if event.status else ""
+            size, time = count(event.body_bytes, "byte"), f"{event.elapsed_ms:.0f} ms"
+            return f"{sources.get(event.source, 'Fetched')}{status}: {size} in {time}"
+        case "not_modified":
+            return "Not modified since the last fetch"
+        case "redirect":
+            return _redirected(event.redirect_to)
+    return _failed(FetchFailure(outcome=event.outcome, error=event.error or "", retryable=event.retryable))
+
+
+def _normalized(event: PageNormalized) -> str:
+    language = f" in {event.language}" if event.language else ""
+    directives = f"; directives: {', '.join(event.directives)}" if event.directives else ""
+    return f"Normalized: {count(event.text_chars, 'character')}{language}, {count(event.links, 'link')}{directives}"
+
+
+def _deduplicated(event: PageDeduplicated) -> str:
+    if event.verdict == "unique":
+        return "Unique"
+    if event.canonical_page_id == event.page_id:
+        return "Elected as the representative of its duplicates"
+    distance = event.distance if event.verdict == "near" else None
+    return _duplicate(PageStatus(status="duplicate", representative=event.canonical_page_id, distance=distance))
+
+
+def _removed(event: PageRemoved) -> str:
+    if event.reason == "duplicate":
+        representative, detail = event.canonical_page_id, event.detail or ""
+        return _duplicate(PageStatus(status="duplicate", representative=representative, detail=detail))
+    return _with_detail(_STATUS.get(event.reason, _STATUS["other"]), event.detail)
 
 
 def count(number: int, noun: str) -> str:
@@ -157,15 +217,17 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-_DESCRIBED: dict[type[Event], _Words] = {
+_LINES: dict[type[Event], Callable[[Any], str]] = {
     PageDiscovered: _discovered,
     PageScheduled: _scheduled,
     PageFetched: _fetched,
     PageNormalized: _normalized,
     PageDeduplicated: _deduplicated,
-    PageChunked: _statements,
-    PageEmbedded: _embedded,
-    PageIndexed: lambda event: indexed_words(event.model_dump()),
+    PageChunked: lambda event: f"Split into {count(event.statements, 'statement')}",
+    PageEmbedded: lambda event: (
+        f"Embedded: {count(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
+    ),
+    PageIndexed: lambda event: _indexed(event.statements),
     PageRemoved: _removed,
-    PageSettled: _settled,
+    PageSettled: lambda event: f"Settled: {_SETTLED[event.verdict]}",
 }

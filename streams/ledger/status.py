@@ -1,36 +1,40 @@
-"""What became of a page, and what comes next, read from its history. Pure.
+"""A page's status, computed from its history: a value with a reason, not a sentence. Pure.
 
-`riffle page URL` and the web page "why is this (not) indexed?" show `status_of` and `next_step` above the history; the
-line of each transition was written by the ledger stage with `describe`.
+It reads the data of the transitions alone. `streams.ledger.descriptions` renders the sentences for people from it.
 
-A page has a standing (what searches see: indexed, a duplicate, refused, ...) and perhaps something under way: a recrawl
-that isn't through yet leaves the page searchable as it was.
+A page has a status that was decided (indexed, duplicate, refused, ...), and perhaps a fetch under way: a page that is
+fetched again stays as it was until a stage decides anew.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Literal
+from uuid import UUID
 
-from streams.ledger.descriptions import describe, duplicate_words, fetch_words, indexed_words, removal_words
+from pydantic import BaseModel, ConfigDict, Field
+
 from streams.stores.protocols import Transition
-from streams.topology import STAGES
 
-__all__ = ["describe", "next_step", "status_of"]
+Status = Literal["indexed", "duplicate", "redirected", "waiting", "removed", "refused", "not_indexed", "unknown"]
+Reason = Literal[
+    "exact_duplicate",
+    "near_duplicate",
+    "duplicate",
+    "redirect",
+    "gone",
+    "request",
+    "noindex",
+    "blocked",
+    "refused",
+    "unsupported",
+    "soft_404",
+    "fetch_failed",
+    "other",
+]
+NextStage = Literal["frontier", "fetch", "normalize", "dedup", "statements", "embed", "index"]
+NextStep = Literal["none", "wait", "crawl", "crawl_again", "see_representative", "see_redirect"]
 
-_JOURNEY = {
-    "pages.discovered": "discovered, not yet scheduled",
-    "pages.scheduled": "scheduled, not yet fetched",
-    "pages.fetched": "fetched, not yet normalized",
-    "pages.normalized": "normalized, not yet compared with other pages",
-    "pages.deduplicated": "unique, not yet cut into statements",
-    "pages.chunked": "cut into statements, not yet embedded",
-    "pages.embedded": "embedded, not yet indexed",
-    "pages.indexed": "",
-    "pages.removed": "",
-    "pages.settled": "",
-}
-"""What a page waits for after each event, in the order of a page's journey."""
-_ORDER = {topic: number for number, topic in enumerate(_JOURNEY)}
-_CONSUMERS = {
+_NEXT_STAGE: dict[str, NextStage] = {
     "pages.discovered": "frontier",
     "pages.scheduled": "fetch",
     "pages.fetched": "normalize",
@@ -39,129 +43,180 @@ _CONSUMERS = {
     "pages.chunked": "embed",
     "pages.embedded": "index",
 }
-"""The stage that takes a page further."""
-assert set(_CONSUMERS.values()) <= {stage.name for stage in STAGES}
+"""The stage that handles a page after each event, in the order of a page's journey."""
+_ORDER = {
+    topic: number for number, topic in enumerate((*_NEXT_STAGE, "pages.indexed", "pages.removed", "pages.settled"))
+}
+
+_REMOVED: dict[str, tuple[Status, Reason]] = {
+    # the reason of a PageRemoved: status, reason
+    "gone": ("removed", "gone"),
+    "request": ("removed", "request"),
+    "noindex": ("refused", "noindex"),
+    "blocked": ("refused", "blocked"),
+    "refused": ("refused", "refused"),
+    "unsupported": ("not_indexed", "unsupported"),
+    "duplicate": ("duplicate", "duplicate"),
+}
+_SETTLED: dict[str, tuple[Status, Reason]] = {
+    # the verdict of a PageSettled: status, reason. Verdicts that decide nothing are not here.
+    "soft_404": ("not_indexed", "soft_404"),
+    "gone": ("removed", "gone"),
+    "refused": ("not_indexed", "refused"),
+    "duplicate": ("duplicate", "duplicate"),
+    "failed": ("not_indexed", "fetch_failed"),
+}
+_DUPLICATES: dict[str, Reason] = {"exact": "exact_duplicate", "near": "near_duplicate"}
+"""The reason for each verdict of a PageDeduplicated."""
+
+
+class FetchFailure(BaseModel):
+    """Why a fetch brought no content."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: str = Field(description="The `outcome` of the event `pages.fetched`, such as `timeout`.")
+    http_status: int | None = Field(None, description="Absent when the server gave no answer.")
+    error: str = ""
+    retryable: bool = Field(False, description="The frontier tries it again.")
+
+
+class PageStatus(BaseModel):
+    """A page's status, with the fields that its reason has."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: Status
+    reason: Reason | None = Field(None, description="Why the page has this status; absent where the status says it.")
+    detail: str = Field("", description="The words of the stage that decided.")
+    statements: int | None = Field(None, description="How many statements are searchable, if the page is indexed.")
+    representative: UUID | None = Field(None, description="The page that is indexed in place of this duplicate.")
+    distance: int | None = Field(None, description="Bits in which a near-duplicate's SimHash differs.")
+    redirect_to: str | None = Field(None, description="The URL that the page redirects to.")
+    failure: FetchFailure | None = Field(None, description="The failed fetch that is the reason for the status.")
+    waits_for: NextStage | None = Field(None, description="The stage that handles the page next.")
+    next_step: NextStep = Field("none", description="What happens next, or what a person can do.")
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """What is known so far of a page, event by event."""
+class _Known:
+    """What is known of a page after some of its transitions."""
 
-    words: str = ""
-    """What searches see of it; empty when nothing was decided yet."""
+    decided: PageStatus | None = None
     decided_by: str = ""
-    """The topic that said so."""
+    """The topic of the event that decided."""
     generation: int = 0
-    """The fetch that it comes from."""
-    waiting: str = ""
-    """The topic of the event that nothing has followed yet; empty when nothing is under way."""
-    retrying: str = ""
-    """The last fetch's failure, when it is to be tried again."""
-
-    @property
-    def searchable(self) -> bool:
-        return self.decided_by == "pages.indexed"
+    waits_for: NextStage | None = None
+    """None when nothing is under way."""
+    failure: FetchFailure | None = None
+    """The last fetch's failure, if it will be tried again."""
 
 
-def status_of(history: Iterable[Transition]) -> str:
-    """What became of the page, in a sentence."""
-    standing, steps = _standing(history)
-    if not steps:
-        return "Unknown: no event about this page was ever seen"
-    if not standing.words:
-        return f"Waiting: {_waits_for(standing)}" if standing.waiting else "Waiting: nothing was decided yet"
-    if standing.waiting and standing.waiting != "pages.discovered":
-        return f"{standing.words}. Under way again: {_waits_for(standing)}"
-    return standing.words
-
-
-def next_step(history: Iterable[Transition]) -> str:
-    """What happens next without anyone's doing, or what a person can do."""
-    standing, steps = _standing(history)
-    if not steps:
-        return "Crawl it: riffle crawl URL"
-    if standing.waiting:
-        stage = _CONSUMERS[standing.waiting]
-        when = " at its host's pace" if stage in ("frontier", "fetch") else ""
-        return f"The {stage} stage takes it further{when}. If it doesn't: riffle dead-letters list --stage {stage}"
-    if standing.searchable:
-        return "Nothing to do: searches find it"
-    if standing.decided_by == "pages.deduplicated" or "uplicate" in standing.words:
-        return "Nothing to do: the page that it is a duplicate of is searchable in its place"
-    if standing.words.startswith("Redirects"):
-        return "Look at the page that it redirects to"
-    return "Nothing happens by itself until it is due again; to fetch it now: riffle crawl URL"
-
-
-def _standing(history: Iterable[Transition]) -> tuple[_Standing, int]:
-    """The page's standing, and how many transitions are about the page itself (not robots.txt or a sitemap)."""
+def status_of(history: Iterable[Transition]) -> PageStatus:
+    """The page's status after these transitions, in whatever order they are given."""
     steps = sorted(
+        # Fetches of robots.txt and of sitemaps are not about the page itself.
         (step for step in history if step.data.get("purpose", "page") == "page"),
         key=lambda step: (step.at, _ORDER.get(step.topic, len(_ORDER))),
     )
-    standing = _Standing()
+    if not steps:
+        return PageStatus(status="unknown", next_step="crawl")
+    known = _Known()
     for step in steps:
-        standing = _after(standing, step)
-    return standing, len(steps)
+        known = _after(known, step)
+    status = known.decided or PageStatus(
+        status="waiting", reason="fetch_failed" if known.failure else None, failure=known.failure
+    )
+    return status.model_copy(update={"waits_for": known.waits_for, "next_step": _next_step(status, known.waits_for)})
 
 
-def _after(before: _Standing, step: Transition) -> _Standing:
+def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
+    if waits_for:
+        return "wait"
+    match status.status:
+        case "indexed":
+            return "none"
+        case "duplicate":
+            return "see_representative"
+        case "redirected":
+            return "see_redirect"
+    return "crawl_again"
+
+
+def _after(before: _Known, step: Transition) -> _Known:
     generation = step.data.get("generation", before.generation)
     if generation < before.generation:
-        return before  # a late copy about content that was replaced since
-    if words := _decision(before, step, generation):
-        return _Standing(words, step.topic, generation)
+        return before  # a late copy of an event about older content
+    if decided := _decision(before, step, generation):
+        return _Known(decided, step.topic, generation)
+    waits_for = _NEXT_STAGE.get(step.topic, before.waits_for)
     match step.topic:
-        case "pages.discovered" if before.words or before.waiting:
-            return before  # seen once more: by one more link
+        case "pages.discovered" if before.decided or before.waits_for:
+            return before  # another link to a page that is known already
+        case "pages.settled" if step.data.get("verdict") == "changed":
+            waits_for = before.waits_for
         case "pages.settled":
-            waiting = before.waiting if step.data.get("verdict") == "changed" else ""
+            waits_for = None
         case "pages.fetched" if step.data.get("outcome") != "ok":
             return _after_failure(before, step, generation)
-        case _:
-            waiting = step.topic if step.topic in _CONSUMERS else before.waiting
-    return replace(before, waiting=waiting, retrying="", generation=generation)
+    return replace(before, waits_for=waits_for, failure=None, generation=generation)
 
 
-def _decision(before: _Standing, step: Transition, generation: int) -> str:
-    """The new standing, if this transition decides one."""
+def _decision(before: _Known, step: Transition, generation: int) -> PageStatus | None:
+    """The status that this transition decides, if it decides one."""
     data = step.data
     match step.topic:
         case "pages.indexed":
-            return indexed_words(data)
+            return PageStatus(status="indexed", statements=data.get("statements", 0))
         case "pages.removed":
-            return removal_words(data)
+            status, reason = _REMOVED.get(data.get("reason", ""), ("removed", "other"))
+            return _decided(status, reason, data, data.get("detail") or "")
         case "pages.deduplicated" if data.get("canonical_page_id") != data.get("page_id"):
-            return duplicate_words(data)
+            reason = _DUPLICATES.get(data.get("verdict", ""), "duplicate")
+            distance = data.get("distance", 0) if reason == "near_duplicate" else None
+            return _decided("duplicate", reason, data).model_copy(update={"distance": distance})
         case "pages.settled":
-            return _settled_words(before, data.get("verdict", ""), generation)
-    return ""
+            return _settled(before, data, generation)
+    return None
 
 
-def _settled_words(before: _Standing, verdict: str, generation: int) -> str:
-    """The verdict on a fetch, where nothing that says more was said about the same fetch."""
-    said = before.decided_by in ("pages.removed", "pages.deduplicated", "pages.fetched")
-    if said and before.generation == generation:
-        return before.words
-    return {
-        "soft_404": "Not indexed: the page says that there is nothing, though with status 200",
-        "gone": "Removed: the page is gone",
-        "refused": "Not indexed: not let in",
-        "duplicate": "Duplicate of another page",
-        "failed": "" if before.words else "Not indexed: it could not be fetched",
-    }.get(verdict, "")
+def _decided(status: Status, reason: Reason, data: Mapping[str, Any], detail: str = "") -> PageStatus:
+    representative = _uuid(data.get("canonical_page_id")) if status == "duplicate" else None
+    return PageStatus(status=status, reason=reason, detail=detail, representative=representative)
 
 
-def _after_failure(before: _Standing, step: Transition, generation: int) -> _Standing:
-    """A fetch without content. What is searchable stays so; who decides to take it out says so with PageRemoved."""
-    words = fetch_words(step.data)
-    if step.data.get("retryable"):
-        return replace(before, waiting="pages.discovered", retrying=words, generation=generation)
-    if before.searchable or step.data.get("outcome") == "not_modified":
-        return replace(before, waiting="", retrying="", generation=generation)
-    redirects = step.data.get("outcome") == "redirect"
-    return _Standing(words if redirects else f"Not indexed: {words}", step.topic, generation)
+def _settled(before: _Known, data: Mapping[str, Any], generation: int) -> PageStatus | None:
+    """A fetch's verdict decides, unless an event with more detail has decided about the same fetch."""
+    detailed = before.decided_by in ("pages.removed", "pages.deduplicated", "pages.fetched")
+    if detailed and before.generation == generation:
+        return before.decided
+    verdict = data.get("verdict", "")
+    if verdict not in _SETTLED or (verdict == "failed" and before.decided):
+        return None
+    return _decided(*_SETTLED[verdict], data)
 
 
-def _waits_for(standing: _Standing) -> str:
-    return standing.retrying or _JOURNEY[standing.waiting]
+def _after_failure(before: _Known, step: Transition, generation: int) -> _Known:
+    """A fetch without content. An indexed page stays indexed: only a PageRemoved takes it out."""
+    outcome = step.data.get("outcome", "")
+    failure = FetchFailure(
+        outcome=outcome,
+        http_status=step.data.get("status"),
+        error=step.data.get("error") or "",
+        retryable=bool(step.data.get("retryable")),
+    )
+    if failure.retryable:
+        return replace(before, waits_for="frontier", failure=failure, generation=generation)
+    if outcome == "not_modified" or (before.decided and before.decided.status == "indexed"):
+        return replace(before, waits_for=None, failure=None, generation=generation)
+    if outcome == "redirect":
+        redirected = PageStatus(status="redirected", reason="redirect", redirect_to=step.data.get("redirect_to"))
+        return _Known(redirected, step.topic, generation)
+    return _Known(PageStatus(status="not_indexed", reason="fetch_failed", failure=failure), step.topic, generation)
+
+
+def _uuid(value: Any) -> UUID | None:
+    try:
+        return UUID(str(value)) if value else None
+    except ValueError:
+        return None

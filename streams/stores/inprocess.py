@@ -34,7 +34,9 @@ class InProcessEmbedder:
     async def info(self) -> ModelInfo:
         return self._info
 
-    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
         """Raises DeadlineExceeded; the batch that has begun goes on in the thread until it is done."""
         try:
             async with asyncio.timeout(deadline_seconds):

@@ -82,8 +82,13 @@ class Embedder(Protocol):
 
     async def info(self) -> ModelInfo: ...
 
-    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
-        """Shape (len(texts), dimensions). Any number of texts: batched as the model wants."""
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
+        """Shape (len(texts), dimensions). Any number of texts: batched as the model wants.
+
+        `urgent`: a person waits for it, so it is served before bulk work.
+        """
 
 
 class ChainModel(Protocol):
@@ -170,7 +175,6 @@ class VectorIndex(Protocol):
         pages: int = 10,
         per_page: int = 3,
         candidates: int = 100,
-        deadline_seconds: float | None = None,
     ) -> list[PageHits]:
         """Pages by the fused rank (RRF) of their best statements, each text of a page once. With one of the two vectors
         None, the other alone."""

@@ -4,7 +4,6 @@ One collection per embedding model, `statements-<model>-<version>`, behind the a
 the next model's collection is filled beside the old one and takes over at once.
 """
 
-import asyncio
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -114,14 +113,13 @@ class QdrantIndex:
         pages: int = 10,
         per_page: int = 3,
         candidates: int = 100,
-        deadline_seconds: float | None = None,
     ) -> list[PageHits]:
         """As the Protocol says, in one round trip. Scores are sums of reciprocal ranks; nothing indexed is no pages."""
         requests = _requests(dense, sparse, _filter(filters), candidates)
         if not requests:
             return []
         try:
-            async with self._answered(deadline_seconds):
+            async with self._answered():
                 answers = await self._client.query_batch_points(self._alias, requests)
         except MissingCollection:
             return []
@@ -197,13 +195,10 @@ class QdrantIndex:
         await self._client.update_collection_aliases([create] if former is None else [delete, create])
 
     @asynccontextmanager
-    async def _answered(self, deadline_seconds: float | None = None) -> AsyncIterator[None]:
-        """Run client calls under a deadline, and raise Riffle's errors for the client's."""
+    async def _answered(self) -> AsyncIterator[None]:
+        """Raise Riffle's errors for the client's."""
         try:
-            async with asyncio.timeout(deadline_seconds):
-                yield
-        except TimeoutError as error:
-            raise DeadlineExceeded(f"Qdrant at {self._settings.url} took over {deadline_seconds} s") from error
+            yield
         except UnexpectedResponse as error:
             raise self._refused(error) from error
         except ResponseHandlingException as error:

@@ -157,12 +157,14 @@ class TritonEmbedder:
             self._batch_size = min(self._settings.batch_size, int(config.get("max_batch_size", 0)) or 1)
         return self._info
 
-    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
         info = await self.info()
         order = sorted(range(len(texts)), key=lambda index: (len(texts[index]), index))
         chunks = [order[start : start + self._batch_size] for start in range(0, len(order), self._batch_size)]
         seconds = self._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
-        priority = BULK_PRIORITY if deadline_seconds is None else QUERY_PRIORITY
+        priority = QUERY_PRIORITY if urgent else BULK_PRIORITY
         vectors = np.empty((len(texts), info.dimensions), dtype=np.float32)
 
         async def embed_chunk(chunk: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""The demo web behind the real gateway on loopback, and a browser before it."""
+"""The demo web in the real gateway on loopback, and a browser."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,7 @@ async def site() -> AsyncIterator[str]:
     app = gateway(await demo_stores(), deadline_seconds=30)
     async with served(app) as address:
         yield address
-    await app.state.site.close()
+    await app.state.gateway.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A small web to search in: pages of SQLite's documentation (public domain), and two of our own."""
+"""A small web to search in: pages of SQLite's documentation (public domain), and two written for the tests."""
 
 import asyncio
 import contextlib
@@ -62,7 +62,7 @@ COPIES = (
     "https://sqlite.example/docs/wal.html?version=3.45&from=mirror",
     "https://archive.example/mirrors/of/public-domain/documentation/sqlite.org/2024-01/wal.html",
 )
-"""Pages that say what the first one says."""
+"""Duplicates of the first page."""
 
 
 def pages() -> list[dict[str, Any]]:
@@ -71,7 +71,7 @@ def pages() -> list[dict[str, Any]]:
 
 
 async def demo_stores() -> Stores:
-    """All pages searchable; of one the whole life and the pages that it stands for, and of another that it refused."""
+    """All pages are searchable. One has a whole history and duplicates, another one refused."""
     stores = await searchable(
         [
             statement(

@@ -29,7 +29,7 @@ PATHS = {
     "labs": "/labs/page?url=sqlite.org/wal.html",
 }
 WITHOUT = {
-    # what is down, and how a search looks then
+    # the page, the store that is down
     "partial": "embedder",
     "unavailable": "vectors",
 }
@@ -106,7 +106,7 @@ async def test_filters_are_put_on_and_taken_off(tab: Tab, site: str) -> None:
     assert len(await titles(tab)) > 1
 
 
-async def test_from_a_result_to_its_whole_life(tab: Tab, site: str) -> None:
+async def test_from_a_result_to_its_history(tab: Tab, site: str) -> None:
     await tab.open(f"{site}/search?q=shared-memory+WAL&host=sqlite.org")
     await tab.click(".result .why a[href*='wal.html']")
     assert await text(tab, "h1") == "Write-Ahead Logging"
@@ -149,7 +149,7 @@ async def test_every_page_is_accessible_and_fits_on_every_screen(
 
 
 @pytest.mark.parametrize("name", WITHOUT)
-async def test_so_is_a_search_while_a_store_is_down(tab: Tab, name: str, pictures: Path) -> None:
+async def test_a_search_while_a_store_is_down_is_accessible_too(tab: Tab, name: str, pictures: Path) -> None:
     stores = await demo_stores()
     setattr(stores, WITHOUT[name], Dead())
     async with served(gateway(stores)) as site:
@@ -198,7 +198,7 @@ def _rules() -> dict[str, Any]:
         "3.1.1 the page has a language": "document.documentElement.lang ? [] : ['html']",
         "2.4.4 links have a text": "[...$('a, button')].filter(e => !(e.textContent.trim() || e.ariaLabel))",
         "2.4.4 one text, one place": (
-            "[...$('main a')].filter((a, _, all) => all.some(b => said(b) === said(a) && b.href !== a.href))"
+            "[...$('main a')].filter((a, _, all) => all.some(b => linkText(b) === linkText(a) && b.href !== a.href))"
         ),
         "2.5.8 targets are 24 pixels, or apart": (
             "[...$('button, .chip, .paging a')].filter(e => e.getClientRects()[0] && e.getClientRects()[0].height < 24)"
@@ -225,7 +225,7 @@ AUDIT = (
     return (one + 0.05) / (other + 0.05);
   };
   const ownText = e => e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-  const said = e => e.textContent.trim();
+  const linkText = e => e.textContent.trim();
   const name = e => typeof e === 'string' ? e : e.outerHTML.slice(0, 120);
   return ["""
     + ",".join(f"...({rule}).map(e => {title!r} + ': ' + name(e))" for title, rule in _rules().items())

@@ -9,7 +9,7 @@ from uuid import uuid5
 import httpx
 import pytest
 
-from streams.gateway.lazy_stores import opened
+from streams.gateway.lazy_stores import open_lazily
 from streams.settings import QdrantSettings, Settings
 from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.stores.protocols import Point
@@ -47,7 +47,7 @@ async def _status(web: httpx.AsyncClient, wanted: int) -> httpx.Response:
 async def test_qdrant_comes_dies_and_comes_back(tmp_path: Path) -> None:
     server = QdrantProcess(tmp_path / "qdrant")
     settings = Settings(qdrant=QdrantSettings(url=server.url))
-    async with opened(settings, open_them=_open, retry_seconds=(0.1,)) as stores, client(gateway(stores)) as web:
+    async with open_lazily(settings, open_store=_open, retry_seconds=(0.1,)) as stores, client(gateway(stores)) as web:
         await _status(web, 503)
         assert (await web.get("/readyz")).status_code == 503
 

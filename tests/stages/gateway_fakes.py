@@ -1,4 +1,4 @@
-"""What a gateway test needs: stores with a few pages in them, and stores that are slow or dead."""
+"""Stores for the gateway's tests: with a few pages in them, slow, or dead; and the app over them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from schemas import Event
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
-from streams.gateway.labs.explanation import Explainer
+from streams.gateway.labs.explainer import Explainer
+from streams.gateway.search.query_events import Publish
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point
@@ -57,7 +58,7 @@ def statement(
 
 
 class Dead:
-    """A store that doesn't answer, whatever it is asked."""
+    """A store whose every call fails."""
 
     def __getattr__(self, name: str) -> Any:
         async def fail(*args: Any, **keywords: Any) -> Any:
@@ -67,7 +68,7 @@ class Dead:
 
 
 class Hanging:
-    """A store that never answers, and ignores every deadline it is given."""
+    """A store that never answers."""
 
     def __getattr__(self, name: str) -> Any:
         async def hang(*args: Any, **keywords: Any) -> Any:
@@ -83,19 +84,20 @@ def gateway(
     sent: list[Event] | None = None,
     explainer: Explainer | None = None,
     languages: tuple[str, ...] = (),
+    publish: Publish | None = None,
 ) -> FastAPI:
-    """The real app over these stores; query events are appended to `sent`. Who asks for labs closes its explainer."""
+    """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
-    async def publish(event: Event) -> None:
+    async def append(event: Event) -> None:
         if sent is not None:
             sent.append(event)
 
     settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds, languages=languages))
-    return create_app(settings, stores, publish=publish, clock=lambda: NOW, explainer=explainer)
+    return create_app(settings, stores, publish=publish or append, clock=lambda: NOW, explainer=explainer)
 
 
 def client(app: FastAPI) -> httpx.AsyncClient:
-    """A client of the app, in process. Failures of the app come back as its responses."""
+    """A client of the app, in process. An exception of the app becomes its response."""
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://riffle.test"
     )

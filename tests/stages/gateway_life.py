@@ -1,4 +1,4 @@
-"""Pages with a life: events through the real ledger stage, and the record parts and blobs that stages leave."""
+"""Pages with a history: events through the real ledger stage, and the records and blobs that the stages write."""
 
 from datetime import timedelta
 from typing import Any
@@ -46,30 +46,30 @@ async def record(stores: Stores, *events: Event) -> None:
 
 
 def fetched(url: str, **fields: Any) -> list[Event]:
-    """The first three events of a page's life."""
+    """The first three events of a page."""
     page, host = page_id(url), host_of(url)
     lease = UUID(int=7)
-    start = PageDiscovered(
+    discovered = PageDiscovered(
         page_id=page, url=url, host=host, why="link", depth=1, referrer="https://sqlite.org/docs.html"
     )
-    lent = PageScheduled(
+    scheduled = PageScheduled(
         page_id=page, url=url, host=host, lease_id=lease, lease_until=STARTED + timedelta(minutes=2), attempt=1
     )
     answer = {"outcome": "ok", "status": 200, "body_bytes": 41_230, "elapsed_ms": 84.0} | fields
-    back = PageFetched(page_id=page, url=url, host=host, generation=GENERATION, lease_id=lease, **answer)
-    return [start, lent, back]
+    fetched = PageFetched(page_id=page, url=url, host=host, generation=GENERATION, lease_id=lease, **answer)
+    return [discovered, scheduled, fetched]
 
 
 def document(url: str, title: str, *texts: str) -> Document:
     return Document(url, title, language="en", blocks=(Block("h1", title), *(Block("p", text) for text in texts)))
 
 
-async def indexed(stores: Stores, kept: Document, html: str, *, statements: int) -> None:
-    """A page that went all the way, from this HTML to this document."""
-    url, page = kept.url, page_id(kept.url)
+async def indexed(stores: Stores, page_document: Document, html: str, *, statements: int) -> None:
+    """Write all that the stages write of an indexed page, with this HTML and this document."""
+    url, page = page_document.url, page_id(page_document.url)
     body_ref = await stores.blobs.put(html.encode())
-    document_ref = await stores.blobs.put(encode_document(kept))
-    title, language = kept.title, kept.language
+    document_ref = await stores.blobs.put(encode_document(page_document))
+    title, language = page_document.title, page_document.language
     shared: dict[str, Any] = {"page_id": page, "url": url, "generation": GENERATION}
     collection = (await stores.vectors.collections())[0]
     await record(
@@ -81,8 +81,8 @@ async def indexed(stores: Stores, kept: Document, html: str, *, statements: int)
             content_hash=document_ref,
             title=title,
             language=language,
-            text_chars=len(kept.text),
-            links=len(kept.links),
+            text_chars=len(page_document.text),
+            links=len(page_document.links),
         ),
         PageDeduplicated(**shared, document_ref=document_ref, verdict="unique", canonical_page_id=page),
         PageChunked(**shared, statements_ref="0" * 64, statements=statements, language=language),
@@ -127,7 +127,7 @@ async def indexed(stores: Stores, kept: Document, html: str, *, statements: int)
 
 
 async def refused(stores: Stores, url: str) -> None:
-    """A page that asked not to be indexed."""
+    """Write the history of a page that asks not to be indexed."""
     page = page_id(url)
     removal = PageRemoved(
         page_id=page, url=url, generation=GENERATION, reason="noindex", detail="the page asks not to be indexed"

@@ -1,4 +1,4 @@
-"""A page taken apart: what came, what was kept, what was removed and why; and that no page stops the gateway."""
+"""A page taken apart: the original, the document, the removed texts and the reasons. No page stops the gateway."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schemas.ids import page_id
-from streams.gateway.labs.explanation import MAX_WAITING, Explainer
+from streams.gateway.labs.explainer import MAX_WAITING, Explainer
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import page_outcome
 from streams.stores.opener import Stores, memory_stores
@@ -28,17 +28,17 @@ MENU = '<a href="/">Home</a> <a href="/about">About &amp; contact</a>'
 @pytest.fixture(scope="module")
 async def explainer() -> AsyncIterator[Explainer]:
     """One process for all tests of this module."""
-    made = Explainer(seconds=120)
-    yield made
-    await made.close()
+    explainer = Explainer(seconds=120)
+    yield explainer
+    await explainer.close()
 
 
 async def stored(body: str | bytes, *, url: str = "https://logs.example/wal", **headers: str) -> Stores:
-    """A page with the record parts and blobs that the stages leave of it."""
+    """A page with the records and blobs that the stages write of it."""
     stores, content = memory_stores(), body if isinstance(body, bytes) else body.encode()
-    kept = page_outcome(content, url=url, headers=HEADERS).document if len(content) < 1_000_000 else b""
+    document = page_outcome(content, url=url, headers=HEADERS).document if len(content) < 1_000_000 else b""
     fetched = {"url": url, "body_ref": await stores.blobs.put(content), "headers": HEADERS | headers, "generation": 1}
-    normalized = {"url": url, "document_ref": await stores.blobs.put(kept), "directives": [], "generation": 1}
+    normalized = {"url": url, "document_ref": await stores.blobs.put(document), "directives": [], "generation": 1}
     await stores.pages.put(page_id(url), "fetched", fetched, 1)
     await stores.pages.put(page_id(url), "normalized", normalized, 1)
     return stores
@@ -69,9 +69,7 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("page", "heading", "text"), REASONS, ids=[heading for _, heading, _ in REASONS])
-async def test_each_text_that_was_removed_stands_below_its_reason(
-    explainer: Explainer, page: str, heading: str, text: str
-) -> None:
+async def test_each_removed_text_is_below_its_reason(explainer: Explainer, page: str, heading: str, text: str) -> None:
     html = await shown(await stored(page), explainer)
     _, _, below = html.partition('<h2 id="removed">')
     found = below.partition(f"<h3>{heading}</h3>")[2].partition("<h3>")[0]
@@ -79,19 +77,19 @@ async def test_each_text_that_was_removed_stands_below_its_reason(
     assert "A log that is written ahead" not in below, "what was kept was not removed"
 
 
-async def test_the_model_says_how_likely_a_text_was(explainer: Explainer) -> None:
+async def test_the_probability_of_a_text_is_shown(explainer: Explainer) -> None:
     html = await shown(await stored(REASONS[2][0]), explainer)
     likely = html.partition("<h3>The content model</h3>")[2].partition("Tweet this")[0]
     assert likely.rpartition('<span class="tag">')[2].partition("</span>")[0].endswith(" %")
 
 
-async def test_a_sites_peculiarities_are_named_with_their_selector(explainer: Explainer) -> None:
+async def test_quirks_of_a_site_are_named_with_their_selector(explainer: Explainer) -> None:
     url = "https://en.wikipedia.org/wiki/Log"
     page = f"<main id=content><div class=navbox>Kinds of logs</div>{PARAGRAPH}</main><div>Around it</div>"
     html = await shown(await stored(page, url=url), explainer, url)
     found = html.partition("<h3>A peculiarity of en.wikipedia.org</h3>")[2]
-    for told in (".navbox", "Kinds of logs", "outside of main#content", "Around it"):
-        assert told in found
+    for text in (".navbox", "Kinds of logs", "outside of main#content", "Around it"):
+        assert text in found
 
 
 async def test_scripts_and_styles_are_no_text_that_was_removed(explainer: Explainer) -> None:
@@ -104,7 +102,7 @@ async def test_scripts_and_styles_are_no_text_that_was_removed(explainer: Explai
     assert ".a {" not in found
 
 
-async def test_a_page_that_kept_everything_says_so(explainer: Explainer) -> None:
+async def test_a_page_that_kept_everything_has_no_removed_text(explainer: Explainer) -> None:
     html = await shown(await stored(PARAGRAPH), explainer)
     assert (
         "Nothing: all of the page&#39;s text was kept." in html or "Nothing: all of the page's text was kept." in html
@@ -112,7 +110,7 @@ async def test_a_page_that_kept_everything_says_so(explainer: Explainer) -> None
     assert "100 % of the page's text was kept" in html
 
 
-async def test_all_that_is_long_is_folded(explainer: Explainer) -> None:
+async def test_long_texts_are_folded(explainer: Explainer) -> None:
     page = (
         f"<script>{'x' * 5_000}</script><nav>{'menu ' * 280}<a href=/>Home</a></nav>"
         f"<main>{PARAGRAPH * 3}<p>{'A long story. ' * 300}</p></main>"
@@ -131,26 +129,24 @@ async def test_nothing_hostile_becomes_markup(explainer: Explainer, hostile: str
 
 
 REFUSED = [
-    # the body, its type, what is said
+    # the body, its type, the reason
     (b"<div>" * 100_000, "text/html", "elements nest deeper than 5000"),
     (b"%PDF-1.7", "application/pdf", "application/pdf is not HTML"),
 ]
 
 
-@pytest.mark.parametrize(("body", "kind", "said"), REFUSED)
-async def test_a_page_that_is_not_let_in_is_refused_in_words(
-    explainer: Explainer, body: bytes, kind: str, said: str
-) -> None:
+@pytest.mark.parametrize(("body", "kind", "reason"), REFUSED)
+async def test_a_refused_page_shows_the_reason(explainer: Explainer, body: bytes, kind: str, reason: str) -> None:
     stores = await stored(b"")
     fetched = {"url": "https://logs.example/wal", "body_ref": await stores.blobs.put(body)}
     await stores.pages.put(
         page_id("https://logs.example/wal"), "fetched", fetched | {"headers": {"content-type": kind}}, 2
     )
-    assert f"The page can&#39;t be taken apart: {said}." in await shown(stores, explainer)
+    assert f"The page can&#39;t be taken apart: {reason}." in await shown(stores, explainer)
 
 
 TIME = "parsing took more than 6 seconds of CPU time"
-MEMORY = ("more than 200 MiB", "the parser gave it up, as it does when it gets no more memory")
+MEMORY = ("more than 200 MiB", "the parser failed, as it does when it gets no more memory")
 TOO_MUCH = [
     # Each end tag is looked for among all open elements: some ten thousand million steps, in little memory.
     pytest.param(b"<x>" * 4_900 + b"</y>" * 2_000_000, [TIME], id="time"),
@@ -159,13 +155,13 @@ TOO_MUCH = [
 ]
 
 
-@pytest.mark.parametrize(("page", "said"), TOO_MUCH)
-async def test_a_page_that_takes_too_much_is_ended_in_words_and_the_next_is_explained(
-    explainer: Explainer, page: bytes, said: list[str]
+@pytest.mark.parametrize(("page", "reasons"), TOO_MUCH)
+async def test_a_page_that_takes_too_much_is_refused_and_the_next_is_explained(
+    explainer: Explainer, page: bytes, reasons: list[str]
 ) -> None:
     html = await shown(await stored(page), explainer)
     why = html.partition("The page can&#39;t be taken apart: ")[2].partition("</p>")[0]
-    assert why.removesuffix(".") in said
+    assert why.removesuffix(".") in reasons
     assert "<h3>Element nav</h3>" in await shown(await stored(REASONS[0][0]), explainer)
 
 
@@ -175,7 +171,7 @@ def children() -> set[int]:
     return {int(pid) for pid in found.split()}
 
 
-async def test_a_process_that_stands_still_is_killed_and_the_page_says_so() -> None:
+async def test_a_process_that_hangs_is_killed_and_the_page_shows_it() -> None:
     before = children()
     explainer = Explainer(lambda: ParsePool(1, stall_seconds=1), seconds=120)
     try:
@@ -190,7 +186,7 @@ async def test_a_process_that_stands_still_is_killed_and_the_page_says_so() -> N
     assert children() <= before
 
 
-async def test_who_waits_too_long_or_comes_when_many_wait_is_told_so() -> None:
+async def test_a_page_that_waits_too_long_or_behind_many_is_refused() -> None:
     """The process is stopped, so that nothing is answered until the time is over."""
     before = children()
     explainer = Explainer(seconds=120)
@@ -199,44 +195,44 @@ async def test_who_waits_too_long_or_comes_when_many_wait_is_told_so() -> None:
         (process,) = children() - before
         os.kill(process, signal.SIGSTOP)
         explainer.seconds = 0.5
-        asked = [explainer.explain(b"<p>a", url="https://a.example/", headers={}) for _ in range(MAX_WAITING + 1)]
-        said = [str(error) for error in await asyncio.gather(*asked, return_exceptions=True)]
-        assert sum("Many people" in each for each in said) == 1
-        assert sum("no answer within 0.5 seconds" in each for each in said) == MAX_WAITING
+        requests = [explainer.explain(b"<p>a", url="https://a.example/", headers={}) for _ in range(MAX_WAITING + 1)]
+        reasons = [str(error) for error in await asyncio.gather(*requests, return_exceptions=True)]
+        assert sum("Many people" in each for each in reasons) == 1
+        assert sum("no answer within 0.5 seconds" in each for each in reasons) == MAX_WAITING
     finally:
         await explainer.close()
     assert children() <= before
 
 
-async def test_the_process_starts_when_first_asked_and_ends_with_the_gateway() -> None:
+async def test_the_process_starts_with_the_first_question_and_ends_with_the_gateway() -> None:
     before = children()
     app = gateway(await stored(REASONS[0][0]), deadline_seconds=30)
     async with client(app) as web:
         await web.get("/page", params={"url": "https://logs.example/wal"})
-        assert children() == before, "nobody asked for labs yet"
+        assert children() == before, "labs were not used yet"
         await web.get("/labs/page", params={"url": "https://logs.example/wal"})
         assert children() > before
-    await app.state.site.close()
+    await app.state.gateway.close()
     assert children() == before
 
 
-async def test_without_its_original_a_page_says_what_is_missing(explainer: Explainer) -> None:
+async def test_without_its_original_a_page_shows_what_is_missing(explainer: Explainer) -> None:
     stores = await stored(PARAGRAPH)
     parts = await stores.pages.get(page_id("https://logs.example/wal"))
     await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"body_ref": "0" * 64}, 2)
     html = await shown(stores, explainer)
-    assert "The original is not kept any more." in html
-    assert "Without the original nothing can be said of it." in html
+    assert "The original is no longer kept." in html
+    assert "Without the original this is not known." in html
 
 
-async def test_a_newer_copy_than_the_documents_is_said_to_be_one(explainer: Explainer) -> None:
+async def test_a_newer_copy_than_the_documents_is_marked(explainer: Explainer) -> None:
     stores = await stored(PARAGRAPH)
     parts = await stores.pages.get(page_id("https://logs.example/wal"))
     await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"generation": 2}, 2)
-    assert "fetched again since this document was made" in await shown(stores, explainer)
+    assert "fetched again after this document was made" in await shown(stores, explainer)
 
 
-async def test_blocks_in_another_language_say_which_and_how_sure_that_is(explainer: Explainer) -> None:
+async def test_blocks_in_another_language_show_it_with_its_confidence(explainer: Explainer) -> None:
     page = f"<html lang=en><main>{PARAGRAPH * 3}<p>Где ты сейчас?</p></main>"
     html = await shown(await stored(page), explainer)
     document = html.partition('<h2 id="document">')[2].partition('<h2 id="removed">')[0]

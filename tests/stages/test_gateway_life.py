@@ -1,4 +1,4 @@
-"""Why is a page (not) indexed: its whole life, from the ledger, as a page for people and over the API."""
+"""Why is a page (not) indexed: its history from the ledger, as a page for people and over the API."""
 
 from typing import Any
 from urllib.parse import quote
@@ -35,7 +35,7 @@ async def get(stores: Stores, path: str, **headers: str) -> Any:
         async with client(app) as web:
             return await web.get(path, headers=headers)
     finally:
-        await app.state.site.close()
+        await app.state.gateway.close()
 
 
 def api(subject: object) -> str:
@@ -51,10 +51,11 @@ async def test_a_page_is_found_by_id_and_by_any_spelling_of_its_url(stores: Stor
     assert (found["page_id"], found["url"]) == (str(page_id(WAL)), WAL)
 
 
-async def test_the_whole_life_of_an_indexed_page(stores: Stores) -> None:
+async def test_the_whole_history_of_an_indexed_page(stores: Stores) -> None:
     found = (await get(stores, api(WAL))).json()
     assert found["status"] == "indexed"
     assert found["says"] == "Indexed: 1 statement is searchable."
+    assert found["state"] == {"status": "indexed", "detail": "", "statements": 1, "next_step": "none"}
     assert found["next_step"]
     assert [event["topic"] for event in found["timeline"]] == [
         "pages.discovered",
@@ -73,23 +74,24 @@ async def test_the_whole_life_of_an_indexed_page(stores: Stores) -> None:
     assert (found["partial"], found["missing"]) == (False, [])
 
 
-async def test_the_page_for_people_tells_the_same(stores: Stores) -> None:
+async def test_the_page_for_people_shows_the_same(stores: Stores) -> None:
     response = await get(stores, f"/page?url={quote(WAL, safe='')}", **HTML)
-    for told in ("Indexed: 1 statement is searchable.", "pages.fetched", "Unique", "The log is fast.", "3 hours ago"):
-        assert told in response.text
+    for text in ("Indexed: 1 statement is searchable.", "pages.fetched", "Unique", "The log is fast.", "3 hours ago"):
+        assert text in response.text
     assert f'href="/labs/page?url={quote(WAL, safe="")}"' in response.text
     assert_harmless(response.text)
 
 
-async def test_a_page_that_refused_says_why(stores: Stores) -> None:
+async def test_a_page_that_refused_shows_why(stores: Stores) -> None:
     await refused(stores, "https://sqlite.org/private.html")
     found = (await get(stores, api("sqlite.org/private.html"))).json()
     assert found["status"] == "refused"
+    assert (found["state"]["reason"], found["state"]["next_step"]) == ("noindex", "crawl_again")
     assert "noindex" in found["says"]
     assert found["statements"] == []
 
 
-async def test_a_duplicate_and_the_page_that_stands_for_it_lead_to_each_other(stores: Stores) -> None:
+async def test_a_duplicate_and_its_representative_lead_to_each_other(stores: Stores) -> None:
     shared: dict[str, Any] = {"page_id": page_id(COPY), "url": COPY, "generation": GENERATION}
     for url in (WAL, COPY):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, GENERATION), GENERATION)
@@ -102,18 +104,19 @@ async def test_a_duplicate_and_the_page_that_stands_for_it_lead_to_each_other(st
     )
     copy, original = (await get(stores, api(COPY))).json(), (await get(stores, api(WAL))).json()
     assert (copy["status"], copy["says"]) == ("duplicate", f"Duplicate of {WAL}")
+    assert copy["state"]["representative"] == str(page_id(WAL))
     assert copy["canonical"] == {"page_id": str(page_id(WAL)), "url": WAL}
     assert original["duplicates"] == [{"page_id": str(page_id(COPY)), "url": COPY}]
     html = (await get(stores, f"/page?url={WAL}", **HTML)).text
     assert f'href="/page?url={quote(COPY, safe="")}"' in html
 
 
-async def test_another_spelling_of_a_page_says_which_page_and_by_which_rule(stores: Stores) -> None:
+async def test_an_alias_names_its_target_and_the_rule(stores: Stores) -> None:
     await stores.fingerprints.put(Fingerprint(page_id(WAL), "same", 1, WAL, GENERATION), GENERATION)
     url = f"{WAL}?ref=home"
-    told = {"page_id": page_id(url), "url": url, "generation": GENERATION, "reason": "duplicate"}
+    shared = {"page_id": page_id(url), "url": url, "generation": GENERATION, "reason": "duplicate"}
     removed = PageRemoved.model_validate(
-        {**told, "canonical_page_id": page_id(WAL), "detail": "not fetched (parameter:remove:ref)"}
+        {**shared, "canonical_page_id": page_id(WAL), "detail": "not fetched (parameter:remove:ref)"}
     )
     await record(stores, fetched(url)[0], removed)
     value = {"generation": GENERATION, "reason": "duplicate", "canonical_page_id": str(page_id(WAL))}
@@ -137,7 +140,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("subject", "status", "kind"), UNKNOWN)
-async def test_what_is_not_known_is_explained(stores: Stores, subject: object, status: int, kind: str) -> None:
+async def test_an_unknown_page_is_explained(stores: Stores, subject: object, status: int, kind: str) -> None:
     problem = (await get(stores, api(subject))).json()
     assert (problem["status"], problem["type"]) == (status, f"urn:riffle:problem:{kind}")
     page = await get(stores, f"/page?url={quote(str(subject), safe='')}", **HTML)
@@ -147,23 +150,23 @@ async def test_what_is_not_known_is_explained(stores: Stores, subject: object, s
 
 
 @pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
-async def test_without_the_ledger_nothing_is_told(stores: Stores, broken: Any) -> None:
+async def test_without_the_ledger_the_records_are_unavailable(stores: Stores, broken: Any) -> None:
     stores.ledger = broken
     problem = (await get(stores, api(WAL))).json()
     assert (problem["status"], problem["type"]) == (503, "urn:riffle:problem:records-unavailable")
 
 
 @pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
-async def test_without_index_and_fingerprints_the_life_is_told_all_the_same(stores: Stores, broken: Any) -> None:
+async def test_without_index_and_fingerprints_the_history_is_shown(stores: Stores, broken: Any) -> None:
     stores.vectors = stores.fingerprints = broken
     found = (await get(stores, api(WAL))).json()
     assert found["status"] == "indexed"
     assert found["partial"] is True
-    assert set(found["missing"]) == {"the page that stands for it", "its duplicates", "its statements"}
+    assert set(found["missing"]) == {"its representative", "its duplicates", "its statements"}
     assert "This view is incomplete." in (await get(stores, f"/page?url={WAL}", **HTML)).text
 
 
-async def test_labs_show_what_came_and_what_was_kept(stores: Stores) -> None:
+async def test_labs_show_the_original_and_the_document(stores: Stores) -> None:
     html = (await get(stores, f"/labs/page?url={WAL}", **HTML)).text
     assert "&lt;nav&gt;Home About&lt;/nav&gt;" in html  # the original, as text
     assert '<span class="text" dir="auto">The log is fast.</span>' in html
@@ -184,7 +187,7 @@ async def test_labs_show_no_copy_of_a_page_that_asks_for_none(stores: Stores) ->
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_nothing_hostile_in_a_record_becomes_markup(stores: Stores, hostile: str) -> None:
     url = "https://evil.example/"
-    kept = document(url, hostile, hostile, f"{hostile} and {hostile}")
-    await indexed(stores, kept, f"<title>{hostile}</title><p>{hostile}", statements=1)
+    page_document = document(url, hostile, hostile, f"{hostile} and {hostile}")
+    await indexed(stores, page_document, f"<title>{hostile}</title><p>{hostile}", statements=1)
     await stores.pages.put(page_id(url), "removed", {"detail": hostile, hostile: hostile}, GENERATION)
     assert_harmless((await get(stores, f"/page?url={url}", **HTML)).text)

@@ -1,4 +1,4 @@
-"""Running the gateway: stores that come late, what it says of itself, and how it stops."""
+"""Running the gateway: stores that come late, health and metrics, and how it stops."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from streams.errors import StartError, StoreUnavailable
-from streams.gateway.lazy_stores import opened
+from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
@@ -44,7 +44,7 @@ class Opener:
 
 async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
     opener = Opener(failures=2)
-    async with opened(Settings(), open_them=opener, retry_seconds=(0.01,)) as stores:
+    async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,)) as stores:
         with pytest.raises(StoreUnavailable, match="qdrant is not connected"):
             await stores.vectors.collections()
         async with asyncio.timeout(10):
@@ -58,14 +58,14 @@ async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
 async def test_the_end_does_not_wait_for_a_store_that_never_comes() -> None:
     opener = Opener(failures=1_000_000)
     async with asyncio.timeout(10):
-        async with opened(Settings(), open_them=opener, retry_seconds=(3_600,)) as stores:
+        async with open_lazily(Settings(), open_store=opener, retry_seconds=(3_600,)) as stores:
             await asyncio.sleep(0.05)
             with pytest.raises(StoreUnavailable, match="connection refused"):
                 await stores.ledger.history(Any)  # type: ignore[arg-type]
 
 
 READY = [
-    # which stores are broken and how, the status, what is said
+    # the broken stores, the HTTP status, the state
     ({}, 200, "ready"),
     ({"embedder": Dead()}, 200, "partial"),
     ({"ledger": Dead()}, 200, "partial"),
@@ -75,19 +75,19 @@ READY = [
 ]
 
 
-@pytest.mark.parametrize(("broken", "status", "says"), READY)
-async def test_readiness(broken: dict[str, Any], status: int, says: str) -> None:
+@pytest.mark.parametrize(("broken", "status", "state"), READY)
+async def test_readiness(broken: dict[str, Any], status: int, state: str) -> None:
     stores = await searchable([WAL])
     for name, store in broken.items():
         setattr(stores, name, store)
     async with client(gateway(stores)) as web:
         response = await web.get("/readyz")
         assert (await web.get("/healthz")).json() == {"status": "ok"}
-    assert (response.status_code, response.json()["status"]) == (status, says)
-    assert [state for state in response.json()["stores"].values() if state != "ok"] != [] or not broken
+    assert (response.status_code, response.json()["status"]) == (status, state)
+    assert [answer for answer in response.json()["stores"].values() if answer != "ok"] != [] or not broken
 
 
-async def test_metrics_count_by_route_and_never_by_what_was_typed() -> None:
+async def test_metrics_count_by_route_and_never_by_a_persons_input() -> None:
     stores = await searchable([WAL])
     async with client(gateway(stores)) as web:
         for path in (
@@ -115,7 +115,7 @@ async def test_metrics_count_by_route_and_never_by_what_was_typed() -> None:
     assert "secret" not in metrics
 
 
-def test_a_port_that_is_taken_is_said_with_what_to_do() -> None:
+def test_a_port_that_is_taken_is_named_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StartError, match=f"port {port}.*RIFFLE_GATEWAY__PORT"):
@@ -137,7 +137,7 @@ import asyncio
 from streams.gateway.serve import serve
 from streams.settings import Settings
 from tests.stages.test_gateway_operations import Opener
-asyncio.run(serve(Settings.load(), open_them=Opener(failures=%d)))
+asyncio.run(serve(Settings.load(), open_store=Opener(failures=%d)))
 print("closed")
 """
 
@@ -161,9 +161,9 @@ async def test_the_process_starts_with_or_without_stores_and_stops_when_asked(fa
                     await asyncio.sleep(0.1)
                 assert "server" not in response.headers
                 process.send_signal(signal.SIGTERM)
-                said = (await process.stdout.read()).decode()
+                output = (await process.stdout.read()).decode()
             assert await process.wait() == 0
-        assert said.endswith("closed\n")
+        assert output.endswith("closed\n")
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

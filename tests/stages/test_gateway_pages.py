@@ -1,4 +1,4 @@
-"""The gateway's pages for people: what is shown, what is escaped, and how failures look."""
+"""The gateway's pages for people: their content, the escaping, and the pages of failures."""
 
 import asyncio
 import re
@@ -41,7 +41,7 @@ ALLOWED_TAGS = frozenset(
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-async def test_nothing_that_a_page_or_a_person_wrote_becomes_markup(hostile: str) -> None:
+async def test_no_text_of_a_page_or_a_person_becomes_markup(hostile: str) -> None:
     url = "https://evil.example/" + hostile.replace("/", "%2F").replace("#", "")
     page = statement(url, f"log {hostile}", title=hostile, context=[hostile, "log"], language='en" onload="alert(1)')
     page["host"] = hostile
@@ -78,7 +78,7 @@ async def test_responses_forbid_scripts_frames_and_third_parties() -> None:
             assert "set-cookie" not in headers
 
 
-async def test_a_result_shows_title_breadcrumb_statement_in_context_and_the_way_to_its_record() -> None:
+async def test_a_result_shows_title_breadcrumb_statement_in_context_and_a_link_to_its_history() -> None:
     async with client(gateway(await searchable([WAL]))) as web:
         html = (await web.get("/search?q=log", headers=HTML)).text
     assert '<a href="https://sqlite.org/wal.html" rel="noopener nofollow">Write-Ahead Logging</a>' in html
@@ -88,7 +88,7 @@ async def test_a_result_shows_title_breadcrumb_statement_in_context_and_the_way_
     assert 'href="/page?url=https%3A%2F%2Fsqlite.org%2Fwal.html"' in html
 
 
-async def test_a_result_tells_how_many_similar_pages_it_stands_for_and_links_to_them() -> None:
+async def test_a_result_shows_the_number_of_similar_pages_and_links_to_them() -> None:
     stores = await searchable([WAL])
     copies = ["https://copy.example/wal.html?a=1", "javascript:alert(1)", "https://copy.example/<script>"]
     for url in (WAL["url"], *copies):
@@ -101,14 +101,14 @@ async def test_a_result_tells_how_many_similar_pages_it_stands_for_and_links_to_
     assert_harmless(html)
 
 
-async def test_nothing_found_says_what_can_be_done() -> None:
+async def test_an_empty_result_page_shows_what_to_do() -> None:
     async with client(gateway(await searchable([WAL]))) as web:
         html = (await web.get("/search?q=log&host=nowhere.example", headers=HTML)).text
     assert "Nothing was found for “log”" in html
     assert 'href="/search?q=log">Search without the filters' in html
 
 
-async def test_a_partial_answer_says_so() -> None:
+async def test_a_partial_answer_is_marked_as_incomplete() -> None:
     stores = await searchable([WAL])
     stores.embedder = Dead()  # type: ignore[assignment]
     async with client(gateway(stores)) as web:
@@ -118,7 +118,7 @@ async def test_a_partial_answer_says_so() -> None:
 
 
 ERRORS = [
-    # path, status, what people read
+    # path, status, text on the page
     ("/search?q=%00", 400, "The query is not text"),
     ("/search?q=%22%3E%3Cscript%3E%00&host=%22onfocus=x", 400, "The query is not text"),
     ("/search?q=" + "x" * 2_001, 400, "The query is too long"),
@@ -129,43 +129,43 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "status", "says"), ERRORS)
-async def test_errors_are_pages_for_people_and_problems_for_programs(path: str, status: int, says: str) -> None:
+@pytest.mark.parametrize(("path", "status", "text"), ERRORS)
+async def test_errors_are_pages_for_people_and_problems_for_programs(path: str, status: int, text: str) -> None:
     async with client(gateway(await searchable([WAL]))) as web:
         page = await web.get(path, headers=HTML)
         problem = await web.get(path, headers={"accept": "application/json"})
     assert (page.status_code, problem.status_code) == (status, status)
-    assert says in page.text
+    assert text in page.text
     assert page.headers["content-type"].startswith("text/html")
     assert_harmless(page.text)
     assert problem.headers["content-type"] == "application/problem+json"
-    assert says in problem.json()["title"]
+    assert text in problem.json()["title"]
 
 
-async def test_without_the_index_people_are_told_and_can_try_again() -> None:
+async def test_without_the_index_people_can_try_again() -> None:
     stores = await searchable([WAL])
     stores.vectors = Dead()  # type: ignore[assignment]
     async with client(gateway(stores)) as web:
         response = await web.get("/search?q=log", headers=HTML)
     assert response.status_code == 503
     assert response.headers["retry-after"] == "5"
-    assert "Search is not available just now" in response.text
+    assert "Search is not available now" in response.text
     assert 'value="log"' in response.text
     assert '<a class="button" href="/search?q=log">Try again</a>' in response.text
 
 
 class Slow(MemoryEmbedder):
-    """Takes longer than the first paint waits."""
+    """An embedder that takes longer than the first paint waits."""
 
-    async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Any:
+    async def embed(self, texts: Any, **options: Any) -> Any:
         await asyncio.sleep(FIRST_PAINT_SECONDS * 1.5)
         return await super().embed(texts)
 
 
 @pytest.mark.parametrize(
-    ("vectors", "ends_with"), [(None, "Write-Ahead Logging"), (Dead(), "Search is not available just now")]
+    ("vectors", "ends_with"), [(None, "Write-Ahead Logging"), (Dead(), "Search is not available now")]
 )
-async def test_a_slow_search_is_one_whole_page_all_the_same(vectors: Any, ends_with: str) -> None:
+async def test_a_slow_search_is_one_whole_page(vectors: Any, ends_with: str) -> None:
     stores = await searchable([WAL])
     stores.embedder = Slow()
     stores.vectors = vectors or stores.vectors
@@ -175,7 +175,7 @@ async def test_a_slow_search_is_one_whole_page_all_the_same(vectors: Any, ends_w
     assert ends_with in html
 
 
-async def test_a_fault_of_ours_says_nothing_of_the_inside() -> None:
+async def test_an_internal_fault_shows_no_details() -> None:
     class Broken:
         async def search(self, **keywords: Any) -> Any:
             raise RuntimeError("secret detail")
@@ -190,7 +190,7 @@ async def test_a_fault_of_ours_says_nothing_of_the_inside() -> None:
     assert "secret" not in page.text + problem.text
 
 
-async def test_furniture() -> None:
+async def test_static_files() -> None:
     async with client(gateway(Stores())) as web:
         assert "Disallow: /search" in (await web.get("/robots.txt")).text
         assert "http://riffle.test/search?q={searchTerms}" in (await web.get("/opensearch.xml")).text
@@ -202,7 +202,7 @@ async def test_furniture() -> None:
 
 
 ALL_LANGUAGES = [
-    # what the operator chose, what is asked, whether all languages are offered, and whether they can be left again
+    # the operator's languages, the parameters, all languages are offered, their filter can be removed
     ((), {}, False, False),
     (("en",), {}, True, False),
     (("en",), {"language": "de"}, False, False),
@@ -210,16 +210,18 @@ ALL_LANGUAGES = [
 ]
 
 
-@pytest.mark.parametrize(("chosen", "asked", "offered", "left"), ALL_LANGUAGES)
-async def test_where_languages_are_left_out_all_are_a_click_away(
-    chosen: tuple[str, ...], asked: dict[str, str], offered: bool, left: bool
+@pytest.mark.parametrize(("operator", "parameters", "offered", "removable"), ALL_LANGUAGES)
+async def test_where_languages_are_left_out_all_are_one_click_away(
+    operator: tuple[str, ...], parameters: dict[str, str], offered: bool, removable: bool
 ) -> None:
     german = statement("https://fluesse.example/", "The log of a Fluss.", language="de")
-    app = gateway(await searchable([WAL, german]), languages=chosen)
+    app = gateway(await searchable([WAL, german]), languages=operator)
     async with client(app) as web:
-        shown = (await web.get("/search", params={"q": "log", **asked}, headers=HTML)).text
-        nothing = (await web.get("/search", params={"q": "log", "host": "none.example", **asked}, headers=HTML)).text
+        shown = (await web.get("/search", params={"q": "log", **parameters}, headers=HTML)).text
+        nothing = (
+            await web.get("/search", params={"q": "log", "host": "none.example", **parameters}, headers=HTML)
+        ).text
     assert ('href="/search?q=log&amp;language=%2A">in all languages' in shown) is offered
-    assert ("</span>in all languages" in shown) is left
-    everywhere = "&amp;language=%2A" if chosen else ""
+    assert ("</span>in all languages" in shown) is removable
+    everywhere = "&amp;language=%2A" if operator else ""
     assert f'href="/search?q=log{everywhere}">Search without the filters' in nothing

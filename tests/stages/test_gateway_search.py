@@ -1,4 +1,4 @@
-"""Searching through the whole gateway, over memory stores: what is found, and what is told when a part is missing."""
+"""Searches through the whole gateway, over memory stores: the results, and the answer when a part is missing."""
 
 import asyncio
 from typing import Any
@@ -43,7 +43,7 @@ async def ask(
     app = gateway(stores, deadline_seconds=deadline_seconds, sent=sent, languages=languages)
     async with client(app) as web:
         response = await web.get("/api/v1/search", params=query)
-    await app.state.site.drain()
+    await app.state.gateway.search.drain()
     return response
 
 
@@ -78,7 +78,7 @@ async def test_filters(stores: Stores, filters: dict[str, str], urls: set[str]) 
 GERMAN = "https://fluesse.example/"
 UNKNOWN = "https://numbers.example/"
 LANGUAGES = [
-    # what the operator chose, what is asked, what is found, what the answer says was searched
+    # the operator's languages, the parameters, the results, the languages in the answer
     ((), {}, {WAL, RIVER, GERMAN, UNKNOWN}, []),
     (("en",), {}, {WAL, RIVER}, ["en"]),
     (("en", "de"), {}, {WAL, RIVER, GERMAN}, ["en", "de"]),
@@ -91,12 +91,12 @@ LANGUAGES = [
 ]
 
 
-@pytest.mark.parametrize(("chosen", "asked", "urls", "searched"), LANGUAGES)
+@pytest.mark.parametrize(("operator", "parameters", "urls", "searched"), LANGUAGES)
 async def test_the_operator_chooses_the_languages_of_requests_that_name_none(
-    chosen: tuple[str, ...], asked: dict[str, str], urls: set[str], searched: list[str]
+    operator: tuple[str, ...], parameters: dict[str, str], urls: set[str], searched: list[str]
 ) -> None:
     stores = await searchable([*STATEMENTS, statement(UNKNOWN, "1 2 3 log", language="")])
-    answer = (await ask(stores, languages=chosen, q="river log fluss", **asked)).json()
+    answer = (await ask(stores, languages=operator, q="river log fluss", **parameters)).json()
     assert {result["url"] for result in answer["results"]} == urls
     assert answer["languages"] == searched
 
@@ -118,26 +118,25 @@ async def test_explain_gives_timings_model_and_the_state_of_each_part(stores: St
     assert (explained["model"], explained["fusion"]) == ("feature-hashing/1", "rrf")
 
 
-async def test_what_was_asked_is_published_without_anything_about_the_person(stores: Stores) -> None:
+async def test_the_query_is_published_without_anything_about_the_person(stores: Stores) -> None:
     sent: list[Event] = []
     answer = (await ask(stores, sent=sent, q=" Write-Ahead  log")).json()
     assert len(sent) == 1
-    told = sent[0]
-    assert isinstance(told, QueryMade)
-    assert told.query_hash == query_hash("write-ahead LOG")
-    assert told.results == tuple(UUID(result["page_id"]) for result in answer["results"])
-    assert told.results[0] == page_id(WAL)
+    event = sent[0]
+    assert isinstance(event, QueryMade)
+    assert event.query_hash == query_hash("write-ahead LOG")
+    assert event.results == tuple(UUID(result["page_id"]) for result in answer["results"])
+    assert event.results[0] == page_id(WAL)
 
 
 async def test_kafka_being_down_costs_no_answer(stores: Stores) -> None:
     async def refuse(event: Event) -> None:
         raise ConnectionError("no broker")
 
-    app = gateway(stores)
-    app.state.site.publish = refuse
+    app = gateway(stores, publish=refuse)
     async with client(app) as web:
         assert (await web.get("/api/v1/search", params={"q": "log"})).status_code == 200
-        await app.state.site.drain()
+        await app.state.gateway.search.drain()
         assert "riffle_gateway_events_unpublished_total 1.0" in (await web.get("/metrics")).text
 
 
@@ -167,7 +166,7 @@ async def test_without_embedder_and_terms_nothing_can_be_searched(stores: Stores
 
 
 @pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
-async def test_without_the_index_the_problem_says_so(stores: Stores, broken: Any) -> None:
+async def test_without_the_index_search_is_unavailable(stores: Stores, broken: Any) -> None:
     stores.vectors = broken
     response = await ask(stores, deadline_seconds=0.2, q="log")
     assert response.status_code == 503
@@ -178,7 +177,7 @@ async def test_without_the_index_the_problem_says_so(stores: Stores, broken: Any
 
 async def test_vectors_of_another_model_leave_the_words(stores: Stores) -> None:
     class Newer(MemoryEmbedder):
-        async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Vectors:
+        async def embed(self, texts: Any, **options: Any) -> Vectors:
             return (await super().embed(texts))[:, :8]
 
     stores.embedder = Newer()
@@ -188,7 +187,7 @@ async def test_vectors_of_another_model_leave_the_words(stores: Stores) -> None:
 
 
 class Counting(MemoryEmbedder):
-    """Counts what it is asked; `model` may be exchanged, and `down` makes it fail."""
+    """An embedder that records its texts. `model` may be exchanged, and `down` makes it fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,7 +201,7 @@ class Counting(MemoryEmbedder):
             return await Dead().info()  # type: ignore[no-any-return]
         return self.model
 
-    async def embed(self, texts: Any, *, deadline_seconds: float | None = None) -> Vectors:
+    async def embed(self, texts: Any, **options: Any) -> Vectors:
         self.texts += texts
         return await super().embed(texts)
 
@@ -219,7 +218,7 @@ async def test_a_query_is_embedded_once_and_again_for_another_model(stores: Stor
     assert embedder.texts == ["log", "LOG", "river", "log"]
 
 
-async def test_nobody_waits_for_an_embedder_that_failed_three_times(stores: Stores) -> None:
+async def test_an_embedder_that_failed_three_times_is_not_asked_for_a_while(stores: Stores) -> None:
     stores.embedder = embedder = Counting()
     embedder.down = True
     async with client(gateway(stores)) as web:
@@ -283,23 +282,23 @@ def test_no_query_string_breaks_anything(raw: list[tuple[str, bytes]]) -> None:
 MIRRORS = [f"https://sqlite{number:02}.example/wal.html?from=<i>{number}" for number in range(12)]
 
 
-async def stand_in(stores: Stores, copies: list[str]) -> None:
-    """Have the page on write-ahead logging stand for these."""
+async def make_duplicates(stores: Stores, copies: list[str]) -> None:
+    """Make the page on write-ahead logging the representative of these."""
     for url in (WAL, *copies):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
         await stores.fingerprints.set_representative(page_id(url), page_id(WAL), 1)
 
 
-async def test_a_result_leads_to_the_pages_that_it_stands_for(stores: Stores) -> None:
-    await stand_in(stores, MIRRORS[:3])
+async def test_a_result_lists_its_duplicates(stores: Stores) -> None:
+    await make_duplicates(stores, MIRRORS[:3])
     results = {each["url"]: each for each in (await ask(stores, q="log river")).json()["results"]}
     pages = [{"page_id": str(page_id(url)), "url": url} for url in MIRRORS[:3]]
     assert results[WAL]["similar"] == {"count": 3, "more": False, "pages": pages}
     assert "similar" not in results[RIVER]
 
 
-async def test_of_many_similar_pages_some_are_given(stores: Stores) -> None:
-    await stand_in(stores, MIRRORS)
+async def test_of_many_similar_pages_ten_are_given(stores: Stores) -> None:
+    await make_duplicates(stores, MIRRORS)
     similar = (await ask(stores, q="log", host="sqlite.org")).json()["results"][0]["similar"]
     assert (similar["count"], similar["more"], len(similar["pages"])) == (10, True, 10)
 

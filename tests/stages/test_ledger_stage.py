@@ -1,4 +1,4 @@
-"""The ledger stage: everything is written down once, whatever comes twice."""
+"""The ledger stage: each event is stored once, also if it is delivered twice."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -46,9 +46,7 @@ async def agent(ledger: MemoryLedger) -> LedgerAgent:
     return await build(Settings(), Stores(ledger=ledger))
 
 
-async def test_an_event_is_written_with_its_time_source_words_and_data(
-    agent: LedgerAgent, ledger: MemoryLedger
-) -> None:
+async def test_an_event_is_stored_with_its_time_source_line_and_data(agent: LedgerAgent, ledger: MemoryLedger) -> None:
     arrived = delivery(fetched(status=200, headers={"etag": "1"}), seconds=3)
     assert await agent.handle(arrived) == ()
     (step,) = await ledger.history(PAGE)
@@ -57,7 +55,7 @@ async def test_an_event_is_written_with_its_time_source_words_and_data(
     assert PageFetched.model_validate(step.data) == arrived.event
 
 
-async def test_the_same_event_twice_is_written_once(agent: LedgerAgent, ledger: MemoryLedger) -> None:
+async def test_the_same_event_twice_is_stored_once(agent: LedgerAgent, ledger: MemoryLedger) -> None:
     for _ in range(2):  # again: after a crash between the write and the acknowledgement
         assert await agent.handle(delivery(fetched())) == ()
     assert len(await ledger.history(PAGE)) == 1
@@ -69,7 +67,7 @@ async def test_a_copy_that_was_sent_later_replaces_the_first(agent: LedgerAgent,
     assert [step.at for step in await ledger.history(PAGE)] == [delivery(fetched(), 9).at]
 
 
-async def test_a_page_that_everyone_links_to_keeps_a_short_history(agent: LedgerAgent, ledger: MemoryLedger) -> None:
+async def test_a_page_with_many_links_keeps_a_short_history(agent: LedgerAgent, ledger: MemoryLedger) -> None:
     seed = PageDiscovered(page_id=PAGE, url=URL, host="example.org", why="seed", depth=0)
     await agent.handle(delivery(seed, cause="seed"))
     for number in range(1_000):
@@ -80,7 +78,7 @@ async def test_a_page_that_everyone_links_to_keeps_a_short_history(agent: Ledger
     assert "Given as a seed" in {step.outcome for step in steps}
 
 
-async def test_robots_fetches_are_written_down_and_say_so(agent: LedgerAgent, ledger: MemoryLedger) -> None:
+async def test_fetches_of_robots_txt_are_stored_as_such(agent: LedgerAgent, ledger: MemoryLedger) -> None:
     await agent.handle(delivery(fetched(purpose="robots", outcome="gone", error="status 404")))
     assert [step.outcome for step in await ledger.history(PAGE)] == ["robots.txt: Gone (status 404)"]
 

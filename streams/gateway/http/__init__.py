@@ -1,1 +1,1 @@
-"""What every route shares: errors, negotiation, templates, headers, OpenAPI."""
+"""The parts that every route shares: errors, negotiation, templates, headers, OpenAPI."""

@@ -1,4 +1,4 @@
-"""Examples of every response, for the OpenAPI document. A test validates each against its schema."""
+"""An example of every response, for the OpenAPI document. A test validates each against its schema."""
 
 from typing import Any
 
@@ -79,13 +79,13 @@ PROBLEM_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status"],
     "properties": {
-        "type": {"type": "string", "format": "uri", "description": "Names the kind: `urn:riffle:problem:<kind>`."},
+        "type": {"type": "string", "format": "uri", "description": "The kind of problem: `urn:riffle:problem:<kind>`."},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What happened this time."},
-        "instance": {"type": "string", "description": "The path that was asked."},
+        "instance": {"type": "string", "description": "The path of the request."},
         "hint": {"type": "string", "description": "What to do."},
-        "parameter": {"type": "string", "description": "Which parameter is at fault."},
+        "parameter": {"type": "string", "description": "The parameter at fault."},
     },
 }
 
@@ -116,8 +116,9 @@ PAGE: dict[str, Any] = {
     "url": _URL,
     "title": "Write-Ahead Logging",
     "status": "indexed",
-    "says": "Searchable: 171 statements.",
-    "next_step": "Nothing to do: searches find it",
+    "state": {"status": "indexed", "detail": "", "statements": 171, "next_step": "none"},
+    "says": "Indexed: 171 statements are searchable.",
+    "next_step": "Nothing to do: searches find it.",
     "duplicates": [],
     "timeline": [
         {
@@ -125,7 +126,7 @@ PAGE: dict[str, Any] = {
             "at": "2026-03-04T05:06:07.000008Z",
             "topic": "pages.indexed",
             "source": "/riffle/index",
-            "outcome": "Searchable: 171 statements",
+            "outcome": "Indexed: 171 statements are searchable",
             "data": {"page_id": _PAGE, "url": _URL, "generation": 1772600767000000, "statements": 171},
         }
     ],

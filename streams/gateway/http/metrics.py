@@ -1,4 +1,4 @@
-"""What the gateway counts. One registry per app, so that two apps in one process don't share counters."""
+"""The gateway's metrics. Each app has its own registry, so that two apps in one process don't share counters."""
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -7,7 +7,7 @@ LATENCY_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5
 
 
 class Metrics:
-    """Counters of one app. Labels are route templates and store names: never what a person typed."""
+    """The metrics of one app. Labels are route templates and store names, never a person's input."""
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -24,13 +24,16 @@ class Metrics:
             registry=self.registry,
         )
         self.partial_answers = Counter(
-            "riffle_gateway_partial_answers", "Searches that a part was missing from", ("part",), registry=self.registry
+            "riffle_gateway_partial_answers",
+            "Searches that were answered without one part",
+            ("part",),
+            registry=self.registry,
         )
         self.store_errors = Counter(
             "riffle_gateway_store_errors", "Calls that a store failed", ("store", "error"), registry=self.registry
         )
         self.unpublished = Counter(
-            "riffle_gateway_events_unpublished", "Query events that Kafka did not take", registry=self.registry
+            "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka", registry=self.registry
         )
 
     def store_failed(self, store: str, error: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""What surrounds every response: security headers, counting, timing. Plain ASGI, so that streams stay streams."""
+"""Security headers, counters and timing of every response. Plain ASGI, so that streamed responses stay streamed."""
 
 from time import perf_counter
 from typing import Any
@@ -11,13 +11,13 @@ from streams.gateway.http.metrics import Metrics
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""No scripts at all, no third parties: hostile text that found a hole in the escaping would still do nothing."""
+"""No scripts and no third parties: hostile text that got through the escaping would still run nothing."""
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # What was searched for is in the address, and no page that is opened from it has to know.
+    # The search is in the address: a page that is opened from it must not see it.
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -25,7 +25,7 @@ SECURITY_HEADERS = {
 }
 
 
-class Surroundings:
+class HeadersAndMetrics:
     """Adds the security headers, and counts requests by route, method and status."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

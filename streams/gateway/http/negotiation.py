@@ -1,4 +1,4 @@
-"""How a problem is answered: a page for people, problem+json for programs and for everything under /api."""
+"""The form of a problem: a page for people, problem+json for programs and for everything under /api."""
 
 from starlette.requests import Request
 
@@ -6,14 +6,14 @@ from streams.gateway.http.problems import MEDIA_TYPE
 
 
 def wants_html(request: Request) -> bool:
-    """Whether the one who asks is shown a page. Under /api never; elsewhere as the Accept header prefers."""
+    """True if the answer is a page: never under /api, elsewhere by the Accept header."""
     if request.url.path.startswith(("/api/", "/healthz", "/readyz", "/metrics")):
         return False
     return prefers_html(request.headers.get("accept", ""))
 
 
 def prefers_html(accept: str) -> bool:
-    """By the quality values of RFC 9110, section 12.5.1. A tie, and no header at all, go to HTML."""
+    """True if the header prefers HTML (RFC 9110, section 12.5.1), prefers nothing, or is empty."""
     if not accept.strip():
         return True
     html = _quality(accept, "text/html")

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the API, at /api/v1/openapi.json: with problems as they are really answered."""
+"""The OpenAPI document of the API, at /api/v1/openapi.json, with the problems that the API really answers."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from streams.gateway.http.examples import PROBLEM_SCHEMA
 
 ADDRESS = "/api/v1/openapi.json"
 DESCRIPTION = """\
-Search over single statements, and the whole life of every page that was ever seen.
+Search over single statements, and the whole history of every page that was ever seen.
 
 Every failure is answered with problem details (RFC 9457). Text in answers is plain text, never HTML. Answers only
 gain fields within version 1: ignore those that you don't know.
@@ -37,7 +37,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
         schemas["Problem"] = PROBLEM_SCHEMA
-        for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which we never answer with
+        for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which this API never uses
             schemas.pop(unused, None)
         for operation in (operation for path in document["paths"].values() for operation in path.values()):
             operation["responses"].pop("422", None)  # a wrong parameter is answered with 400

@@ -1,7 +1,7 @@
-"""How what was found is shown: snippets, highlighted words, breadcrumbs, links that are safe to follow.
+"""The presentation of results: snippets, highlighted words, breadcrumbs, links that are safe to follow. Pure.
 
-Pure, and made for hostile input: a page's title, URL and statements are whatever its author wrote. Nothing here makes
-HTML: highlights are positions, and the templates escape every piece of text.
+It is made for hostile input: a page's author wrote its title, URL and statements. It makes no HTML: highlights are
+positions, and the templates escape every piece of text.
 """
 
 import re
@@ -17,31 +17,31 @@ MAX_TITLE_CHARS = 140
 MAX_CRUMB_CHARS = 40
 MAX_CRUMBS = 4
 MAX_VALUE_CHARS = 4_000
-"""Of one field of a record."""
+"""Maximum length of one field of a record."""
 
 _FRAGMENT_WORDS = 5
-"""Of a statement's start and end: enough to find it, and a link that stays short."""
+"""Words of a statement's start and end in a link to it: enough to find it in the page."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that reorder the text around them: with them a page could make its URL or title read as another's."""
+"""Characters that reorder the text around them: with them a page could disguise its URL or title."""
 
 Range = tuple[int, int]
 
 
 def clean_line(text: str, max_chars: int = 0) -> str:
-    """One line that can't disturb its surroundings: no controls, no direction overrides, single spaces, shortened."""
+    """The text as one line, without controls and direction overrides, with single spaces, shortened."""
     kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or not disturbs(char))
     line = " ".join(kept.split())
     return shorten(line, max_chars) if max_chars else line
 
 
 def disturbs(char: str) -> bool:
-    """Whether it does something to the text around it: a control, a direction override, half a character."""
+    """True for a control, a direction override, half a character: it would change the text around it."""
     return char in _DIRECTION or unicodedata.category(char) in ("Cc", "Cs", "Cn")
 
 
 def shorten(text: str, max_chars: int) -> str:
-    """At most so many characters, cut between words where there is a gap, with an ellipsis for what is gone."""
+    """At most `max_chars` characters, cut between words where possible, with an ellipsis."""
     if len(text) <= max_chars:
         return text
     cut = text[: max_chars - 1]
@@ -50,7 +50,7 @@ def shorten(text: str, max_chars: int) -> str:
 
 
 def folded(text: str, max_chars: int) -> tuple[str, str]:
-    """The text's start, and the rest that is shown when it is asked for: cut between words, where there is a gap."""
+    """The text's start, and the rest that a click shows; cut between words where possible."""
     if len(text) <= max_chars + max_chars // 3:  # nobody unfolds half a line
         return text, ""
     gap = text.rfind(" ", max_chars // 2, max_chars)
@@ -59,7 +59,7 @@ def folded(text: str, max_chars: int) -> tuple[str, str]:
 
 
 def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS) -> str:
-    """The statement, or of a very long one the part around the first word that was asked for."""
+    """The statement; for a very long one the part around the query's first word."""
     line = clean_line(text)
     if len(line) <= max_chars:
         return line
@@ -71,13 +71,13 @@ def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS)
 
 
 def query_words(query: str) -> tuple[str, ...]:
-    """The words of a query as they are highlighted: folded, each once, in order, function words only if alone."""
-    asked = dict.fromkeys(_fold(match.group()) for match in _WORD.finditer(query))
-    return tuple(word for word in asked if word not in FUNCTION_WORDS) or tuple(asked)
+    """The words of a query to highlight: case-folded, each once; function words only if there are no others."""
+    words = dict.fromkeys(_fold(match.group()) for match in _WORD.finditer(query))
+    return tuple(word for word in words if word not in FUNCTION_WORDS) or tuple(words)
 
 
 def highlights(text: str, words: Iterable[str]) -> list[Range]:
-    """Where words of the query are in the text, also inflected ones: `[start, end)` in characters, none overlapping."""
+    """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps."""
     wanted = {_fold(word) for word in words}
     stems = {_stem(word) for word in wanted}
     found = [
@@ -92,7 +92,7 @@ def highlights(text: str, words: Iterable[str]) -> list[Range]:
 
 
 def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
-    """The text in pieces, each with whether it is highlighted. The pieces together are the text."""
+    """The text in pieces, each with a flag: highlighted or not. Together they are the text."""
     pieces: list[tuple[str, bool]] = []
     position = 0
     for start, end in ranges:
@@ -103,7 +103,7 @@ def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
 
 
 def breadcrumbs(url: str) -> tuple[str, ...]:
-    """The host and the path's steps, decoded, the middle ones of a long path left out."""
+    """The host and the path's steps, decoded. The middle steps of a long path are left out."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -117,7 +117,7 @@ def breadcrumbs(url: str) -> tuple[str, ...]:
 
 
 def safe_href(url: str) -> str:
-    """The URL when it leads to a web page; empty for `javascript:` and everything else that is not http(s)."""
+    """The URL if it is http(s); empty for `javascript:` and all others."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -126,9 +126,9 @@ def safe_href(url: str) -> str:
 
 
 def fragment_href(url: str, text: str) -> str:
-    """A link that opens the page at this very text (a text fragment, WICG); empty where `safe_href` is.
+    """A link that opens the page at this text (a text fragment, WICG); empty where `safe_href` is.
 
-    A browser that doesn't know them, or doesn't find the text, opens the page at its top.
+    A browser without text fragments, or that doesn't find the text, opens the page at its top.
     """
     link = safe_href(url)
     words = text.strip("…").split()
@@ -145,13 +145,13 @@ def fragment_href(url: str, text: str) -> str:
 
 
 def title_of(payload: Mapping[str, Any]) -> str:
-    """A page's title; without one, the last step of its URL."""
+    """A page's title; if it has none, the last step of its URL."""
     title = clean_line(str(payload.get("title") or ""), MAX_TITLE_CHARS)
     return title or breadcrumbs(str(payload.get("url") or ""))[-1] or "Untitled"
 
 
 def context_of(payload: Mapping[str, Any]) -> tuple[str, ...]:
-    """The heading path of a statement, the widest first, without the page's title (which is shown above it)."""
+    """The context of a statement, the widest first, without the page's title, which is shown above it."""
     context: object = payload.get("context") or ()
     lines: Sequence[object] = (
         (context,) if isinstance(context, str) else context if isinstance(context, list | tuple) else ()
@@ -162,7 +162,7 @@ def context_of(payload: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _has_no_spaces(word: str) -> bool:
-    """Whether its script puts no spaces between words (Han, kana, Thai, ...): they are found inside a run."""
+    """True for scripts without spaces between words (Han, kana, Thai, ...): such words are found inside a run."""
     return any(char >= "\u0e00" and unicodedata.category(char) == "Lo" for char in word)
 
 
@@ -177,13 +177,13 @@ def _merged(ranges: list[Range]) -> list[Range]:
 
 
 def _fold(word: str) -> str:
-    """Case and accents taken off, so that `cafe` finds `Café`."""
+    """The word without case and accents, so that `cafe` finds `Café`."""
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(char for char in decomposed if not unicodedata.combining(char)) or word.casefold()
 
 
 def _stem(word: str) -> str:
-    """A word without common English endings: for highlighting only, so a miss costs no result."""
+    """The word without common English endings. Only for highlighting: a miss costs no result."""
     word = re.sub(r"['’]s$", "", word)
     for ending in ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -194,7 +194,7 @@ def _stem(word: str) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long ago that was, in the largest unit that fits."""
+    """The age in the largest unit that fits: `3 hours ago`."""
     for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             number = int(seconds // length)
@@ -203,19 +203,19 @@ def ago(seconds: float) -> str:
 
 
 def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The headings of a context, and the sentences before that the statement needs to be understood."""
+    """The headings of a context, and its sentences (the antecedents of the statement)."""
     lines = tuple(context)
     sentences = tuple(line for line in lines if line.endswith((".", "!", "?", ":", "…", "。", "！", "？")))
     return tuple(line for line in lines if line not in sentences), sentences
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's fields as JSON can hold them: bytes, UUIDs and times as text, long text shortened."""
+    """The fields of a record as JSON: bytes, UUIDs and times as text, long text shortened."""
     return {str(name): _plain(value) for name, value in values.items()}
 
 
 def one_line(value: Any) -> str:
-    """A field's value for people."""
+    """A field's value, for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

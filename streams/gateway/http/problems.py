@@ -1,7 +1,7 @@
-"""Errors as people and programs can use them: problem details (RFC 9457), with one stable `type` per kind.
+"""Errors for people and programs: problem details (RFC 9457), with one stable `type` for each kind.
 
-The same Problem becomes `application/problem+json` under /api and a page for people elsewhere. `type` is a URN: it
-names the kind and promises no address. A problem says what happened, where, and what to do.
+The same Problem becomes `application/problem+json` under /api and a page for people elsewhere. `type` is a URN, which
+is a name and no address. A problem has what happened, where, and what to do.
 """
 
 from dataclasses import dataclass, field
@@ -14,20 +14,20 @@ _URN = "urn:riffle:problem:"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One failure of a request. `hint` says what to do; `headers` go with the response."""
+    """One failure of a request. `hint` is what to do; `headers` are sent with the response."""
 
     status: int
     kind: str
-    """Stable, kebab-case: the end of the `type` URN."""
+    """The end of the `type` URN: stable, in kebab-case."""
     title: str
     detail: str = ""
     hint: str = ""
     parameter: str = ""
-    """The request's parameter that is at fault, if one is."""
+    """The parameter at fault, if there is one."""
     headers: dict[str, str] = field(default_factory=dict)
 
     def to_json(self, instance: str = "") -> dict[str, Any]:
-        """The members of RFC 9457, section 3.1, and our extensions `hint` and `parameter`. Empty ones are left out."""
+        """The members of RFC 9457, section 3.1, and the extensions `hint` and `parameter`. Empty ones are left out."""
         members = {
             "type": _URN + self.kind,
             "title": self.title,
@@ -41,7 +41,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """Ends a request with this problem."""
+    """Ends the request; the response is this problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(f"{problem.kind}: {problem.detail or problem.title}")
@@ -53,23 +53,23 @@ def invalid_parameter(parameter: str, detail: str, hint: str = "") -> Problem:
 
 
 def search_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
-    """Nothing can be found just now: the index does not answer."""
+    """The problem of a search while the index does not answer."""
     return Problem(
         503,
         "search-unavailable",
-        "Search is not available just now",
+        "Search is not available now",
         detail,
-        "Nothing is wrong with your query. Try again in a few seconds.",
+        "Your query is correct. Try again in a few seconds.",
         headers={"Retry-After": str(retry_after_seconds)},
     )
 
 
 def records_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
-    """Nothing can be said of a page just now: the records do not answer."""
+    """The problem of a page while the records do not answer."""
     return Problem(
         503,
         "records-unavailable",
-        "Page records are not available just now",
+        "Page records are not available now",
         detail,
         "Try again in a few seconds.",
         headers={"Retry-After": str(retry_after_seconds)},
@@ -81,13 +81,13 @@ def unknown_page(subject: str) -> Problem:
         404,
         "unknown-page",
         "Riffle has never seen this page",
-        f"There is no record of {subject}: it was neither linked from a page that was crawled, nor given as a seed.",
-        "Check the address. Whoever runs this Riffle can add it with `riffle crawl URL`.",
+        f"There is no record of {subject}: no crawled page links to it, and it was not given as a seed.",
+        "Check the address. The operator of this Riffle can add the page with `riffle crawl URL`.",
     )
 
 
 def of_status(status: int, detail: str = "", headers: dict[str, str] | None = None) -> Problem:
-    """The problem for an HTTP status that no code of ours explained: unknown path, wrong method."""
+    """The problem for an HTTP status that the framework set: unknown path, wrong method."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -100,7 +100,11 @@ def of_status(status: int, detail: str = "", headers: dict[str, str] | None = No
 
 
 def internal() -> Problem:
-    """A fault of ours. Says nothing of the inside; the log has the traceback."""
+    """The problem of a fault in the gateway. It has no details; the log has the traceback."""
     return Problem(
-        500, "internal", "Something broke on our side", "The fault was written to the log.", "Try again in a moment."
+        500,
+        "internal",
+        "Something failed in the gateway",
+        "The fault was written to the log.",
+        "Try again in a moment.",
     )

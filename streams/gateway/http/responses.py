@@ -1,4 +1,4 @@
-"""Turns problems, and exceptions of any kind, into responses."""
+"""Turns problems, and all other exceptions, into responses."""
 
 import orjson
 import structlog
@@ -17,11 +17,11 @@ log = structlog.get_logger(__name__)
 
 
 def install(app: FastAPI, views: Views) -> None:
-    """Answer every failure of the app with a problem."""
+    """Make every failure of the app a problem."""
 
     def respond(request: Request, problem: Problem) -> Response:
         if wants_html(request):
-            content = views.render("problem.html", request, problem=problem, **_asked(request))
+            content = views.render("problem.html", request, problem=problem, **_search_box(request))
             return HTMLResponse(content, status_code=problem.status, headers={"Vary": "Accept", **problem.headers})
         return problem_response(problem, request.url.path)
 
@@ -38,7 +38,7 @@ def install(app: FastAPI, views: Views) -> None:
         return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})))
 
     async def on_anything(request: Request, error: Exception) -> Response:
-        log.error("a request failed in a way that was not foreseen", path=request.url.path, exc_info=error)
+        log.error("a request failed with an unexpected error", path=request.url.path, exc_info=error)
         return respond(request, internal())
 
     app.add_exception_handler(ProblemError, on_problem)
@@ -47,8 +47,8 @@ def install(app: FastAPI, views: Views) -> None:
     app.add_exception_handler(Exception, on_anything)
 
 
-def _asked(request: Request) -> dict[str, str]:
-    """What the search box and its filters held, so that a person corrects it instead of typing it again."""
+def _search_box(request: Request) -> dict[str, str]:
+    """The content of the search box and its filters, so that a person can correct it instead of typing it again."""
     given = {name: clean_line(request.query_params.get(name, "")) for name in ("q", "host", "language")}
     path = "/" + request.url.path.lstrip("/")  # `//host/` would lead to another site
     retry = f"{path}?{request.url.query}" if request.url.query else path
@@ -56,7 +56,7 @@ def _asked(request: Request) -> dict[str, str]:
 
 
 def problem_response(problem: Problem, instance: str = "") -> Response:
-    # orjson refuses lone surrogates; none can come in through a URL, whose bytes are decoded with replacement.
+    # orjson refuses lone surrogates. No URL can hold one: its bytes are decoded with replacement.
     return Response(
         orjson.dumps(problem.to_json(instance)),
         status_code=problem.status,
@@ -66,7 +66,7 @@ def problem_response(problem: Problem, instance: str = "") -> Response:
 
 
 def _first_fault(error: RequestValidationError) -> Problem:
-    """The first of the parameters that are wrong: one clear sentence rather than a list."""
+    """The problem of the first wrong parameter: one clear sentence instead of a list."""
     fault = error.errors()[0]
     location = [str(step) for step in fault["loc"]]
     name = location[-1]

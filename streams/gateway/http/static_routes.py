@@ -1,4 +1,4 @@
-"""The small things around the pages: stylesheet, icon, robots.txt, and the description that browsers add us by."""
+"""Static files: stylesheet, icon, robots.txt, and the OpenSearch description for browsers."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
@@ -6,11 +6,11 @@ from starlette.responses import PlainTextResponse, Response
 from streams.gateway.http.templates import Views
 
 ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /page\nDisallow: /labs/\nDisallow: /api/\n"
-"""Results are made from other people's pages: other engines have nothing to crawl in them."""
+"""Results are made from other sites' pages: other search engines should crawl those instead."""
 _DAY = {"Cache-Control": "public, max-age=86400"}
 
 
-def furniture_routes(views: Views) -> APIRouter:
+def static_routes(views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/static/{name}")

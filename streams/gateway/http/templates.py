@@ -1,4 +1,4 @@
-"""Templates, and the one stylesheet and icon: everything that makes a response look like Riffle."""
+"""The templates, the stylesheet and the icon of the pages for people."""
 
 from functools import cache
 from hashlib import blake2b
@@ -31,7 +31,7 @@ class Views:
 
 @cache
 def _templates() -> Environment:
-    """Shared by all apps of the process: compiling templates is slow, rendering them is not."""
+    """The compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
     templates = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -57,13 +57,13 @@ _DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "subject":
 
 
 def address(path: str, **parameters: object) -> str:
-    """A link within the site; parameters that are empty are left out."""
+    """A link to another page of the gateway. Empty parameters are left out."""
     given = {name: value for name, value in parameters.items() if value not in ("", None)}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 class StaticFiles:
-    """The static files, held in memory, under names that change with their content: cached for ever by browsers."""
+    """The static files in memory. Their names change with their content, so that browsers cache them for a year."""
 
     def __init__(self, folder: Path) -> None:
         self._files: dict[str, tuple[bytes, str]] = {}

@@ -1,6 +1,6 @@
-"""A page's HTML as text for people: what no one reads (head, scripts, styles, drawings, data: URLs) is folded.
+"""A page's HTML as text for people. Head, scripts, styles, drawings and data: URLs are folded.
 
-Pure, and linear in the page's length whatever is in it: it looks for tags one by one and builds no tree.
+Pure, and linear in the page's length: it searches for tags one by one and builds no tree.
 """
 
 import re
@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from streams.gateway.http.presentation import disturbs
 
 MIN_FOLDED_CHARS = 200
-"""What is shorter stays as it is."""
+"""Minimum length of a part that is folded."""
 MAX_PIECE_CHARS = 4_000
-"""Of what is folded, so much is shown when it is unfolded."""
+"""Maximum characters shown of a folded part when it is opened."""
 MAX_PIECES = 2_000
+"""Maximum pieces shown."""
 
 _START = re.compile(
     r"<(head|script|style|svg|template)(?=[\s/>])|data:[a-z]{1,20}/[a-z0-9.+-]{1,40}[;,]", re.IGNORECASE
@@ -37,12 +38,12 @@ class Piece:
 class Source:
     pieces: tuple[Piece, ...]
     shown_chars: int
-    """Of the source, from its start: what is folded counts."""
+    """Characters of the source that are shown, folded ones included."""
     chars: int
 
 
 def read_source(source: str, max_chars: int) -> Source:
-    """The start of the source, in pieces; what is folded is not counted in `max_chars`."""
+    """The start of the source, in pieces. Folded characters don't count for `max_chars`."""
     pieces: list[Piece] = []
     shown = left = 0
     for start, end, label in _folds(source):
@@ -60,7 +61,7 @@ def read_source(source: str, max_chars: int) -> Source:
 
 
 def _folds(source: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and label of each part that is folded."""
+    """The start, end and label of each part that is folded."""
     position = 0
     tag_ends = _Next(re.compile(">"), source)
     ends = {name: _Next(pattern, source) for name, pattern in _ENDS.items()}
@@ -80,7 +81,7 @@ def _folds(source: str) -> Iterator[tuple[int, int, str]]:
 
 
 class _Next:
-    """Where a pattern is found next, for positions that grow. The source is gone through once, however often asked."""
+    """The next match of a pattern after a growing position. The source is read once in all."""
 
     def __init__(self, pattern: re.Pattern[str], source: str) -> None:
         self._pattern = pattern
@@ -88,7 +89,7 @@ class _Next:
         self._found = -1
 
     def after(self, position: int) -> int:
-        """The end of the source, when there is none."""
+        """The start of the next match; the end of the source when there is none."""
         if self._found < position:
             match = self._pattern.search(self._source, position)
             self._found = match.start() if match else len(self._source)
@@ -96,7 +97,7 @@ class _Next:
 
 
 def _clean(text: str) -> str:
-    """Without runs of blank lines; characters that would disturb the page around them are shown as U+FFFD."""
+    """The text without runs of blank lines. Controls and direction overrides become U+FFFD."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     kept = [
         line

@@ -1,10 +1,10 @@
-"""`/api/v1/pages/{id or URL}`: the whole life of a page."""
+"""`/api/v1/pages/{id or URL}`: the whole history of a page."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from streams.gateway.context import Site
+from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import PageRecord, to_page_record
@@ -16,15 +16,15 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def page_routes(site: Site) -> APIRouter:
+def page_api_routes(context: GatewayContext) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["pages"])
 
     @router.get(
         "/pages/{page:path}",
         summary="Why is a page (not) indexed?",
         description=(
-            "The page's status in a sentence, every event of its life, what each stage wrote down, its duplicates and "
-            "the statements that searches can find. The page is given by its id, or by its percent-encoded URL."
+            "The page's status, every event of its history, the record of each stage, its duplicates and the "
+            "statements that searches can find. The page is given by its id, or by its percent-encoded URL."
         ),
         responses={200: examples.json_response("All that is known of the page", examples.PAGE), **PROBLEMS},
         response_model_exclude_none=True,
@@ -33,8 +33,8 @@ def page_routes(site: Site) -> APIRouter:
         response: Response,
         page: Annotated[str, Path(description="Id or percent-encoded URL.", examples=["https%3A%2F%2Fsqlite.org%2F"])],
     ) -> PageRecord:
-        known = await look_up(site, page)
+        record = to_page_record(await look_up(context, page))
         response.headers["Cache-Control"] = "no-store"
-        return to_page_record(known)
+        return record
 
     return router

@@ -1,20 +1,19 @@
-"""`/page` and `/labs/page`: why a page is (not) indexed, and what was kept of it, for people."""
+"""`/page`: why a page is (not) indexed, for people."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from streams.gateway.context import Site
+from streams.gateway.context import GatewayContext
 from streams.gateway.http.negotiation import wants_html
 from streams.gateway.http.problems import ProblemError
 from streams.gateway.http.templates import Views
-from streams.gateway.labs.routes import labs_view
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import to_page_record
 
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def life_pages(site: Site, views: Views) -> APIRouter:
+def page_html_routes(context: GatewayContext, views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/page", methods=["GET", "HEAD"])
@@ -22,20 +21,14 @@ def life_pages(site: Site, views: Views) -> APIRouter:
         if not url.strip():
             return HTMLResponse(views.render("page_form.html", request, problem=None))
         try:
-            known = await look_up(site, url)
+            data = await look_up(context, url)
         except ProblemError as error:
             if not wants_html(request):
                 raise
             content = views.render("page_form.html", request, problem=error.problem, subject=url)
             return HTMLResponse(content, error.problem.status, {**_NO_STORE, **error.problem.headers})
-        record = to_page_record(known)
-        return HTMLResponse(
-            views.render("page.html", request, record=record, subject=url, now=site.clock()), headers=_NO_STORE
-        )
-
-    @router.api_route("/labs/page", methods=["GET", "HEAD"])
-    async def labs(request: Request, url: str = "") -> Response:
-        view = await labs_view(site, await look_up(site, url))
-        return HTMLResponse(views.render("labs_page.html", request, view=view), headers=_NO_STORE)
+        record = to_page_record(data)
+        content = views.render("page.html", request, record=record, subject=url, now=context.clock())
+        return HTMLResponse(content, headers=_NO_STORE)
 
     return router

@@ -1,7 +1,7 @@
-"""Finds all that is known of one page: its record, its life from the ledger, its duplicates, its statements.
+"""Reads all that is known of one page: its record, its history, its duplicates, its statements.
 
-The record and the life must answer, or there is nothing to show. Duplicates and statements are extras: when their store
-fails, the page says so and shows the rest.
+Without the record and the history there is nothing to show. Duplicates and statements are optional: when their store
+fails, the answer names them as missing and has the rest.
 """
 
 import asyncio
@@ -15,29 +15,31 @@ import structlog
 from schemas.ids import page_id as id_of
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import MissingBlob, PoisonError, RiffleError
-from streams.gateway.context import Site
+from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.stores.protocols import Hit, Part, Transition
 
 MAX_STATEMENTS = 200
+"""Maximum statements shown of a page."""
 MAX_DUPLICATES = 50
-EXTRAS_SHARE = 0.4
-"""Of the deadline: for what is shown only if it is there in time. The rest is the record's and the life's."""
+"""Maximum duplicates shown of a page."""
+OPTIONAL_SHARE = 0.4
+"""Share of the deadline for the optional parts. The rest is for the record and the history."""
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
-    """Another page. Its URL is empty when nothing more is known of it."""
+class RelatedPage:
+    """Another page. Its URL is empty where it is not known."""
 
     page_id: UUID
     url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PageData:
     """All that is known of a page."""
 
     page_id: UUID
@@ -45,34 +47,34 @@ class Known:
     parts: dict[Part, dict[str, Any]]
     history: tuple[Transition, ...]
     """Oldest first."""
-    canonical: Related | None = None
-    """The page that stands for it, when it is a duplicate."""
-    duplicates: tuple[Related, ...] = ()
+    representative: RelatedPage | None = None
+    """The page that is indexed in place of this one, if this is a duplicate."""
+    duplicates: tuple[RelatedPage, ...] = ()
     statements: tuple[Hit, ...] = ()
     missing: tuple[str, ...] = ()
-    """What could not be found out, for people."""
+    """The optional parts whose store failed, in words for people."""
 
     def value(self, part: Part, name: str) -> Any:
         return self.parts.get(part, {}).get(name)
 
 
 @dataclass(slots=True)
-class _Extras:
-    """Runs what may fail, and remembers what did."""
+class _OptionalParts:
+    """Reads the parts that may fail, and remembers those that did."""
 
-    site: Site
+    context: GatewayContext
     missing: list[str] = field(default_factory=list)
 
-    async def get(self, store: str, what: str, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def get(self, store: str, part: str, read: Callable[[], Awaitable[T]], default: T) -> T:
         try:
-            async with asyncio.timeout(self.site.settings.gateway.deadline_seconds * EXTRAS_SHARE):
-                return await ask()
+            async with asyncio.timeout(self.context.settings.gateway.deadline_seconds * OPTIONAL_SHARE):
+                return await read()
         except (RiffleError, TimeoutError) as error:
             if not isinstance(error, PoisonError):
-                self.site.metrics.store_failed(store, error)
-            log.info("a page is shown without a part", part=what, error=str(error))
-            self.missing.append(what)
-            return otherwise
+                self.context.metrics.store_failed(store, error)
+            log.info("a page is shown without a part", part=part, error=str(error))
+            self.missing.append(part)
+            return default
 
 
 def resolve(subject: str) -> tuple[UUID, str]:
@@ -98,39 +100,41 @@ def resolve(subject: str) -> tuple[UUID, str]:
     return id_of(url), url
 
 
-async def look_up(site: Site, subject: str) -> Known:
-    """Raises ProblemError: not an address, never seen, or the records don't answer."""
+async def look_up(context: GatewayContext, subject: str) -> PageData:
+    """Raises ProblemError for a subject that is no address, an unknown page, or records that don't answer."""
     page_id, url = resolve(subject)
-    parts, history = await _records(site, page_id)
+    parts, history = await _records(context, page_id)
     if not parts and not history:
         raise ProblemError(unknown_page(url or f"the page {page_id}"))
     url = url or _url_of(parts, history)
-    extras = _Extras(site)
-    no_pages: list[Related] = []
+    optional = _OptionalParts(context)
+    no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
-    canonical, duplicates, statements = await asyncio.gather(
-        extras.get("cassandra", "the page that stands for it", lambda: _canonical(site, page_id, parts), None),
-        extras.get("cassandra", "its duplicates", lambda: _duplicates(site, page_id), no_pages),
-        extras.get("qdrant", "its statements", lambda: _statements(site, page_id, parts), no_hits),
+    representative, duplicates, statements = await asyncio.gather(
+        optional.get("cassandra", "its representative", lambda: _representative(context, page_id, parts), None),
+        optional.get("cassandra", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
+        optional.get("qdrant", "its statements", lambda: _statements(context, page_id, parts), no_hits),
     )
-    return Known(
+    return PageData(
         page_id=page_id,
         url=url,
         parts=parts,
         history=tuple(history),
-        canonical=canonical,
+        representative=representative,
         duplicates=tuple(duplicates),
         statements=tuple(statements),
-        missing=tuple(extras.missing),
+        missing=tuple(optional.missing),
     )
 
 
-async def _records(site: Site, page_id: UUID) -> tuple[dict[Part, dict[str, Any]], list[Transition]]:
+async def _records(context: GatewayContext, page_id: UUID) -> tuple[dict[Part, dict[str, Any]], list[Transition]]:
     try:
-        async with asyncio.timeout(site.settings.gateway.deadline_seconds * (1 - EXTRAS_SHARE)):
-            parts, history = await asyncio.gather(site.stores.pages.get(page_id), site.stores.ledger.history(page_id))
+        async with asyncio.timeout(context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)):
+            parts, history = await asyncio.gather(
+                context.stores.pages.get(page_id), context.stores.ledger.history(page_id)
+            )
     except (RiffleError, TimeoutError) as error:
-        site.metrics.store_failed("cassandra", error)
+        context.metrics.store_failed("cassandra", error)
         detail = "The store of page records does not answer."
         raise ProblemError(records_unavailable(detail)) from error
     return parts, history
@@ -143,34 +147,36 @@ def _url_of(parts: dict[Part, dict[str, Any]], history: list[Transition]) -> str
     return ""
 
 
-async def _canonical(site: Site, page_id: UUID, parts: dict[Part, dict[str, Any]]) -> Related | None:
-    """By the fingerprint, which is decided last; without one by the record.
+async def _representative(
+    context: GatewayContext, page_id: UUID, parts: dict[Part, dict[str, Any]]
+) -> RelatedPage | None:
+    """Taken from the fingerprint, which holds the last decision; without one from the record.
 
-    A URL that is another page's by the rules of its host was never fetched: its record knows its removal alone.
+    A URL that an alias rule maps to another was never fetched: it has no fingerprint, only the record of its removal.
     """
-    fingerprint = await site.stores.fingerprints.get(page_id)
+    fingerprint = await context.stores.fingerprints.get(page_id)
     decided = fingerprint.representative if fingerprint else None
     recorded = (_uuid(parts.get(part, {}).get("canonical_page_id")) for part in ("deduplicated", "removed"))
-    canonical = decided or next(filter(None, recorded), None)
-    return await _related(site, canonical) if canonical and canonical != page_id else None
+    representative = decided or next(filter(None, recorded), None)
+    return await _related(context, representative) if representative and representative != page_id else None
 
 
-async def _duplicates(site: Site, page_id: UUID) -> list[Related]:
-    ids = await site.stores.fingerprints.duplicates(page_id)
-    return await asyncio.gather(*(_related(site, other) for other in ids[:MAX_DUPLICATES]))
+async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPage]:
+    ids = await context.stores.fingerprints.duplicates(page_id)
+    return await asyncio.gather(*(_related(context, other) for other in ids[:MAX_DUPLICATES]))
 
 
-async def _related(site: Site, page_id: UUID) -> Related:
-    fingerprint = await site.stores.fingerprints.get(page_id)
-    return Related(page_id, fingerprint.url if fingerprint else "")
+async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:
+    fingerprint = await context.stores.fingerprints.get(page_id)
+    return RelatedPage(page_id, fingerprint.url if fingerprint else "")
 
 
-async def _statements(site: Site, page_id: UUID, parts: dict[Part, dict[str, Any]]) -> list[Hit]:
-    """What searches can find of the page just now."""
+async def _statements(context: GatewayContext, page_id: UUID, parts: dict[Part, dict[str, Any]]) -> list[Hit]:
+    """The page's statements that searches can find now."""
     collection = parts.get("indexed", {}).get("collection")
     if not collection:
         return []
-    return (await site.stores.vectors.scroll(str(collection), page_id))[:MAX_STATEMENTS]
+    return (await context.stores.vectors.scroll(str(collection), page_id))[:MAX_STATEMENTS]
 
 
 def _uuid(value: Any) -> UUID | None:
@@ -180,13 +186,13 @@ def _uuid(value: Any) -> UUID | None:
         return None
 
 
-async def read_blob(site: Site, ref: str) -> bytes | None:
-    """A blob, or None when it is gone. Raises ProblemError when its store doesn't answer."""
+async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
+    """A blob, or None when it no longer exists. Raises ProblemError when its store doesn't answer."""
     try:
-        async with asyncio.timeout(site.settings.gateway.deadline_seconds):
-            return await site.stores.blobs.get(ref)
+        async with asyncio.timeout(context.settings.gateway.deadline_seconds):
+            return await context.stores.blobs.get(ref)
     except MissingBlob:
         return None
     except (RiffleError, TimeoutError) as error:
-        site.metrics.store_failed("cassandra", error)
+        context.metrics.store_failed("cassandra", error)
         raise ProblemError(records_unavailable("The store of page contents does not answer.")) from error

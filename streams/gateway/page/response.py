@@ -1,4 +1,4 @@
-"""The API's answer about one page: its status in a sentence, its life, its record, as pydantic models."""
+"""The API's answer about one page: its status, its history and its record, as pydantic models."""
 
 from datetime import datetime
 from typing import Any
@@ -8,12 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.envelope import utc_from_micros
 from streams.gateway.http import presentation
-from streams.gateway.page.lookup import Known, Related
-from streams.gateway.page.page_status import STATUSES, tell
+from streams.gateway.page.lookup import PageData, RelatedPage
+from streams.ledger.descriptions import describe_next_step, describe_status
+from streams.ledger.status import PageStatus, Status, status_of
 from streams.stores.protocols import Transition
 
 MAX_TRANSITIONS = 200
-"""Of a page that is fetched every hour the last eight days: the newest are shown."""
+"""Maximum events shown of a page, the newest: eight days of a page that is fetched every hour."""
+_MOODS: dict[Status, str] = {"indexed": "good", "removed": "bad", "refused": "bad", "not_indexed": "bad"}
+"""The colour of the status box; `open` for the others."""
 
 
 class _Model(BaseModel):
@@ -21,13 +24,13 @@ class _Model(BaseModel):
 
 
 class LifeEvent(_Model):
-    """One step of a page's life."""
+    """One event of a page's history."""
 
     id: UUID
     at: datetime
     topic: str
-    source: str = Field(description="Which stage told it: `/riffle/<stage>`.")
-    outcome: str = Field(description="What was found or decided, in a line for people.")
+    source: str = Field(description="The stage that sent it: `/riffle/<stage>`.")
+    outcome: str = Field(description="What the stage found or decided, in a line for people.")
     data: dict[str, Any] = Field(default_factory=dict, description="The event's data, as published on its topic.")
 
 
@@ -50,50 +53,59 @@ class PageRecord(_Model):
     page_id: UUID
     url: str
     title: str = ""
-    status: str = Field(description="In a word, for programs.", json_schema_extra={"enum": list(STATUSES)})
-    says: str = Field(description="In a sentence, for people.")
-    next_step: str = Field("", description="What will happen next, or what can be done.")
+    status: Status = Field(description="One word, for programs.")
+    state: PageStatus = Field(description="The status with its reason and the fields of that reason, for programs.")
+    says: str = Field(description="The status in a sentence, for people.")
+    next_step: str = Field("", description="What happens next, or what can be done, in a sentence.")
     mood: str = Field(exclude=True)
-    canonical: OtherPage | None = Field(None, description="The page that stands for it, when it is a duplicate.")
-    duplicates: tuple[OtherPage, ...] = Field((), description="The pages that it stands for.")
+    canonical: OtherPage | None = Field(None, description="Its representative, if it is a duplicate.")
+    duplicates: tuple[OtherPage, ...] = Field((), description="Its duplicates, if it is a representative.")
     timeline: tuple[LifeEvent, ...] = Field(description="Oldest first.")
     older_transitions: int = Field(0, description="How many older events are not in `timeline`.")
     statements: tuple[IndexedStatement, ...] = Field((), description="At most 200.")
-    parts: dict[str, dict[str, Any]] = Field(description="What each stage last wrote down of the page.")
+    parts: dict[str, dict[str, Any]] = Field(description="The last record of each stage.")
     partial: bool = False
-    missing: tuple[str, ...] = Field((), description="What could not be found out just now.")
+    missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
 
     @property
     def has_document(self) -> bool:
         return bool(self.parts.get("normalized", {}).get("document_ref"))
 
 
-def to_page_record(known: Known) -> PageRecord:
-    story = tell(known)
+def to_page_record(data: PageData) -> PageRecord:
+    status = status_of(data.history)
+    representative_url = data.representative.url if data.representative else ""
     return PageRecord(
-        page_id=known.page_id,
-        url=known.url,
-        title=presentation.clean_line(str(known.value("normalized", "title") or ""), presentation.MAX_TITLE_CHARS),
-        status=story.status,
-        says=story.says,
-        next_step=story.next_step,
-        mood=story.mood,
-        canonical=_other(known.canonical) if known.canonical else None,
-        duplicates=tuple(_other(related) for related in known.duplicates),
-        timeline=tuple(_event(transition) for transition in known.history[-MAX_TRANSITIONS:]),
-        older_transitions=max(0, len(known.history) - MAX_TRANSITIONS),
+        page_id=data.page_id,
+        url=data.url,
+        title=presentation.clean_line(str(data.value("normalized", "title") or ""), presentation.MAX_TITLE_CHARS),
+        status=status.status,
+        state=status,
+        says=presentation.clean_line(_sentence(describe_status(status, representative_url))),
+        next_step=_sentence(describe_next_step(status)),
+        mood=_MOODS.get(status.status, "open"),
+        canonical=_other(data.representative) if data.representative else None,
+        duplicates=tuple(_other(page) for page in data.duplicates),
+        timeline=tuple(_event(transition) for transition in data.history[-MAX_TRANSITIONS:]),
+        older_transitions=max(0, len(data.history) - MAX_TRANSITIONS),
         statements=tuple(
             IndexedStatement(
                 id=hit.id,
                 text=presentation.clean_line(str(hit.payload.get("text") or "")),
                 context=presentation.context_of(hit.payload),
             )
-            for hit in known.statements
+            for hit in data.statements
         ),
-        parts={part: presentation.plain_values(values) for part, values in known.parts.items()},
-        partial=bool(known.missing),
-        missing=known.missing,
+        parts={part: presentation.plain_values(values) for part, values in data.parts.items()},
+        partial=bool(data.missing),
+        missing=data.missing,
     )
+
+
+def _sentence(words: str) -> str:
+    """The words with a full stop, but not right after an address, which would seem to end with it."""
+    ends = "://" in words.rpartition(" ")[2] or words.endswith((".", "?", "!"))
+    return words if ends else f"{words}."
 
 
 def _event(transition: Transition) -> LifeEvent:
@@ -107,5 +119,5 @@ def _event(transition: Transition) -> LifeEvent:
     )
 
 
-def _other(related: Related) -> OtherPage:
-    return OtherPage(page_id=related.page_id, url=related.url)
+def _other(page: RelatedPage) -> OtherPage:
+    return OtherPage(page_id=page.page_id, url=page.url)

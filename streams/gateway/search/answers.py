@@ -1,4 +1,4 @@
-"""The API's answers to a search, as pydantic models: the shape, the documentation and the examples in one place."""
+"""The API's answer to a search, as pydantic models."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from streams.gateway.http import presentation
-from streams.gateway.search.searcher import Answer
+from streams.gateway.search.searcher import Found
 from streams.gateway.search.similar import MAX_SIMILAR
 from streams.stores.protocols import Fingerprint, Hit, PageHits
 
@@ -18,9 +18,9 @@ class _Model(BaseModel):
 class Statement(_Model):
     """A sentence, list item or table row that matched."""
 
-    id: UUID = Field(description="Stable while page, position and text are.")
+    id: UUID = Field(description="The same as long as page, position and text are the same.")
     text: str = Field(description="Plain text, never HTML. Escape it before you show it.")
-    context: tuple[str, ...] = Field((), description="The headings and lead-ins that it stands under, widest first.")
+    context: tuple[str, ...] = Field((), description="The headings and lead-ins above it, widest first.")
     highlights: tuple[tuple[int, int], ...] = Field(
         (), description="Words of the query in `text`: [start, end) in Unicode code points."
     )
@@ -28,17 +28,17 @@ class Statement(_Model):
 
 
 class SimilarPage(_Model):
-    """A page that says the same, or nearly."""
+    """A duplicate of a result."""
 
     page_id: UUID
     url: str
 
 
 class Similar(_Model):
-    """Pages that are not results of their own, because this one stands for them."""
+    """The duplicates of a result. They are not results of their own."""
 
-    count: int = Field(description="How many are known; with `more`, there may be others.")
-    more: bool = Field(False, description="There may be others: `why` has more of them.")
+    count: int = Field(description="How many are in `pages`.")
+    more: bool = Field(False, description="There may be others: `why` lists more.")
     pages: tuple[SimilarPage, ...] = Field(description="The shortest addresses first.")
 
 
@@ -53,9 +53,9 @@ class Result(_Model):
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
     statements: tuple[Statement, ...]
     similar: Similar | None = Field(
-        None, description="Similar pages that this one stands for; absent when there are none, or not known."
+        None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
-    why: str = Field(description="Address of the page's life: when and why it was indexed.")
+    why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
 
 
@@ -67,7 +67,7 @@ class Reason(_Model):
 
 
 class Explanation(_Model):
-    """How the answer came about."""
+    """How the answer was found."""
 
     parts: dict[str, str] = Field(description="Each part's state: ok, cached, empty or failed.")
     timings_ms: dict[str, float]
@@ -76,34 +76,34 @@ class Explanation(_Model):
 
 
 class SearchAnswer(_Model):
-    """What was found, and how complete it is."""
+    """The results, and how complete they are."""
 
-    query: str = Field(description="As it was searched for: normalised.")
-    languages: tuple[str, ...] = Field((), description="Those that were searched; empty: all.")
+    query: str = Field(description="The query as it was searched for: normalised.")
+    languages: tuple[str, ...] = Field((), description="The languages that were searched; empty: all.")
     page: int
     per_page: int
     has_next: bool
     results: tuple[Result, ...]
-    partial: bool = Field(description="Some part failed; the results are those of the others.")
+    partial: bool = Field(description="A part of the search failed; the results are those of the others.")
     reasons: tuple[Reason, ...] = ()
     took_ms: float
     explain: Explanation | None = None
 
 
-def to_search_answer(answer: Answer) -> SearchAnswer:
-    request, trace = answer.request, answer.trace
+def to_search_answer(found: Found) -> SearchAnswer:
+    request, trace = found.request, found.trace
     words = presentation.query_words(request.text)
     return SearchAnswer(
         query=request.text,
         languages=request.languages,
         page=request.page,
         per_page=request.per_page,
-        has_next=answer.has_next,
-        results=tuple(to_result(page, words, (answer.similar or {}).get(page.page_id, ())) for page in answer.pages),
-        partial=answer.partial,
+        has_next=found.has_next,
+        results=tuple(to_result(page, words, (found.similar or {}).get(page.page_id, ())) for page in found.pages),
+        partial=found.partial,
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
-        took_ms=answer.took_ms,
-        explain=to_explanation(answer) if request.explain else None,
+        took_ms=found.took_ms,
+        explain=to_explanation(found) if request.explain else None,
     )
 
 
@@ -143,8 +143,8 @@ def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
     )
 
 
-def to_explanation(answer: Answer) -> Explanation:
-    trace = answer.trace
+def to_explanation(found: Found) -> Explanation:
+    trace = found.trace
     fused = all(trace.states.get(part) in ("ok", "cached") for part in ("dense", "sparse"))
     return Explanation(
         parts=dict(trace.states),

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from streams.gateway.context import Site
 from streams.gateway.http import examples
-from streams.gateway.search.answers import SearchAnswer, to_search_answer
-from streams.gateway.search.request import MAX_PER_PAGE, parse
+from streams.gateway.search.answers import SearchAnswer
+from streams.gateway.search.request import MAX_PER_PAGE
+from streams.gateway.search.service import SearchService
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),
@@ -15,12 +15,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 _LANGUAGE = (
-    "Only pages in this language (BCP 47; `und`: not known), or `*`: in any. Empty: in those that the operator of this "
-    "gateway chose, all of them as a rule; `languages` of the answer tells."
+    "Only pages in this language (BCP 47; `und`: not known), or `*`: in any. Empty: the operator's choice, all as a "
+    "rule; `languages` of the answer lists them."
 )
 
 
-def search_routes(site: Site) -> APIRouter:
+def search_api_routes(service: SearchService) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["search"])
 
     @router.get(
@@ -28,33 +28,22 @@ def search_routes(site: Site) -> APIRouter:
         summary="Search",
         description=(
             "Finds pages by their statements: by meaning (dense vectors) and by words (BM25), fused by reciprocal "
-            "rank. When a part fails, the others answer: `partial` is then true, and `reasons` says what is missing."
+            "rank. When a part fails, the others answer: `partial` is then true, and `reasons` names what is missing."
         ),
         responses={200: examples.json_response("What was found", examples.SEARCH), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def search(
         response: Response,
-        q: Annotated[str, Query(description="What is looked for, in any language.", examples=["write-ahead log"])] = "",
+        q: Annotated[str, Query(description="The query, in any language.", examples=["write-ahead log"])] = "",
         page: Annotated[int, Query(ge=1, le=1_000, description="From 1.")] = 1,
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
         host: Annotated[str, Query(description="Only pages of this host.", examples=["sqlite.org"])] = "",
         language: Annotated[str, Query(description=_LANGUAGE, examples=["en"])] = "",
         explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
-        request = parse(
-            q,
-            page=page,
-            per_page=per_page,
-            host=host,
-            language=language,
-            explain=explain,
-            max_chars=site.settings.gateway.max_query_chars,
-            default_languages=site.settings.gateway.languages,
-        )
-        answer = await site.searcher.search(request)
-        site.tell(answer)
+        request = service.request(q, page=page, per_page=per_page, host=host, language=language, explain=explain)
         response.headers["Cache-Control"] = "no-store"
-        return to_search_answer(answer)
+        return await service.search(request)
 
     return router

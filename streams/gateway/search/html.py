@@ -8,19 +8,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from streams.gateway.context import Site
 from streams.gateway.http.problems import ProblemError
 from streams.gateway.http.templates import Views
-from streams.gateway.search.answers import SearchAnswer, to_search_answer
-from streams.gateway.search.request import ALL_LANGUAGES, SearchRequest, parse
+from streams.gateway.search.answers import SearchAnswer
+from streams.gateway.search.request import ALL_LANGUAGES, SearchRequest
+from streams.gateway.search.service import SearchService
 
 FIRST_PAINT_SECONDS = 0.15
-"""A search that takes longer shows its head and search box first. A faster one is one response with an exact status."""
+"""Seconds after which a search that has no answer yet shows its head and search box. A faster one is one response with
+an exact status."""
 CACHE = "private, max-age=60"
-"""Going back to the results asks nobody again; no proxy keeps what a person searched for."""
+"""Going back to the results does not search again. No proxy keeps a person's search."""
 
 
-def search_pages(site: Site, views: Views) -> APIRouter:
+def search_html_routes(service: SearchService, views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=["GET", "HEAD"])
@@ -37,25 +38,18 @@ def search_pages(site: Site, views: Views) -> APIRouter:
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        limits = site.settings.gateway
-        asked = parse(
-            q,
-            page=page,
-            host=host,
-            language=language,
-            max_chars=limits.max_query_chars,
-            default_languages=limits.languages,
-        )
-        everywhere = ALL_LANGUAGES if limits.languages else ""
-        answering = asyncio.create_task(_answer(site, asked))
+        query = service.request(q, page=page, host=host, language=language)
+        # The value of `language` with which all languages are searched.
+        everywhere = ALL_LANGUAGES if service.default_languages else ""
+        answering = asyncio.create_task(service.search(query))
         done, _ = await asyncio.wait({answering}, timeout=FIRST_PAINT_SECONDS)
         if done:
             return HTMLResponse(
-                views.render("search.html", request, **_values(answering.result(), asked, everywhere)),
+                views.render("search.html", request, **_result_values(answering.result(), query, everywhere)),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
-            _head_first(views, request, asked, everywhere, answering),
+            _head_first(views, request, query, everywhere, answering),
             media_type="text/html",
             headers={"Cache-Control": "no-store"},
         )
@@ -63,37 +57,30 @@ def search_pages(site: Site, views: Views) -> APIRouter:
     return router
 
 
-async def _answer(site: Site, asked: SearchRequest) -> SearchAnswer:
-    answer = await site.searcher.search(asked)
-    site.tell(answer)
-    return to_search_answer(answer)
-
-
 async def _head_first(
-    views: Views, request: Request, asked: SearchRequest, everywhere: str, answering: asyncio.Task[SearchAnswer]
+    views: Views, request: Request, query: SearchRequest, everywhere: str, answering: asyncio.Task[SearchAnswer]
 ) -> AsyncIterator[str]:
-    """The head at once, the rest when the answer is there. A failure can only be told in words by then."""
+    """The page's head at once, the rest with the answer. The status is sent by then: a failure is shown in words."""
     try:
-        yield views.render("search_head.html", request, **_asked(asked))
+        yield views.render("search_head.html", request, **_query_values(query))
         try:
-            values = _values(await answering, asked, everywhere)
+            values = _result_values(await answering, query, everywhere)
             yield views.render("search_rest.html", request, **values)
         except ProblemError as error:
-            yield views.render("search_failed.html", request, problem=error.problem, **_asked(asked))
+            yield views.render("search_failed.html", request, problem=error.problem, **_query_values(query))
     finally:
-        answering.cancel()  # the person left; a finished task does not mind
+        answering.cancel()  # the person left; a finished task ignores it
 
 
-def _asked(asked: SearchRequest) -> dict[str, Any]:
-    return {"query": asked.text, "host": asked.host, "language": asked.language, "page": asked.page}
+def _query_values(query: SearchRequest) -> dict[str, Any]:
+    return {"query": query.text, "host": query.host, "language": query.language, "page": query.page}
 
 
-def _values(answer: SearchAnswer, asked: SearchRequest, everywhere: str) -> dict[str, Any]:
-    """`everywhere`: what the language must be for all to be searched."""
+def _result_values(answer: SearchAnswer, query: SearchRequest, everywhere: str) -> dict[str, Any]:
     return {
-        **_asked(asked),
+        **_query_values(query),
         "answer": answer,
-        "first": asked.first + 1,
+        "first": query.first + 1,
         "hosts": facet(result.host for result in answer.results),
         "everywhere": everywhere,
         "languages": facet(result.language for result in answer.results),
@@ -101,5 +88,5 @@ def _values(answer: SearchAnswer, asked: SearchRequest, everywhere: str) -> dict
 
 
 def facet(values: Any) -> list[tuple[str, int]]:
-    """What the results could be narrowed to: each value with its number on this page, the most frequent first."""
+    """The values by which the results can be narrowed, each with its number on this page, the most frequent first."""
     return Counter(value for value in values if value).most_common(6)

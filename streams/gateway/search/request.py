@@ -1,7 +1,7 @@
-"""What a person may ask: a query and its parameters, checked and normalised before anything else sees them.
+"""A search request: the query and its parameters, checked and normalised before anything else reads them. Pure.
 
-Pure. Whatever the input, the outcome is a SearchRequest or an InvalidQuery that says what to change: never a failure
-further in. It does not judge what is asked, only whether it is text.
+Every input becomes a SearchRequest, or an InvalidQuery with what to change. Only the form is checked: whether the query
+is text, and whether the parameters are within their limits.
 """
 
 import re
@@ -16,18 +16,18 @@ from streams.pages.text.language import language_tag
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500
-"""Results that can be paged through: a deeper page costs the index as much as all pages before it together."""
+"""Maximum results that can be paged through: a deeper page costs the index as much as all pages before it together."""
 MAX_HOST_CHARS = 253
-"""Of a host name, RFC 1035 section 2.3.4."""
+"""Maximum length of a host name, RFC 1035 section 2.3.4."""
 
 ALL_LANGUAGES = "*"
-"""Instead of a tag: none is left out, whatever is searched by default. The range of RFC 4647, section 2.1."""
+"""The language range of RFC 4647, section 2.1, that includes all languages."""
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
 
 
 class InvalidQuery(ProblemError):
-    """The request can't be answered as asked."""
+    """The request can't be answered; the problem names the parameter at fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class SearchRequest:
     per_page: int = 10
     host: str = ""
     language: str = ""
-    """As it was asked: a tag, all, or empty."""
+    """The parameter: a tag, `*`, or empty."""
     languages: tuple[str, ...] = ()
-    """Those that are searched; empty: all."""
+    """The languages that are searched; empty: all."""
     explain: bool = False
 
     @property
@@ -62,16 +62,16 @@ def parse(
     max_chars: int = 2_000,
     default_languages: tuple[str, ...] = (),
 ) -> SearchRequest:
-    """Check and normalise. `default_languages`: searched when none is asked for. Raises InvalidQuery."""
+    """Check and normalise. `default_languages` are searched when `language` is empty. Raises InvalidQuery."""
     _check_paging(page, per_page)
-    asked = normalize_language(language)
+    wanted = normalize_language(language)
     return SearchRequest(
         text=normalize_text(text, max_chars=max_chars),
         page=page,
         per_page=per_page,
         host=normalize_host(host),
-        language=asked,
-        languages=() if asked == ALL_LANGUAGES else (asked,) if asked else default_languages,
+        language=wanted,
+        languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else default_languages,
         explain=explain,
     )
 
@@ -106,7 +106,7 @@ def normalize_host(host: str) -> str:
 
 
 def normalize_language(language: str) -> str:
-    """The tag as documents have it (`zh-Hant-TW`); empty and all stay as they are. Raises InvalidQuery."""
+    """The tag as documents have it (`zh-Hant-TW`); empty and `*` stay as they are. Raises InvalidQuery."""
     language = language.strip()
     if not language or language == ALL_LANGUAGES:
         return language
@@ -135,7 +135,7 @@ def _check_paging(page: int, per_page: int) -> None:
 
 
 def _not_text(text: str) -> str:
-    """Which character is none of text, or nothing."""
+    """A sentence about the first character that is not text; empty when there is none."""
     for position, char in enumerate(text):
         if char.isspace():
             continue

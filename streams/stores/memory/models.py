@@ -25,7 +25,9 @@ class MemoryEmbedder:
     async def info(self) -> ModelInfo:
         return self._info
 
-    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
         vectors = np.zeros((len(texts), self._info.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in _WORD.findall(text.lower()):

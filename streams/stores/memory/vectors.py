@@ -66,7 +66,6 @@ class MemoryIndex:
         pages: int = 10,
         per_page: int = 3,
         candidates: int = 100,
-        deadline_seconds: float | None = None,
     ) -> list[PageHits]:
         await asyncio.sleep(0)  # as with a server, others run meanwhile
         if self._active is None:

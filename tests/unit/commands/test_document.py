@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.commands.search import print_document_of
+from streams.commands.page import print_document_of
 from streams.pages.sandbox.worker_messages import page_outcome
 from streams.stores.opener import memory_stores
 
@@ -13,7 +13,7 @@ URL = "https://logs.example/wal"
 WHY_NOT: list[tuple[dict[str, Any] | None, str]] = [
     ({"refused": "memory: more than 200 MiB"}, "it was refused: memory: more than 200 MiB"),
     ({"refused": "content-type: [x/y] is not HTML"}, "it was refused: content-type: [x/y] is not HTML"),
-    (None, "Unknown: no event about this page was ever seen"),
+    (None, "Unknown: Riffle has no event about this page"),
 ]
 
 

@@ -1,11 +1,11 @@
-"""Who is shown a page, and who problem+json."""
+"""The choice between a page and problem+json."""
 
 import pytest
 
 from streams.gateway.http.negotiation import prefers_html
 
 ACCEPT = [
-    # the header, whether a page is sent
+    # the header, true for a page
     ("", True),
     ("*/*", True),
     ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),  # browsers

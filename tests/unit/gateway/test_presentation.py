@@ -1,4 +1,4 @@
-"""How hostile and ordinary text is shown: nothing lost, nothing pretended, nothing marked that was not asked for."""
+"""The presentation of hostile and ordinary text: nothing lost, nothing disguised, only the query's words marked."""
 
 import pytest
 from hypothesis import given
@@ -79,7 +79,7 @@ def test_a_snippet_is_one_short_line_without_controls(text: str, max_chars: int)
     assert show.clean_line(line) == line
 
 
-def test_a_long_statement_is_shown_around_the_words_asked_for() -> None:
+def test_a_long_statement_is_shown_around_the_querys_words() -> None:
     text = "filler " * 200 + "the needle is here " + "filler " * 200
     assert "needle" in show.snippet(text, ["needle"])
 
@@ -96,13 +96,13 @@ def test_links_lead_to_the_statement(text: str, link: str) -> None:
     assert show.fragment_href("https://a.example/", text) == link
 
 
-def test_a_title_is_found_for_every_page() -> None:
+def test_every_page_has_a_title() -> None:
     assert show.title_of({"title": " A\n title\u202e ", "url": "https://a.example/"}) == "A title"
     assert show.title_of({"title": "", "url": "https://a.example/some/page.html"}) == "page.html"
     assert show.title_of({}) == "Untitled"
 
 
-def test_the_context_leaves_out_the_title_and_what_is_said_twice() -> None:
+def test_the_context_leaves_out_the_title_and_repetitions() -> None:
     payload = {"title": "WAL", "context": ["WAL", "Overview", "Overview", "", "Speed"]}
     assert show.context_of(payload) == ("Overview", "Speed")
     assert show.context_of({"title": "WAL", "context": "Overview"}) == ("Overview",)

@@ -1,4 +1,4 @@
-"""What may be asked: every input becomes a request, or a problem that says what to change."""
+"""Search requests: every input becomes a request, or a problem with what to change."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from streams.pages.normalize import normalize
 from streams.settings import Settings
 
 GOOD = [
-    # what was typed, what is searched for
+    # the input, the query
     ("write-ahead log", "write-ahead log"),
     ("  many \t spaces\r\n and lines  ", "many spaces and lines"),
     ("cafe\u0301", "caf\u00e9"),  # NFC: the same word, however it was typed
@@ -23,13 +23,13 @@ GOOD = [
     (
         "<script>alert(1)</script>",
         "<script>alert(1)</script>",
-    ),  # text like any other; escaping is for those who show it
+    ),  # text like any other: it is escaped where it is shown
     ("' OR 1=1 --", "' OR 1=1 --"),
     ("x" * 2_000, "x" * 2_000),
 ]
 
 BAD = [
-    # what was typed, the problem's kind
+    # the input, the problem's kind
     ("", "query-empty"),
     (" \t\n", "query-empty"),
     ("\u200b", "query-empty"),
@@ -50,7 +50,7 @@ def test_text_is_normalised(typed: str, searched: str) -> None:
 
 
 @pytest.mark.parametrize(("typed", "kind"), BAD)
-def test_what_is_not_a_query_is_refused_with_its_reason(typed: str, kind: str) -> None:
+def test_an_invalid_query_is_refused_with_its_reason(typed: str, kind: str) -> None:
     with pytest.raises(InvalidQuery) as refused:
         parse(typed)
     problem = refused.value.problem
@@ -98,18 +98,18 @@ def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None
 
 
 def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:
-    asked = parse("water", host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw")
-    assert (asked.host, asked.language) == ("xn--bcher-kva.example", "zh-Hant-TW")
+    request = parse("water", host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw")
+    assert (request.host, request.language) == ("xn--bcher-kva.example", "zh-Hant-TW")
 
 
-@pytest.mark.parametrize("said", [" EN ", "en_us", "pt-br", "ZH-HANT-TW", "es-419", "en-x-US", "de-1996-u-CO-PHONEBK"])
-def test_a_language_is_asked_for_as_pages_that_say_it_are_filed(said: str) -> None:
-    document = normalize(f'<html lang="{said}"><p>1', url="https://a.example/").document
-    assert parse("water", language=said).language == document.language != ""
+@pytest.mark.parametrize("tag", [" EN ", "en_us", "pt-br", "ZH-HANT-TW", "es-419", "en-x-US", "de-1996-u-CO-PHONEBK"])
+def test_a_language_is_normalised_as_in_documents(tag: str) -> None:
+    document = normalize(f'<html lang="{tag}"><p>1', url="https://a.example/").document
+    assert parse("water", language=tag).language == document.language != ""
 
 
 LANGUAGES = [
-    # what the operator chose, what was asked, what is searched
+    # the operator's languages, the parameter, the languages that are searched
     ((), "", ()),
     ((), "de", ("de",)),
     ((), "*", ()),
@@ -119,9 +119,9 @@ LANGUAGES = [
 ]
 
 
-@pytest.mark.parametrize(("chosen", "asked", "searched"), LANGUAGES)
-def test_the_languages_that_are_searched(chosen: tuple[str, ...], asked: str, searched: tuple[str, ...]) -> None:
-    assert parse("water", language=asked, default_languages=chosen).languages == searched
+@pytest.mark.parametrize(("operator", "parameter", "searched"), LANGUAGES)
+def test_the_languages_that_are_searched(operator: tuple[str, ...], parameter: str, searched: tuple[str, ...]) -> None:
+    assert parse("water", language=parameter, default_languages=operator).languages == searched
 
 
 @given(st.text(max_size=300))
@@ -136,11 +136,11 @@ def test_normalising_again_changes_nothing(text: str) -> None:
 @given(st.text(max_size=60), st.integers(), st.integers(), st.text(max_size=40), st.text(max_size=20))
 def test_any_input_is_a_request_or_a_problem(text: str, page: int, per_page: int, host: str, language: str) -> None:
     try:
-        asked = parse(text, page=page, per_page=per_page, host=host, language=language)
+        request = parse(text, page=page, per_page=per_page, host=host, language=language)
     except InvalidQuery:
         return
-    assert asked.text == asked.text.strip() != ""
-    assert asked.page * asked.per_page <= MAX_DEPTH
+    assert request.text == request.text.strip() != ""
+    assert request.page * request.per_page <= MAX_DEPTH
 
 
 def test_a_query_has_one_hash_in_any_case() -> None:
@@ -148,7 +148,7 @@ def test_a_query_has_one_hash_in_any_case() -> None:
 
 
 SETTINGS = [
-    # what the operator wrote, what is searched by default (None: the gateway does not start)
+    # the setting, the languages that are searched (None: the gateway does not start)
     ('["EN", "und"]', ("en", "und")),
     ("[]", ()),
     ('["pt-BR"]', None),

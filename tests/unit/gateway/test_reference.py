@@ -2,10 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.page.page_status import STATUSES
+from streams.ledger.status import Status
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import gateway
 
@@ -17,26 +17,26 @@ def section(heading: str) -> str:
     return REFERENCE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_problems() -> None:
+def test_problems_are_documented() -> None:
     documented = set(re.findall(r"^\| `([a-z-]+)` \| \d{3} \|", section("Problems"), re.M))
     source = "\n".join(path.read_text() for path in (ROOT / "streams/gateway").rglob("*.py"))
-    made = set(re.findall(r"Problem\(\s*\d{3},\s*\"([a-z-]+)\"", source))
-    assert made
-    assert documented == made
+    in_code = set(re.findall(r"Problem\(\s*\d{3},\s*\"([a-z-]+)\"", source))
+    assert in_code
+    assert documented == in_code
 
 
-def test_statuses_of_a_page() -> None:
-    documented = re.search(r"`status` is one of (.*?);", section("A page's life"), re.S)
+def test_statuses_of_a_page_are_documented() -> None:
+    documented = re.search(r"`status` is one of (.*?);", section("The history of a page"), re.S)
     assert documented
-    assert set(re.findall(r"`(\w+)`", documented[1])) == set(STATUSES)
+    assert set(re.findall(r"`(\w+)`", documented[1])) == set(get_args(Status))
 
 
-def test_parameters_of_a_search() -> None:
+def test_parameters_of_a_search_are_documented() -> None:
     documented = re.findall(r"^\| `(\w+)` \|", section("Search"), re.M)
     operation: dict[str, Any] = gateway(Stores()).openapi()["paths"]["/api/v1/search"]["get"]
     assert documented == [parameter["name"] for parameter in operation["parameters"]]
 
 
-def test_metrics() -> None:
+def test_metrics_are_documented() -> None:
     documented = set(re.findall(r"`(riffle_\w+?)(?:_total)?`", section("Metrics")))
     assert documented == {metric.name for metric in Metrics().registry.collect()}

@@ -1,4 +1,4 @@
-"""A page's HTML as text: what is folded, that nothing is lost, and that no page takes long."""
+"""A page's HTML as text: its folds, nothing lost, and no page that takes long."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ FOLDED = [
 
 
 @pytest.mark.parametrize(("page", "labels"), FOLDED)
-def test_what_no_one_reads_is_folded(page: str, labels: list[str]) -> None:
+def test_unread_parts_are_folded(page: str, labels: list[str]) -> None:
     source = read_source(page, 10_000)
     assert [piece.label for piece in source.pieces if piece.label] == labels
     assert "".join(piece.text for piece in source.pieces) == page
@@ -43,7 +43,7 @@ def test_the_pieces_together_are_the_page(parts: list[str]) -> None:
     assert source.shown_chars == source.chars == len(page)
 
 
-def test_only_the_start_of_a_long_page_is_shown_and_folds_are_not_counted() -> None:
+def test_only_the_start_of_a_long_page_is_shown_and_folds_do_not_count() -> None:
     fold = "x" * (MAX_PIECE_CHARS + 1)
     source = read_source(f"<script>{fold}</script>{'a' * 500}", 100)
     assert source.pieces == (
@@ -54,7 +54,7 @@ def test_only_the_start_of_a_long_page_is_shown_and_folds_are_not_counted() -> N
     assert (source.shown_chars, source.chars) == (100 + len(fold), 500 + 17 + len(fold))
 
 
-SIGNS = [
+CONTROLS = [
     ("a\x00b\x1bc", "a\ufffdb\ufffdc"),  # controls
     ("\u202eabc", "\ufffdabc"),  # would turn around what follows
     ("a\r\nb\rc\td\u00a0e\u200df", "a\nb\nc\td\u00a0e\u200df"),  # line ends, tabs, and what joins letters, stay
@@ -63,8 +63,8 @@ SIGNS = [
 ]
 
 
-@pytest.mark.parametrize(("page", "shown"), SIGNS)
-def test_signs_that_disturb_the_text_around_them_are_seen(page: str, shown: str) -> None:
+@pytest.mark.parametrize(("page", "shown"), CONTROLS)
+def test_controls_are_shown_as_replacement_characters(page: str, shown: str) -> None:
     assert "".join(piece.text for piece in read_source(page, 1_000).pieces) == shown
 
 

@@ -1,7 +1,7 @@
-"""Asks a process that may die why texts were removed from a page, so that no page can stop the gateway.
+"""Explains in a separate process why texts were removed from a page, so that no page can stop the gateway.
 
-The process starts when it is first asked (it takes a second or two, and some 100 MB), and ends with the gateway.
-Whatever becomes of the page in there, what comes back is an explanation or a sentence.
+The process starts with the first question (it takes a second or two, and some 100 MB), and ends with the gateway.
+The result is an explanation, or a sentence that says why there is none.
 """
 
 import asyncio
@@ -10,25 +10,25 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from streams.errors import PoisonError, Refused, TransientError
-from streams.pages.parse.content_type import as_html
 from streams.pages.sandbox.explanation import Explanation
+from streams.pages.sandbox.original import as_html
 from streams.pages.sandbox.pool import ParsePool
 
 MAX_WAITING = 8
-"""Pages in the process and before it; whoever comes next is told to come back."""
+"""Maximum pages in the process and waiting for it. The next ones are refused."""
 EXPLAIN_SECONDS = 10.0
-"""From the question to the answer, the process's start included. Its CPU time is limited far below."""
-_PARSER = "the parser gave it up, as it does when it gets no more memory"
+"""Seconds from the question to the answer, the process's start included. The limit of its CPU time is far lower."""
+_PARSER = "the parser failed, as it does when it gets no more memory"
 
 log = structlog.get_logger(__name__)
 
 
 class UnexplainedError(Exception):
-    """There is no explanation. The message is a sentence for people."""
+    """A page can't be explained. The message is a sentence for people."""
 
 
 class Explainer:
-    """One process, started when first asked."""
+    """One process, started with the first question."""
 
     def __init__(
         self, open_pool: Callable[[], ParsePool] = lambda: ParsePool(1), *, seconds: float = EXPLAIN_SECONDS
@@ -52,18 +52,18 @@ class Explainer:
                 html = await asyncio.to_thread(as_html, body, headers)
                 return await self._open().explain(html, url=url, headers=headers)
         except Refused as refusal:
-            said = _PARSER if refusal.rule == "parser" else refusal.detail or refusal.rule
-            raise UnexplainedError(f"The page can't be taken apart: {said}.") from None
+            reason = _PARSER if refusal.rule == "parser" else refusal.detail or refusal.rule
+            raise UnexplainedError(f"The page can't be taken apart: {reason}.") from None
         except TimeoutError:
             raise UnexplainedError(f"There was no answer within {self.seconds:g} seconds. Try again.") from None
         except (PoisonError, TransientError) as error:
             log.warning("a page was not explained", url=url, error=str(error))
-            raise UnexplainedError("Something broke on our side; it was written to the log. Try again.") from error
+            raise UnexplainedError("Something failed in the gateway; it was written to the log. Try again.") from error
         finally:
             self._waiting -= 1
 
     async def close(self) -> None:
-        """End the process. Those who wait are told to try again."""
+        """End the process. The pages that wait are refused."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()

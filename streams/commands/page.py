@@ -1,0 +1,169 @@
+"""`riffle page`: the history of a page, its document, and what was removed from it."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.markup import escape
+
+from schemas.envelope import utc_from_micros
+from schemas.ids import page_id
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, table
+from streams.crawl.urls import InvalidUrl, with_scheme
+from streams.errors import Refused, UsageError
+from streams.stores.protocols import Transition
+
+if TYPE_CHECKING:
+    from streams.pages.sandbox.explanation import Explanation
+
+AsJson = Annotated[bool, JSON_OPTION]
+
+
+@command
+async def page(
+    address: Annotated[str, typer.Argument(metavar="URL", help="The page's address, or its id.")],
+    document: Annotated[bool, typer.Option("--document", help="Print the semantic document.")] = False,
+    removed: Annotated[bool, typer.Option("--removed", help="Print what is not in the document, and why.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show the history of a page: every step, its time and outcome, and what comes next.
+
+    Examples:
+
+        riffle page https://www.sqlite.org/atomiccommit.html
+        riffle page https://www.sqlite.org/atomiccommit.html --document
+        riffle page https://www.sqlite.org/atomiccommit.html --removed
+    """
+    from streams.stores.opener import open_stores
+
+    settings = load_settings()
+    identity, url = _identity(address)
+    async with open_stores(settings, ["cassandra"]) as stores:
+        if document:
+            return await print_document_of(stores, identity, url)
+        if removed:
+            return await print_removed_of(stores, identity, url, as_json=as_json)
+        history = await stores.ledger.history(identity)
+    if as_json:
+        print_json(life_as_json(identity, url, history))
+    elif history:
+        print_life(identity, url, history)
+    else:
+        out.print(f"Riffle has never seen {escape(url)}. Crawl it: riffle crawl URL", highlight=False, soft_wrap=True)
+    return 0 if history else EXIT_NO
+
+
+def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[str, Any]:
+    """The page's status, and its events with all their data."""
+    from streams.ledger.descriptions import describe_next_step, describe_status
+    from streams.ledger.status import status_of
+
+    steps = [
+        {**step.data, "at": utc_from_micros(step.at).isoformat(), "topic": step.topic, "outcome": step.outcome}
+        for step in history
+    ]
+    status = status_of(history)
+    return {
+        "page_id": identity,
+        "url": url,
+        "status": describe_status(status),
+        "state": status.model_dump(mode="json", exclude_none=True),
+        "next_step": describe_next_step(status),
+        "steps": steps,
+    }
+
+
+def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
+    """A page's history for people: its status, each event, and what comes next."""
+    from streams.ledger.descriptions import describe_next_step, describe_status
+    from streams.ledger.status import status_of
+
+    status = status_of(history)
+    out.print(f"[bold]{escape(url)}[/]  [dim]{identity}[/]", highlight=False, soft_wrap=True)
+    out.print(escape(describe_status(status)), highlight=False)
+    steps, day = table("Time (UTC)", "Step", "By", "Outcome", whole=("Time (UTC)", "Step", "By")), ""
+    for step in history:
+        moment = utc_from_micros(step.at)
+        if day != (day := moment.strftime("%Y-%m-%d")):
+            steps.add_row(f"[dim]{day}[/]")
+        by = step.source.removeprefix("/riffle/")
+        steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, escape(step.outcome))
+    out.print(steps)
+    out.print(escape(describe_next_step(status)), highlight=False)
+
+
+async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
+    """The document as HTML; if there is none, the reason in a line: the refusal, or the page's status."""
+    from streams.ledger.descriptions import describe_status
+    from streams.ledger.status import status_of
+    from streams.pages.document.codec import decode_document
+    from streams.pages.document.to_html import to_html
+
+    normalized = (await stores.pages.get(identity)).get("normalized", {})
+    if not normalized.get("document_ref"):
+        refused = normalized.get("refused")
+        status = status_of(await stores.ledger.history(identity))
+        why = f"it was refused: {refused}" if refused else describe_status(status)
+        err.print(f"There is no document of {escape(url)}: {escape(why)}", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    document = decode_document(await stores.blobs.get(normalized["document_ref"]))
+    out.print(to_html(document), highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
+    """The same list as on the gateway's labs page, made in a separate process."""
+    from streams.pages.sandbox.original import as_html
+    from streams.pages.sandbox.pool import ParsePool
+
+    parts = await stores.pages.get(identity)
+    fetched = parts.get("fetched", {})
+    if not fetched.get("body_ref"):
+        err.print(f"There is no copy of {escape(url)}. See why: riffle page URL", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    body, headers = await stores.blobs.get(fetched["body_ref"]), fetched.get("headers") or {}
+    try:
+        async with ParsePool(1) as pool:
+            explained = await pool.explain(as_html(body, headers), url=fetched["url"], headers=headers)
+    except Refused as refusal:
+        err.print(f"The page can't be taken apart: {escape(str(refusal))}", highlight=False, soft_wrap=True)
+        return EXIT_NO
+    if as_json:
+        print_json(explained.to_fields())
+    else:
+        print_removed(explained)
+    return 0
+
+
+def print_removed(explained: "Explanation") -> None:
+    """Each reason with its texts, and the detail or probability of each text."""
+    from streams.gateway.http.presentation import clean_line
+
+    for group in explained.groups:
+        size = f"{_counted(group.count, 'text')}, {_counted(group.chars, 'character')}"
+        out.print(f"[bold]{escape(clean_line(group.title))}[/]  [dim]{size}[/]", highlight=False)
+        for each in group.texts:
+            detail = clean_line(each.detail) if each.probability is None else f"{each.probability:.0%}"
+            cut = f" [dim]… and {each.chars - len(each.text)} more characters[/]" if each.chars > len(each.text) else ""
+            line = escape(clean_line(each.text)) + cut
+            out.print(f"  [dim]{escape(detail)}[/]  {line}" if detail else f"  {line}", highlight=False, soft_wrap=True)
+        if group.count > len(group.texts):
+            out.print(f"  [dim]{group.count - len(group.texts)} more are not shown[/]", highlight=False)
+    if not explained.groups:
+        out.print("Nothing was removed: all of the page's text was kept.")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _identity(address: str) -> tuple[UUID, str]:
+    try:
+        return UUID(address), address
+    except ValueError:
+        pass
+    try:
+        url = with_scheme(address)
+    except InvalidUrl as error:
+        raise UsageError(f"{address!r} is neither a page's address nor an id: {error}") from None
+    return page_id(url), url

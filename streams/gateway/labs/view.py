@@ -1,0 +1,212 @@
+"""A page taken apart: the original, the document, and the texts that were removed with the reason of each.
+
+The original is shown as text, never as a page: nothing of it is loaded or run. A separate process finds the reasons
+(`explainer`). A page that asks for no copies (`noarchive`, `nosnippet`, `noindex`, or removed on request) is not
+shown.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from streams.errors import PoisonError
+from streams.gateway.context import GatewayContext
+from streams.gateway.http import presentation
+from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.labs.explainer import Explainer, UnexplainedError
+from streams.gateway.labs.source_view import Source, read_source
+from streams.gateway.page.lookup import PageData, read_blob
+from streams.pages.document.codec import decode_document
+from streams.pages.document.model import Block, Document
+from streams.pages.sandbox.explanation import Explanation
+from streams.pages.sandbox.original import media_type, original_text
+
+MAX_ORIGINAL_CHARS = 200_000
+"""Maximum characters shown of the original."""
+MAX_BLOCKS = 2_000
+"""Maximum blocks shown of the document."""
+MAX_PATH = 12
+"""Maximum containers named around a block, the innermost."""
+_NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
+_LABELS = {"blockquote": "quote", "figcaption": "caption"}
+_NESTING = frozenset({"ul", "ol", "dl", "blockquote"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    """A block of the document, or a row of a table."""
+
+    tag: str
+    """The block's tag, or for a `p` its container's, in short: `li`, `dd`, `quote`."""
+    path: str
+    """The containers around it: `table › tr › td › p`."""
+    depth: int
+    """The number of lists and quotations around it."""
+    texts: tuple[str, ...]
+    """One text; for a row, one for each block in its cells."""
+    spoken: str = ""
+    """Its language, script and the confidence, where they differ from the page's: `ru, Cyrl, 98 %`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabsView:
+    """The three columns. A column that is None has its `..._missing` sentence."""
+
+    url: str
+    title: str = ""
+    language: str = ""
+    spoken: str = ""
+    """The page's language, script and the confidence: `en, Latn, 99 %`."""
+    note: str = ""
+    source: Source | None = None
+    source_bytes: int = 0
+    source_missing: str = ""
+    blocks: tuple[ShownBlock, ...] | None = None
+    blocks_count: int = 0
+    document_missing: str = ""
+    explanation: Explanation | None = None
+    explanation_missing: str = ""
+    kept_chars: int = 0
+
+    @property
+    def kept_share(self) -> int | None:
+        """In percent of the page's text."""
+        chars = self.kept_chars + self.explanation.chars if self.explanation else 0
+        return round(100 * self.kept_chars / chars) if chars else None
+
+
+async def labs_view(context: GatewayContext, explainer: Explainer, data: PageData) -> LabsView:
+    """Raises ProblemError when the page asks for no copies, or its contents' store doesn't answer."""
+    _refuse_copies(data)
+    body, packed = await asyncio.gather(
+        _blob(context, data.value("fetched", "body_ref")), _blob(context, data.value("normalized", "document_ref"))
+    )
+    headers = _headers(data)
+    (explained, unexplained), (document, blocks), (source, no_source) = await asyncio.gather(
+        _explained(explainer, data, body, headers),
+        asyncio.to_thread(_document, packed),
+        asyncio.to_thread(_source, body, headers),
+    )
+    return LabsView(
+        url=data.url or str(data.page_id),
+        title=presentation.clean_line(document.title, presentation.MAX_TITLE_CHARS) if document else "",
+        language=document.language if document else "",
+        spoken=_spoken(document.language, document.language_confidence, document.script) if document else "",
+        note=_note(data),
+        source=source,
+        source_bytes=len(body or b""),
+        source_missing=no_source,
+        blocks=blocks,
+        blocks_count=len(document.blocks) if document else 0,
+        document_missing=_why_no_document(data),
+        explanation=explained,
+        explanation_missing=unexplained,
+        kept_chars=len(document.text) if document else 0,
+    )
+
+
+def _refuse_copies(data: PageData) -> None:
+    directives = set(data.value("normalized", "directives") or ())
+    forbidding = directives & _NO_COPIES
+    if forbidding or data.value("removed", "reason") == "request":
+        why = f"The page says `{sorted(forbidding)[0]}`." if forbidding else "The page was removed on request."
+        raise ProblemError(
+            Problem(403, "no-copies", "No copy of this page is shown", why, "Its history is shown at /page.")
+        )
+
+
+async def _blob(context: GatewayContext, ref: object) -> bytes | None:
+    return await read_blob(context, str(ref)) if ref else None
+
+
+def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, ...] | None]:
+    try:
+        document = decode_document(packed) if packed is not None else None
+    except PoisonError:  # written by a release with another layout
+        document = None
+    return document, _shown(document) if document else None
+
+
+def _headers(data: PageData) -> dict[str, str]:
+    headers = data.value("fetched", "headers")
+    return {str(name): str(value) for name, value in headers.items()} if isinstance(headers, Mapping) else {}
+
+
+def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | None, str]:
+    """The original as text, or the reason why it isn't shown."""
+    if body is None:
+        return None, "The original is no longer kept."
+    kind = media_type(headers)
+    if kind and not kind.startswith("text/") and not kind.endswith("xml"):
+        return None, f"Its type is {kind}, which is not text."
+    return read_source(original_text(body, headers), MAX_ORIGINAL_CHARS), ""
+
+
+async def _explained(
+    explainer: Explainer, data: PageData, body: bytes | None, headers: Mapping[str, str]
+) -> tuple[Explanation | None, str]:
+    """The removed texts with their reasons, or why they are not known."""
+    if body is None:
+        return None, "Without the original this is not known."
+    try:
+        return await explainer.explain(body, url=data.url, headers=headers), ""
+    except UnexplainedError as error:
+        return None, str(error)
+
+
+def _why_no_document(data: PageData) -> str:
+    refused = data.value("normalized", "refused")
+    return f"The page was refused: {refused}." if refused else "There is no document."
+
+
+def _note(data: PageData) -> str:
+    fetched, normalized = data.value("fetched", "generation"), data.value("normalized", "generation")
+    if fetched and normalized and fetched != normalized:
+        return "The page was fetched again after this document was made: the other columns show the newer copy."
+    return ""
+
+
+def _shown(document: Document) -> tuple[ShownBlock, ...]:
+    """The first blocks. The blocks of a table row are one."""
+    shown: list[ShownBlock] = []
+    row = -1
+    for block in document.blocks[:MAX_BLOCKS]:
+        around = _around(document, block)
+        inside = next((index for index in around if document.containers[index].tag == "tr"), -1)
+        tags = [document.containers[index].tag for index in around]
+        text = block.text if block.tag == "pre" else presentation.clean_line(block.text)
+        if inside >= 0 and inside == row:
+            shown[-1] = replace(shown[-1], texts=(*shown[-1].texts, text))
+        else:
+            shown.append(_block(block, tags, text, in_row=inside >= 0))
+        row = inside
+    return tuple(shown)
+
+
+def _around(document: Document, block: Block) -> list[int]:
+    """The indices of the containers around a block, at most MAX_PATH, the innermost first."""
+    found: list[int] = []
+    index = block.parent
+    while index >= 0 and len(found) < MAX_PATH:
+        found.append(index)
+        index = document.containers[index].parent
+    return found
+
+
+def _block(block: Block, around: list[str], text: str, *, in_row: bool) -> ShownBlock:
+    """`around`: the tags of its containers, the innermost first."""
+    held = around[0] if block.tag == "p" and around else block.tag
+    depth = sum(tag in _NESTING for tag in around)
+    return ShownBlock(
+        "tr" if in_row else _LABELS.get(held, held),
+        " › ".join([*reversed(around), block.tag]),
+        min(depth, 4),
+        (text,),
+        _spoken(block.language, block.confidence, block.script),
+    )
+
+
+def _spoken(language: str, confidence: float, script: str) -> str:
+    return ", ".join(
+        part for part in (language, script, f"{confidence:.0%}".replace("%", " %") if confidence else "") if part
+    )

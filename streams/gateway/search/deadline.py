@@ -1,0 +1,34 @@
+"""The time that one search has: the only place where its parts are bounded.
+
+The embedding of the query and the similar pages get a share at most, since a search is worth something without them.
+The index gets all that is left, since nothing replaces it.
+"""
+
+import asyncio
+from time import perf_counter
+
+EMBED_SHARE = 0.4
+"""Maximum share of the deadline for the query's embedding."""
+SIMILAR_SECONDS = 0.25
+"""Maximum wait for the similar pages (seconds)."""
+
+
+class Deadline:
+    """The end of one search. Each part runs inside `async with`, and raises TimeoutError when its time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = perf_counter() + seconds
+
+    def for_embedding(self) -> asyncio.Timeout:
+        return self._within(self._seconds * EMBED_SHARE)
+
+    def for_index(self) -> asyncio.Timeout:
+        return self._within(self._seconds)
+
+    def for_similar(self) -> asyncio.Timeout:
+        return self._within(SIMILAR_SECONDS)
+
+    def _within(self, seconds: float) -> asyncio.Timeout:
+        left = self._end - perf_counter()
+        return asyncio.timeout(max(0.0, min(seconds, left)))

@@ -1,0 +1,61 @@
+"""The event `queries.made`: sent in the background, so that no search waits for Kafka or fails with it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from schemas import Event, QueryMade
+from streams.gateway.http.metrics import Metrics
+from streams.gateway.search.request import query_hash
+from streams.gateway.search.searcher import Found
+
+Publish = Callable[[Event], Awaitable[None]]
+
+MAX_IN_FLIGHT = 1_000
+"""Maximum query events that wait for Kafka. With Kafka down, more would fill the memory: they are dropped."""
+
+log = structlog.get_logger(__name__)
+
+
+class QueryEvents:
+    """Sends an event for each search. `publish` is None where no events are sent."""
+
+    def __init__(self, publish: Publish | None, metrics: Metrics) -> None:
+        self._publish = publish
+        self._metrics = metrics
+        self._in_flight: set[asyncio.Task[None]] = set()
+
+    def publish_query(self, found: Found) -> None:
+        """Send the query and the pages shown, in the background."""
+        if self._publish is None:
+            return
+        if len(self._in_flight) >= MAX_IN_FLIGHT:
+            self._metrics.unpublished.inc()
+            return
+        task = asyncio.create_task(self._send(self._publish, query_made(found)))
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
+
+    async def drain(self, timeout_seconds: float = 5.0) -> None:
+        """Wait for the events that are being sent."""
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=timeout_seconds)
+
+    async def _send(self, publish: Publish, event: Event) -> None:
+        try:
+            await publish(event)
+        except Exception as error:
+            # No answer depends on Kafka; the loss is counted and logged.
+            self._metrics.unpublished.inc()
+            log.warning("a query event was not published", error=str(error))
+
+
+def query_made(found: Found) -> QueryMade:
+    return QueryMade(
+        query_hash=query_hash(found.request.text),
+        query=found.request.text,
+        results=tuple(page.page_id for page in found.pages),
+        partial=found.partial,
+        took_ms=found.took_ms,
+    )

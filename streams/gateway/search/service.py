@@ -1,0 +1,55 @@
+"""The one search of the gateway, for the HTML pages and the API: check, search, publish the query, build the answer."""
+
+from streams.gateway.context import GatewayContext
+from streams.gateway.search.answers import SearchAnswer, to_search_answer
+from streams.gateway.search.query_events import Publish, QueryEvents
+from streams.gateway.search.request import SearchRequest, parse
+from streams.gateway.search.searcher import Searcher
+from streams.vectors.bm25 import query_vector
+
+
+class SearchService:
+    """Answers the searches of one gateway process."""
+
+    def __init__(self, context: GatewayContext, publish: Publish | None) -> None:
+        self._limits = context.settings.gateway
+        self._metrics = context.metrics
+        self._events = QueryEvents(publish, context.metrics)
+        self._searcher = Searcher(
+            context.stores,
+            query_vector,
+            deadline_seconds=self._limits.deadline_seconds,
+            on_failure=context.metrics.store_failed,
+        )
+
+    @property
+    def default_languages(self) -> tuple[str, ...]:
+        """The languages that are searched when a request names none; empty: all."""
+        return self._limits.languages
+
+    def request(
+        self, text: str, *, page: int, host: str, language: str, per_page: int = 10, explain: bool = False
+    ) -> SearchRequest:
+        """The checked request. Raises InvalidQuery."""
+        return parse(
+            text,
+            page=page,
+            per_page=per_page,
+            host=host,
+            language=language,
+            explain=explain,
+            max_chars=self._limits.max_query_chars,
+            default_languages=self._limits.languages,
+        )
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        """Raises SearchUnavailable when the index does not answer in time."""
+        found = await self._searcher.search(request)
+        for part in found.trace.failed:
+            self._metrics.partial_answers.labels(part).inc()
+        self._events.publish_query(found)
+        return to_search_answer(found)
+
+    async def drain(self) -> None:
+        """Wait for the query events that are being sent."""
+        await self._events.drain()

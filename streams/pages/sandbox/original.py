@@ -1,0 +1,16 @@
+"""A page's original as it was fetched: the HTML to explain, and its text as a person can read it.
+
+The gateway and the commands take a page apart with this module and `streams.pages.sandbox` alone.
+"""
+
+from collections.abc import Mapping
+
+from streams.pages.parse.charset import decode
+from streams.pages.parse.content_type import as_html, media_type
+
+__all__ = ["as_html", "media_type", "original_text"]
+
+
+def original_text(body: bytes, headers: Mapping[str, str]) -> str:
+    """The body as text, by its declared or detected character set. `headers` have lower-case names."""
+    return decode(body, headers.get("content-type", ""))

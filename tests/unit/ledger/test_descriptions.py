@@ -1,0 +1,155 @@
+"""The sentences of the ledger: a line for each event, and a page's status and next step."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import Event
+from streams.ledger.descriptions import describe, describe_next_step, describe_status
+from streams.ledger.status import FetchFailure, PageStatus, status_of
+from streams.topology import stage
+from tests.unit.ledger.events import (
+    CHUNKED,
+    EMBEDDED,
+    EVERY_KIND,
+    INDEXED,
+    LINK,
+    OTHER,
+    PAGE,
+    ROBOTS,
+    SCHEDULED,
+    SEED,
+    deduplicated,
+    fetched,
+    history,
+    normalized,
+    removed,
+    settled,
+)
+
+LINES: list[tuple[Event, str]] = [
+    (LINK, "Linked from https://example.org/, depth 2"),
+    (SEED, "Given as a seed"),
+    (SCHEDULED, "Scheduled to be fetched"),
+    (ROBOTS, "robots.txt of example.org scheduled to be fetched, attempt 2"),
+    (fetched(status=200, body_bytes=1, elapsed_ms=12.6), "Fetched with status 200: 1 byte in 13 ms"),
+    (fetched(source="warc", body_bytes=2_000), "Read from a WARC archive: 2,000 bytes in 0 ms"),
+    (fetched("redirect", redirect_to="https://b.example/"), "Redirects to https://b.example/"),
+    (fetched("timeout", retryable=True, error="30 s"), "The server did not answer in time (30 s), will be tried again"),
+    (fetched("gone", purpose="robots", error="status 404"), "robots.txt: Gone (status 404)"),
+    (normalized(), "Normalized: 12,345 characters in en, 1 link"),
+    (deduplicated(), "Unique"),
+    (deduplicated("near", PAGE), "Elected as the representative of its duplicates"),
+    (deduplicated("near", OTHER, distance=2), f"Duplicate of page {OTHER} (near: 2 bits apart)"),
+    (CHUNKED, "Split into 42 statements"),
+    (EMBEDDED, "Embedded: 42 vectors of 384 dimensions by sbert"),
+    (INDEXED, "Indexed: 42 statements are searchable"),
+    (removed("blocked", detail="robots.txt: Disallow: /a"), "Blocked (robots.txt: Disallow: /a)"),
+    (removed("duplicate", canonical_page_id=OTHER), f"Duplicate of page {OTHER}"),
+    (removed("noindex"), "Refused by the page itself: noindex"),
+    (settled("unchanged"), "Settled: the content has not changed"),
+]
+
+
+@pytest.mark.parametrize(("event", "line"), LINES, ids=[line[:40] for _, line in LINES])
+def test_each_event_has_its_line(event: Event, line: str) -> None:
+    assert describe(event) == line
+
+
+def test_each_event_of_the_ledger_has_a_line() -> None:
+    described = {type(event).__name__ for event, _ in LINES}
+    assert {event.__name__ for event in stage("ledger").inputs} == described
+
+
+FIELDS = [
+    (fetched(), "outcome"),
+    (fetched(), "purpose"),
+    (LINK, "why"),
+    (removed("gone"), "reason"),
+    (deduplicated(), "verdict"),
+    (settled("gone"), "verdict"),
+]
+
+
+@pytest.mark.parametrize(
+    ("event", "field"), FIELDS, ids=lambda value: value if isinstance(value, str) else type(value).__name__
+)
+def test_each_value_of_a_schema_has_a_line_of_its_own(event: Event, field: str) -> None:
+    values = type(event).model_json_schema()["properties"][field]["enum"]
+    lines = {value: describe(type(event).model_validate({**event.model_dump(), field: value})) for value in values}
+    without_a_line = {value for value, line in lines.items() if line in ("Removed", value.replace("_", " "))}
+    assert not without_a_line
+    assert len(set(lines.values())) == len(lines) or event == deduplicated(), lines
+
+
+RETRIED = FetchFailure(outcome="server_error", http_status=503, error="status 503", retryable=True)
+STATUSES: list[tuple[PageStatus, str, str]] = [
+    # status, sentence, next step
+    (
+        PageStatus(status="unknown", next_step="crawl"),
+        "Unknown: Riffle has no event about this page",
+        "Crawl it: riffle",
+    ),
+    (
+        PageStatus(status="indexed", statements=1),
+        "Indexed: 1 statement is searchable",
+        "Nothing to do: searches find it",
+    ),
+    (
+        PageStatus(status="indexed", statements=42, waits_for="normalize", next_step="wait"),
+        "Indexed: 42 statements are searchable. Under way again: fetched, not yet normalized",
+        "The normalize stage handles it next. If nothing happens: riffle dead-letters list --stage normalize",
+    ),
+    (
+        PageStatus(status="waiting", waits_for="fetch", next_step="wait"),
+        "Waiting: scheduled, not yet fetched",
+        "The fetch stage handles it next at its host's pace.",
+    ),
+    (
+        PageStatus(status="waiting", reason="fetch_failed", failure=RETRIED, waits_for="frontier", next_step="wait"),
+        "Waiting: The server failed (status 503), will be tried again",
+        "The frontier stage handles it next at its host's pace.",
+    ),
+    (
+        PageStatus(status="duplicate", reason="near_duplicate", representative=OTHER, distance=1),
+        f"Duplicate of page {OTHER} (near: 1 bit apart)",
+        "",
+    ),
+    (
+        PageStatus(status="duplicate", reason="duplicate", next_step="see_representative"),
+        "Duplicate of another page",
+        "Nothing to do: its representative is searchable in its place",
+    ),
+    (
+        PageStatus(status="redirected", redirect_to="https://b.example/", next_step="see_redirect"),
+        "Redirects to https://b.example/",
+        "Look at the page that it redirects to",
+    ),
+    (PageStatus(status="removed", reason="gone"), "Removed: the page is gone", ""),
+    (PageStatus(status="refused", reason="refused", detail="robots.txt"), "Refused (robots.txt)", ""),
+    (
+        PageStatus(status="not_indexed", reason="refused", next_step="crawl_again"),
+        "Not indexed: refused",
+        "Nothing happens by itself. To fetch it again: riffle crawl URL",
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "sentence", "step"), STATUSES, ids=[sentence for _, sentence, _ in STATUSES])
+def test_each_status_has_its_sentence_and_next_step(status: PageStatus, sentence: str, step: str) -> None:
+    assert describe_status(status) == sentence
+    assert describe_next_step(status).startswith(step)
+
+
+def test_a_representative_is_named_by_its_url_where_that_is_known() -> None:
+    status = PageStatus(status="duplicate", representative=UUID(int=7))
+    assert describe_status(status, "https://b.example/") == "Duplicate of https://b.example/"
+
+
+@given(st.lists(st.sampled_from([event for event, _ in LINES] + EVERY_KIND), max_size=12))
+def test_any_history_has_a_sentence_and_a_next_step(events: list[Event]) -> None:
+    status = status_of(history(*events))
+    assert describe_status(status)
+    assert describe_next_step(status)
