@@ -133,6 +133,8 @@ class RuntimeSettings(_Group):
     """Maximum number of passes through the retry topic, before the event becomes a dead letter."""
     retry_topic_delay_seconds: float = 5.0
     """Delay of the first pass through the retry topic. It doubles with each pass."""
+    max_waiting_events: int = Field(2_000, ge=1)
+    """Maximum number of events that a worker holds without having acknowledged them, per stage and kind of topic."""
     commit_interval_seconds: float = 0.5
     """Time between two commits of offsets. A crash repeats at most the events of this time."""
     stall_seconds: float = 120.0

@@ -16,18 +16,23 @@ from tempfile import gettempdir
 from typing import Any
 
 import faust
+import structlog
 from faust.types import TP
 
 from streams.runtime.lag import input_topics
 from streams.runtime.observer import StageObserver
-from streams.runtime.ordering import InOrder, KeyedTasks
+from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.processing import Incoming, Processor
 from streams.runtime.records import Record
 from streams.settings import Settings
 from streams.topology import Stage
 
+log = structlog.get_logger()
+
 STREAM_BUFFER_EVENTS = 256
 HEARTBEATS_PER_SESSION = 3
+REBALANCE_SHARE = 0.8
+"""Part of the session timeout in which events in progress may finish at a rebalance."""
 
 
 def new_app(stage: Stage, settings: Settings) -> faust.App:
@@ -83,37 +88,48 @@ class StageApp:
         self.ready = False
         self.finished = 0
         self._on_assigned = on_assigned
+        # One for both feeders: an event from the retry topic never runs at the same time as one with its key.
         self._tasks = KeyedTasks(stage.concurrency)
-        self._retry_tasks = KeyedTasks(stage.concurrency)
-        self._order = InOrder()
+        self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry")}
+        self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
+        self._epoch = 0
         self._started = asyncio.Event()
+        self._observer: StageObserver | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connect(self, processor: Processor, observer: StageObserver) -> None:
         """Connect the stage's topics to the processor. Call it before `start`."""
+        self._observer = observer
         inputs = [event.topic for event in self.stage.inputs]
-        for name, topics, tasks in (
-            ("main", inputs, self._tasks),
-            ("retry", [self.stage.retry_topic], self._retry_tasks),
-        ):
+        for name, topics in (("main", inputs), ("retry", [self.stage.retry_topic])):
             channel = self.app.topic(*topics, key_type=bytes, value_type=bytes, key_serializer="raw")
-            self.app.agent(channel, name=f"{self.stage.name}-{name}")(self._feeder(tasks, processor, observer))
+            feeder = self._feeder(self._orders[name], processor, observer)
+            self.app.agent(channel, name=f"{self.stage.name}-{name}")(feeder)
         self.app.on_partitions_assigned.connect(self._assigned)
         self.app.on_partitions_revoked.connect(self._revoked)
 
     def _feeder(
-        self, tasks: KeyedTasks, processor: Processor, observer: StageObserver
+        self, order: InOrder, processor: Processor, observer: StageObserver
     ) -> Callable[[Any], AsyncIterator[None]]:
         async def feed(stream: Any) -> AsyncIterator[None]:
             source = stream.noack()
             async for event in source.events():
-                incoming = incoming_of(event)
-                done = self._order.arrived((incoming.topic, incoming.partition), _acknowledger(source, event))
-                observer.arrived(incoming)
-                await tasks.submit(incoming.key, self._guarded(processor, incoming, done))
+                epoch = self._epoch
+                await order.room()
+                if epoch == self._epoch:  # else its partition was revoked meanwhile
+                    incoming = incoming_of(event)
+                    done = order.arrived((incoming.topic, incoming.partition), _acknowledger(source, event))
+                    observer.arrived(incoming)
+                    self._submit(incoming, self._guarded(processor, incoming, done), processor.delay_seconds(incoming))
                 yield None
 
         return feed
+
+    def _submit(self, incoming: Incoming, work: Work, delay_seconds: float) -> None:
+        if delay_seconds > 0:
+            self._tasks.submit_later(incoming.key, work, lambda: asyncio.sleep(delay_seconds))
+        else:
+            self._tasks.submit(incoming.key, work)
 
     def _guarded(
         self, processor: Processor, incoming: Incoming, done: Callable[[], Awaitable[None]]
@@ -125,9 +141,10 @@ class StageApp:
                 await done()
             except BaseException as error:
                 # The event is not acknowledged, so it is delivered again, to this worker or another.
-                if not self.failed.done() and not isinstance(error, asyncio.CancelledError):
+                if isinstance(error, asyncio.CancelledError):
+                    raise
+                if not self.failed.done():
                     self.failed.set_exception(error)
-                raise
 
         return work
 
@@ -152,8 +169,7 @@ class StageApp:
         self.ready = False
         if self.app.started:
             self.app.consumer.stop_flow()
-            await self._tasks.join(grace_seconds)
-            await self._retry_tasks.join(0.1)
+            await self._tasks.drain(grace_seconds)
             await self.app.stop()
 
     def crashed(self) -> BaseException | None:
@@ -167,7 +183,18 @@ class StageApp:
         self.ready = True
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
+        """Finish the events in progress before another worker gets them, and forget those that have not started.
+
+        An event that is not finished in time is cancelled. It is not acknowledged, so it is delivered again.
+        """
         self.ready = False
+        self._epoch += 1
+        if not await self._tasks.drain(self._drain_seconds):
+            log.warning("events were cancelled at a rebalance", stage=self.stage.name)
+        for order in self._orders.values():
+            order.forget()
+        if self._observer:
+            self._observer.forget()
 
     async def _announce(self, owned: set[TP]) -> None:
         main = self.stage.inputs[0].topic

@@ -32,7 +32,7 @@ class StageObserver:
         self._metrics.in_flight.labels(self._stage).inc()
         self._arrivals[_place(incoming)] = time.perf_counter()
 
-    def started(self, delivery: Delivery) -> str:
+    def started(self, incoming: Incoming, delivery: Delivery) -> str:
         attributes: dict[str, str | int] = {
             "messaging.system": "kafka",
             "messaging.destination.name": delivery.topic,
@@ -40,7 +40,7 @@ class StageObserver:
             "riffle.subject": delivery.envelope.subject,
         }
         span, traceparent = start_span(self._tracer, self._stage, delivery.envelope.traceparent, attributes)
-        self._spans[(delivery.topic, delivery.partition, delivery.offset)] = span
+        self._spans[_place(incoming)] = span
         return traceparent
 
     def sent(self, records: Sequence[Record]) -> None:
@@ -77,6 +77,14 @@ class StageObserver:
             if result != "handled":
                 span.set_status(StatusCode.ERROR, result)
             span.end()
+
+    def forget(self) -> None:
+        """Forget all events in progress, after a rebalance."""
+        for span in self._spans.values():
+            span.end()
+        self._spans.clear()
+        self._arrivals.clear()
+        self._metrics.in_flight.labels(self._stage).set(0)
 
 
 def _place(incoming: Incoming) -> tuple[str, int, int]:

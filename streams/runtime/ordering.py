@@ -8,78 +8,136 @@ before it.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass
+
+Work = Callable[[], Awaitable[None]]
+CANCEL_SECONDS = 1.0
+"""Seconds in which cancelled work must end."""
 
 
 @dataclass(slots=True)
 class _Place:
-    acknowledge: Callable[[], Awaitable[None]]
+    acknowledge: Work
     done: bool = False
 
 
 class InOrder:
-    """Acknowledges events of each partition in the order in which they arrived."""
+    """Acknowledges the events of each partition in the order in which they arrived.
 
-    def __init__(self) -> None:
-        self._waiting: dict[Hashable, deque[_Place]] = {}
+    It holds at most `limit` events that are not acknowledged. Await `room` before `arrived`: this is the backpressure.
+    """
 
-    def arrived(self, partition: Hashable, acknowledge: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lines: dict[Hashable, deque[_Place]] = {}
+        self._held = 0
+        self._freed = asyncio.Event()
+
+    async def room(self) -> None:
+        """Wait until there is room for another event."""
+        while self._held >= self._limit:
+            self._freed.clear()
+            await self._freed.wait()
+
+    def arrived(self, partition: Hashable, acknowledge: Work) -> Work:
         """Add an event to its partition's line. Call and await the result when the event is done."""
-        line = self._waiting.setdefault(partition, deque())
+        line = self._lines.setdefault(partition, deque())
         place = _Place(acknowledge)
         line.append(place)
+        self._held += 1
 
         async def done() -> None:
             place.done = True
+            if self._lines.get(partition) is not line:
+                return  # the partition was revoked, and its events belong to another worker
             while line and line[0].done:
-                await line.popleft().acknowledge()
+                first = line.popleft()
+                self._release(1)
+                await first.acknowledge()
 
         return done
 
+    def forget(self) -> None:
+        """Forget all events, after a rebalance: those without acknowledgement are delivered again."""
+        self._release(len(self))
+        self._lines.clear()
+
+    def _release(self, count: int) -> None:
+        self._held -= count
+        self._freed.set()
+
     def __len__(self) -> int:
-        return sum(len(line) for line in self._waiting.values())
+        return self._held
 
 
 class KeyedTasks:
-    """Runs work concurrently up to a limit. Work with the same key runs in the order of submission, one at a time."""
+    """Runs work concurrently up to a limit. Work with the same key runs in the order of submission, one at a time.
+
+    A slot is taken when work starts: work that waits for its key holds none, so that the events of one key don't keep
+    those of others waiting.
+    """
 
     def __init__(self, concurrency: int) -> None:
         self._slots = asyncio.Semaphore(concurrency)
-        self._lines: dict[bytes, deque[Callable[[], Awaitable[None]]]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._lines: dict[bytes, deque[Work]] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._delayed: set[asyncio.Task[None]] = set()
+        self._epoch = 0
         self.waiting = 0
 
-    async def submit(self, key: bytes, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait for a free slot (the backpressure), then start `work`. `work` must not raise."""
-        await self._slots.acquire()
+    def submit(self, key: bytes, work: Work) -> None:
+        """Run `work` when its key and a slot are free. `work` must not raise."""
         self.waiting += 1
         line = self._lines.get(key)
         if line is not None:
             line.append(work)
             return
         self._lines[key] = deque([work])
-        task = asyncio.create_task(self._drain(key))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        _start(self._run_line(key, self._epoch), self._running)
 
-    async def _drain(self, key: bytes) -> None:
+    def submit_later(self, key: bytes, work: Work, delay: Work) -> None:
+        """Submit `work` after `delay`. Until then it holds neither its key nor a slot."""
+
+        async def wait_and_submit() -> None:
+            await delay()
+            self.submit(key, work)
+
+        _start(wait_and_submit(), self._delayed)
+
+    async def _run_line(self, key: bytes, epoch: int) -> None:
         line = self._lines[key]
         while line:
-            try:
-                await line[0]()
-            finally:
-                line.popleft()
-                self.waiting -= 1
-                self._slots.release()
-                if not line:
-                    del self._lines[key]
+            async with self._slots:
+                if epoch != self._epoch:
+                    return
+                try:
+                    await line[0]()
+                finally:
+                    if epoch == self._epoch:
+                        line.popleft()
+                        self.waiting -= 1
+        if self._lines.get(key) is line:
+            del self._lines[key]
 
-    async def join(self, timeout_seconds: float) -> bool:
-        """Wait for all work in progress. Returns False if some was not finished in time; that work is cancelled."""
-        if not self._tasks:
-            return True
-        _, pending = await asyncio.wait(self._tasks, timeout=timeout_seconds)
-        for task in pending:
+    async def drain(self, grace_seconds: float) -> bool:
+        """Drop the work that has not started, and wait for the rest. Returns False if some had to be cancelled."""
+        self._epoch += 1
+        self._lines.clear()
+        self.waiting = 0
+        for task in self._delayed:
             task.cancel()
-        return not pending
+        if not self._running:
+            return True
+        _, late = await asyncio.wait(self._running, timeout=grace_seconds)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=CANCEL_SECONDS)
+        return not late
+
+
+def _start(coroutine: Coroutine[None, None, None], tasks: set[asyncio.Task[None]]) -> None:
+    task = asyncio.create_task(coroutine)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)

@@ -10,7 +10,8 @@
     a failed send       `process` raises, and the worker ends before any offset is committed, so that the event is
                         delivered again
 
-`process` returns only when the event may be acknowledged.
+`process` returns only when the event may be acknowledged. A record of the retry topic is processed after its delay
+(`delay_seconds`), for which the caller waits, so that it holds neither a slot nor its key meanwhile.
 """
 
 import asyncio
@@ -54,7 +55,7 @@ class Sender(Protocol):
 class Observer(Protocol):
     """Receives a call for each step of an event, for metrics, traces and logs."""
 
-    def started(self, delivery: Delivery) -> str:
+    def started(self, incoming: Incoming, delivery: Delivery) -> str:
         """Returns the traceparent for the events that follow."""
 
     def sent(self, records: Sequence[Record]) -> None: ...
@@ -90,15 +91,25 @@ class Processor:
             await self._send_to_dead_topic(incoming, error, 1)
             result = "dead"
         else:
-            if failure and failure.not_before:
-                await self._wait_until(failure.not_before)
-            result = await self._handle(origin, event, envelope, attempts)
+            result = await self._handle(incoming, origin, event, envelope, attempts)
         self.observer.finished(incoming, result)
         return result
 
-    async def _handle(self, origin: Incoming, event: Event, envelope: Envelope, attempts: int) -> Result:
+    def delay_seconds(self, incoming: Incoming) -> float:
+        """Seconds until a record of the retry topic may be processed. 0 for all other records."""
+        try:
+            failure = read_failure(dict(incoming.headers))
+        except ValueError:
+            return 0.0
+        if failure is None or failure.not_before is None:
+            return 0.0
+        return max((failure.not_before - self.now()).total_seconds(), 0.0)
+
+    async def _handle(
+        self, incoming: Incoming, origin: Incoming, event: Event, envelope: Envelope, attempts: int
+    ) -> Result:
         delivery = Delivery(event, envelope, origin.topic, origin.partition, origin.offset, attempts + 1)
-        traceparent = self.observer.started(delivery)
+        traceparent = self.observer.started(incoming, delivery)
         tries = 0
         while True:
             tries += 1
@@ -168,11 +179,6 @@ class Processor:
     async def _send_failed(self, topic: str, incoming: Incoming, failure: FailureInfo) -> None:
         record = Record(topic, incoming.key, incoming.value or b"", failure.headers(incoming.headers))
         await self.send([record])
-
-    async def _wait_until(self, time: datetime) -> None:
-        seconds = (time - self.now()).total_seconds()
-        if seconds > 0:
-            await self.sleep(seconds)
 
 
 def backoff_seconds(base_seconds: float, attempt: int, jitter: float) -> float:

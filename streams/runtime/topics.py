@@ -3,18 +3,21 @@
 Faust ignores a topic that doesn't exist when it starts, so every worker calls `create_topics` first.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams.errors import StoreUnavailable
+from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
-from streams.runtime.lag import topic_sizes
+from streams.runtime.lag import input_topics, topic_sizes
 from streams.settings import Settings
-from streams.topology import TOPICS, Topic
+from streams.topology import TOPICS, Stage, Topic
 
 HOUR_MS = 3_600_000
+IN_SYNC_REPLICAS = 2
+"""Minimum number of replicas that must have a record before it counts as delivered, if there are more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,12 @@ class TopicState:
     """Number of records in it, computed from its offsets."""
 
 
-def topic_config(topic: Topic) -> dict[str, str]:
-    """Kafka's configuration of a topic."""
+def topic_config(topic: Topic, replication: int = 1) -> dict[str, str]:
+    """Kafka's configuration of a topic. With three replicas, a write must reach at least two."""
+    safety = {"min.insync.replicas": str(IN_SYNC_REPLICAS)} if replication > IN_SYNC_REPLICAS else {}
     if topic.compacted:
-        return {"cleanup.policy": "compact"}
-    return {"cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
+        return {**safety, "cleanup.policy": "compact"}
+    return {**safety, "cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
 
 
 def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> list[str]:
@@ -43,7 +47,7 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
             topic.name,
             num_partitions=topic.partitions or settings.kafka.partitions,
             replication_factor=settings.kafka.replication,
-            config=topic_config(topic),
+            config=topic_config(topic, settings.kafka.replication),
         )
         for topic in topics
         if topic.name not in existing
@@ -61,6 +65,30 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
                         f"Kafka at {settings.kafka.bootstrap}: can't create {name}: {error}"
                     ) from error
     return created
+
+
+def check_partitions(settings: Settings, stages: Sequence[Stage]) -> None:
+    """Raise UsageError if the topics of a stage have different numbers of partitions.
+
+    Events with the same key are handled in order only if the same worker owns their partitions, and Kafka assigns
+    partitions of one number together only if the numbers of partitions agree.
+    """
+    existing = _metadata(AdminClient(client_config(settings.kafka)), settings)
+    for stage in stages:
+        if problem := partitions_problem(stage, existing):
+            raise UsageError(problem)
+
+
+def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:
+    """A sentence if the stage's topics have different numbers of partitions, else an empty string."""
+    counts = {topic: existing.get(topic, 0) for topic in input_topics(stage)}
+    if len(set(counts.values())) <= 1:
+        return ""
+    listed = ", ".join(f"{topic} {count}" for topic, count in counts.items())
+    return (
+        f"the topics of stage {stage.name} have different numbers of partitions ({listed}). "
+        "Give them the same number (kafka-topics.sh --alter), or create them anew"
+    )
 
 
 def describe_topics(settings: Settings) -> list[TopicState]:

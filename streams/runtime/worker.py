@@ -25,7 +25,7 @@ from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode
-from streams.runtime.topics import create_topics
+from streams.runtime.topics import check_partitions, create_topics
 from streams.runtime.tracing import tracer_provider
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
@@ -49,6 +49,7 @@ class _Running:
 async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
     """Run the stages in this process. Returns the exit status."""
     await asyncio.to_thread(create_topics, settings)
+    await asyncio.to_thread(check_partitions, settings, stages)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -15,7 +15,7 @@ def test_whatever_finishes_first_acknowledgements_keep_the_order_of_arrival(fini
     acknowledged: list[int] = []
 
     async def scenario() -> None:
-        order = InOrder()
+        order = InOrder(100)
 
         def place(number: int):  # type: ignore[no-untyped-def]
             async def acknowledge() -> None:
@@ -36,7 +36,7 @@ def test_whatever_finishes_first_acknowledgements_keep_the_order_of_arrival(fini
 
 
 async def test_partitions_do_not_wait_for_each_other() -> None:
-    order, acknowledged = InOrder(), []
+    order, acknowledged = InOrder(100), []
 
     async def acknowledge() -> None:
         acknowledged.append("b")
@@ -65,8 +65,10 @@ async def test_same_key_runs_in_order_and_never_at_once(concurrency: int) -> Non
         return run
 
     for number in range(200):
-        await tasks.submit(str(number % 5).encode(), work(number % 5, number))
-    assert await tasks.join(10)
+        tasks.submit(str(number % 5).encode(), work(number % 5, number))
+    while tasks.waiting:
+        await asyncio.sleep(0.01)
+    assert await tasks.drain(10)
     assert all(numbers == sorted(numbers) and len(numbers) == 40 for numbers in seen.values())
     assert most <= min(concurrency, 5)
     assert tasks.waiting == 0

@@ -1,0 +1,143 @@
+"""The feeders of a stage: one order per key over both topics, bounded memory, and no event left over at a rebalance."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from schemas import Event
+from streams.runtime.agent import Delivery
+from tests.unit.runtime.stage_harness import Asked, RunningStage, asked, retried, settle
+
+
+class Gates:
+    """An agent's `handle` in which each event waits until the test opens it."""
+
+    def __init__(self) -> None:
+        self.running: list[tuple[str, int]] = []
+        self.done: list[tuple[str, int]] = []
+        self.most_at_once: dict[str, int] = {}
+        self._gates: dict[tuple[str, int], asyncio.Event] = {}
+        self.all_open = False
+
+    def open(self, name: str, number: int) -> None:
+        self._gates.setdefault((name, number), asyncio.Event()).set()
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        event = delivery.event
+        assert isinstance(event, Asked)
+        place = (event.name, event.number)
+        self.running.append(place)
+        same_key = sum(name == event.name for name, _ in self.running)
+        self.most_at_once[event.name] = max(self.most_at_once.get(event.name, 0), same_key)
+        try:
+            if not self.all_open:
+                await self._gates.setdefault(place, asyncio.Event()).wait()
+            self.done.append(place)
+        finally:
+            self.running.remove(place)
+        return []
+
+
+async def test_r4_an_event_of_the_retry_topic_never_runs_beside_one_with_its_key() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle)
+    stage.feed(asked("a", 1), asked("a", 2))
+    await settle()
+    stage.feed(retried(asked("a", 0)), retried(asked("b", 0), offset=1), retry=True)
+    await settle()
+    assert sorted(gates.running) == [("a", 1), ("b", 0)], "another key runs, the same key waits"
+    for number in (1, 2, 0):
+        gates.open("a", number)
+        await settle()
+    assert gates.most_at_once["a"] == 1
+    assert [number for name, number in gates.done if name == "a"] == [1, 2, 0]
+    await stage.stop()
+
+
+async def test_r4_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> None:
+    gates = Gates()
+    gates.all_open = True
+    stage = RunningStage(gates.handle)
+    later = stage.processor.now() + timedelta(hours=1)
+    stage.feed(retried(asked("a", 0), not_before=later), retry=True)
+    await settle()
+    stage.feed(asked("a", 1))
+    await settle()
+    assert gates.done == [("a", 1)]
+    await stage.stop()
+
+
+async def test_r4_at_a_rebalance_events_in_progress_finish_and_no_other_starts() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle)
+    stream = stage.feed(asked("a", 0), asked("a", 1), asked("b", 2))
+    await settle()
+    revoked = asyncio.create_task(stage.app._revoked())
+    await settle()
+    assert not revoked.done(), "it waits for the events in progress"
+    gates.open("a", 0)
+    gates.open("b", 2)
+    await asyncio.wait_for(revoked, 20)
+    gates.open("a", 1)
+    await settle()
+    assert sorted(gates.done) == [("a", 0), ("b", 2)]
+    assert stream.acknowledged == [("tests.asked", 0, 0)], "offset 2 waits for 1, which the next owner handles"
+    again = stage.feed(asked("a", 1), asked("b", 2))
+    gates.all_open = True
+    await settle()
+    assert again.acknowledged == [("tests.asked", 0, 1), ("tests.asked", 0, 2)]
+    await stage.stop()
+
+
+async def test_r4_at_a_rebalance_an_event_that_does_not_finish_is_cancelled_and_not_acknowledged() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle, session_timeout_seconds=0.05)
+    stream = stage.feed(asked("a", 0))
+    await settle()
+    await asyncio.wait_for(stage.app._revoked(), 20)
+    assert gates.running == []
+    assert stream.acknowledged == []
+    assert not stage.app.failed.done(), "a cancelled event is no failure of the worker"
+    await stage.stop()
+
+
+async def test_r10_a_stuck_event_stops_the_consumer_and_memory_stays_bounded() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle, max_waiting_events=50)
+    numbers = range(1, 1_000)
+    for number in numbers:
+        gates.open("b", number)
+    stream = stage.feed(asked("stuck", 0), *(asked("b", number) for number in numbers))
+    await settle(2_000)
+    assert len(gates.done) == 49
+    assert stream.delivered == 51, "one event more than the bound is in the feeder's hands"
+    gates.open("stuck", 0)
+    await settle(20_000)
+    assert len(stream.acknowledged) == 1_000
+    await stage.stop()
+
+
+async def test_r13_events_of_one_host_do_not_keep_those_of_others_waiting() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle)
+    stage.feed(*(asked("large.test", number) for number in range(100)), asked("small.test", 100))
+    await settle(500)
+    assert gates.running == [("large.test", 0), ("small.test", 100)]
+    gates.all_open = True
+    gates.open("large.test", 0)
+    await settle(1_000)
+    assert len(gates.done) == 100
+    await stage.stop()
+
+
+async def test_r11_replayed_events_leave_no_spans() -> None:
+    gates = Gates()
+    gates.all_open = True
+    stage = RunningStage(gates.handle)
+    count = 5_000
+    stream = stage.feed(*(retried(asked(f"key-{n % 7}", n), offset=n) for n in range(count)), retry=True)
+    while len(stream.acknowledged) < count:
+        await settle(1_000)
+    assert stage.observer._spans == {}
+    assert stage.observer._arrivals == {}
+    await stage.stop()

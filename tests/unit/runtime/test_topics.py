@@ -1,0 +1,33 @@
+"""The configuration of new topics, and the check of those that exist."""
+
+import pytest
+
+from streams.runtime.topics import partitions_problem, topic_config
+from streams.topology import Topic
+from tests.unit.runtime.stage_harness import STAGE
+
+
+@pytest.mark.parametrize(
+    ("topic", "replication", "config"),
+    [
+        pytest.param(Topic("a", "key", 2), 1, {"cleanup.policy": "delete", "retention.ms": "7200000"}, id="local"),
+        pytest.param(Topic("a", "key", compacted=True), 1, {"cleanup.policy": "compact"}, id="compacted"),
+        pytest.param(
+            Topic("a", "key", compacted=True), 2, {"cleanup.policy": "compact"}, id="two replicas: one may be away"
+        ),
+        pytest.param(
+            Topic("a", "key", compacted=True),
+            3,
+            {"cleanup.policy": "compact", "min.insync.replicas": "2"},
+            id="three replicas",
+        ),
+    ],
+)
+def test_the_configuration_of_a_topic(topic: Topic, replication: int, config: dict[str, str]) -> None:
+    assert topic_config(topic, replication) == config
+
+
+def test_r4_topics_of_a_stage_with_different_partitions_are_refused() -> None:
+    assert partitions_problem(STAGE, {"tests.asked": 8, "answer.retry": 8, "other": 4}) == ""
+    problem = partitions_problem(STAGE, {"tests.asked": 16, "answer.retry": 8})
+    assert "tests.asked 16, answer.retry 8" in problem
