@@ -48,12 +48,12 @@ class _Running:
 
 async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
     """Run the stages in this process. Returns the exit status."""
-    await asyncio.to_thread(create_topics, settings)
-    await asyncio.to_thread(check_partitions, settings, stages)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    await asyncio.to_thread(create_topics, settings)
+    await asyncio.to_thread(check_partitions, settings, stages)
     metrics = Metrics()
     names = "+".join(stage.name for stage in stages)
     provider = tracer_provider(names, settings.otlp_endpoint)

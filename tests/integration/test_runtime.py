@@ -67,6 +67,13 @@ class Run:
         logs = "\n".join(path.read_text()[-1500:] for path in sorted(self.home.glob("*.log")))
         pytest.fail(f"{len(self.handled())} of {count} events were handled in {DEADLINE_SECONDS} s. The logs:\n{logs}")
 
+    async def until_logged(self, text: str, worker: int = 0) -> None:
+        """Wait until the log of a worker contains a text."""
+        log, end = self.home / f"worker-{worker}.log", time.monotonic() + DEADLINE_SECONDS
+        while text not in log.read_text():
+            assert time.monotonic() < end, f"no {text!r} in the log:\n{log.read_text()[-1500:]}"
+            await asyncio.sleep(0.1)
+
     def read_topic(self, topic: str) -> list[Message]:
         consumer = Consumer(
             {**client_config(self.settings.kafka), "group.id": "test-reader", "enable.auto.commit": False}
@@ -174,6 +181,7 @@ async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothin
     await run.ask(range(300, 600))
     await run.until_done(600)
     assert set(run.handled()) == set(range(600))
+    await run.until_logged("worker started", worker=2)
     third.send_signal(signal.SIGTERM)
     assert third.wait(30) == 0, "a worker that gets SIGTERM finishes its events and ends with status 0"
     await run.ask(range(600, 650))
