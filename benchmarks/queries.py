@@ -1,4 +1,4 @@
-"""How long a search takes: the gateway on the running stack, one question after the other, as a person would wait.
+"""The time of a search: the gateway on the running stack, one question after the other, as a person would wait.
 
     riffle bench queries QUESTIONS.tsv --count 200
 

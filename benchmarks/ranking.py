@@ -1,4 +1,4 @@
-"""How well statements are ranked: nDCG@10 of BM25, of the embedding model, and of both fused, by Riffle's own code.
+"""The quality of ranking: nDCG@10 of BM25, of the embedding model, and of both fused, by Riffle's own code.
 
     python benchmarks/ranking.py FOLDER [--embed inprocess:|ADDRESS] [--cache FILE] [--documents N]
 
@@ -34,13 +34,15 @@ Ranking = list[int]
 Numbers = NDArray[np.int64]
 Weights = NDArray[np.float64]
 DEPTH = 100
+"""Maximum documents of a ranking."""
 RRF_K = 60
+"""The constant of the fusion, as in its paper."""
 
 
 def main() -> None:
     arguments = _arguments()
     documents, queries, relevant = read_collection(arguments.folder)
-    owners, found = cut(documents[: arguments.documents])
+    owners, found = all_statements(documents[: arguments.documents])
     rankings = {"bm25": bm25_rankings(owners, found, queries)}
     if arguments.embed:
         dense = asyncio.run(dense_rankings(arguments, owners, found, queries))
@@ -72,7 +74,7 @@ def read_collection(folder: Path) -> tuple[list[Document], list[str], list[dict[
     return documents, [query["text"] for query in judged], [grades[str(query["_id"])] for query in judged]
 
 
-def cut(documents: list[Document]) -> tuple[list[int], list[Statement]]:
+def all_statements(documents: list[Document]) -> tuple[list[int], list[Statement]]:
     """All statements, and the document that each belongs to."""
     splitter = SentenceSplitter()
     owners: list[int] = []
@@ -81,9 +83,9 @@ def cut(documents: list[Document]) -> tuple[list[int], list[Statement]]:
     for number, document in enumerate(documents):
         drafted, _ = drafts(document, splitter)
         sentences, places = chain_input(drafted)
-        cut = statements(UUID(int=number), drafted, places, antecedents(sentences))
-        owners += [number] * len(cut)
-        found += cut
+        made = statements(UUID(int=number), drafted, places, antecedents(sentences))
+        owners += [number] * len(made)
+        found += made
     seconds = time.process_time() - begin
     print(
         f"{len(found)} statements of {len(documents)} documents, {1000 * seconds / len(found):.2f} ms each",

@@ -1,4 +1,4 @@
-"""What blobs promise, in memory and in Cassandra."""
+"""The contract of blobs, in memory and in Cassandra."""
 
 import asyncio
 import random
@@ -84,7 +84,7 @@ async def test_a_content_above_the_limit_is_refused_before_it_is_sent(blobs: Blo
 
 @pytest.mark.integration("cassandra")
 class TestChunksInCassandra:
-    """What the layout of chunks adds to the promise."""
+    """The contract that the layout of chunks adds."""
 
     async def rows(self, session: CassandraSession, ref: str) -> list[tuple[Any, ...]]:
         return await session.execute(

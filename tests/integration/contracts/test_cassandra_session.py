@@ -17,7 +17,7 @@ from tests.integration.contracts.proxy import Proxy
 
 pytestmark = pytest.mark.integration("cassandra")
 PATIENCE_SECONDS = 60.0
-"""Of a test, when something that must happen doesn't."""
+"""Seconds after which a test fails for something that didn't happen."""
 
 
 @pytest_asyncio.fixture
@@ -71,7 +71,7 @@ async def test_a_server_that_goes_away_is_unavailable_and_found_again_when_it_is
 
 
 async def until_refused(pages: CassandraPages, page: UUID) -> None:
-    """What is on its way when the connection breaks may still be answered."""
+    """A request that was sent before the connection broke may still be answered."""
     while True:
         await pages.get(page)
 

@@ -1,4 +1,4 @@
-"""What the frontier's store promises, in memory and in Cassandra."""
+"""The contract of the frontier's store, in memory and in Cassandra."""
 
 import asyncio
 import random

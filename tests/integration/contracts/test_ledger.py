@@ -1,4 +1,4 @@
-"""What the ledger promises, in memory and in Cassandra."""
+"""The contract of the ledger, in memory and in Cassandra."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What records promise, in memory and in Cassandra."""
+"""The contract of records, in memory and in Cassandra."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,5 +1,6 @@
 """Texts that a stranger writes to hold the stage: each is drafted in time that grows with its length alone."""
 
+import unicodedata
 from collections.abc import Sequence
 
 import pytest
@@ -10,6 +11,7 @@ from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_BLOCK_CHARS, drafts
 from streams.statements.lengths import word_count
 from streams.statements.sentences import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
+from streams.stores.inference.antecedents import antecedents
 from tests.cpu_guard import cpu_guard
 
 SPLITTER = SentenceSplitter()
@@ -52,6 +54,34 @@ TEXTS = {
 def test_c2_a_block_takes_linear_time(text: str, tag: str) -> None:
     with cpu_guard(GUARD_SECONDS):
         drafts(page(Block(tag, text), Block("p", "A paragraph below it.")), SPLITTER)
+
+
+def _one_of_each_category() -> dict[str, str]:
+    """A character of each Unicode category, and a few that sentence rules know."""
+    found: dict[str, str] = {}
+    for code in (*range(0x3100), *range(0xE000, 0xE010), *range(0x1F300, 0x1F310)):
+        found.setdefault(unicodedata.category(chr(code)), chr(code))
+    return found | {char: char for char in "._²。؟।’」)[中ไ한\u200d\u00ad"}
+
+
+@pytest.mark.parametrize("char", _one_of_each_category().values(), ids=_one_of_each_category().keys())
+def test_c2_any_character_repeated_takes_linear_time(char: str) -> None:
+    unit = 8_000
+    texts = [char * unit, f".{char}" * unit, f"a{char} " * unit, f"a.{char * unit}x", f"{char}\n" * unit]
+    blocks = [Block(tag, text) for text in texts for tag in ("p", "pre", "h3")]
+    with cpu_guard(GUARD_SECONDS):
+        found, _ = drafts(page(*blocks), SPLITTER)
+        antecedents([draft.text for draft in found])
+
+
+@pytest.mark.parametrize("tag", ["ul", "ol", "li", "dl", "dd", "blockquote", "table", "tr", "td", "th", "figure"])
+def test_c2_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None:
+    deep, wide = 250, 5_000
+    nested = [Container(tag, number - 1) for number in range(deep)]
+    containers = (*nested, *[Container(tag, deep - 1)] * wide)
+    blocks = [Block("p", f"text {number}", number) for number in range(deep + wide)]
+    with cpu_guard(GUARD_SECONDS):
+        drafts(page(*blocks, containers=containers), SPLITTER)
 
 
 def test_c2_the_rest_of_a_block_that_is_too_long_is_left_out() -> None:

@@ -1,4 +1,4 @@
-"""What the driver's errors become: retryable or not is decided here, and the address is in every message."""
+"""The errors for those of the driver: each is retryable or not, and names the server's address."""
 
 import pytest
 from cassandra import (
