@@ -2,14 +2,28 @@
 
 import logging
 import sys
-from typing import TextIO, cast
+from io import StringIO
+from typing import Any, TextIO, cast
 
 import structlog
 
+from streams.plain_text import clean_text
 from streams.settings import Settings
 
 QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "kafka", "asyncio", "opentelemetry")
 """Libraries whose info messages are not logged."""
+
+
+def clean_values(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Clean the texts of a log line: a value may quote a page or a server, and the terminal would obey its controls."""
+    return {name: clean_text(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _plain_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
+    """Write a traceback without the values of locals, which took seconds under load."""
+    written = StringIO()
+    structlog.dev.plain_traceback(written, error)
+    stream.write(clean_text(written.getvalue()))
 
 
 class _Stderr:
@@ -28,10 +42,7 @@ def configure_logging(settings: Settings) -> None:
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_json
-        # Plain tracebacks: rich ones, with the values of locals, took seconds each under load.
-        else structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_plain_traceback)
     )
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -40,6 +51,8 @@ def configure_logging(settings: Settings) -> None:
     ]
     if settings.log_json:
         shared.append(structlog.processors.format_exc_info)
+    else:
+        shared.append(clean_values)
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),

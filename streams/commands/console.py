@@ -1,5 +1,8 @@
 """Helpers that all commands share: settings, tables for people, JSON for programs, errors, exit statuses.
 
+All printing goes through `out`, `err` and `print_json`. They clean every text, and read no markup in it: page titles,
+URLs and headers are written by strangers. A style is added with `styled`.
+
 0  done
 1  done, and the answer is no (nothing found, not healthy, a wrong answer in the demo)
 2  the request can't be carried out (a wrong argument or setting)
@@ -23,9 +26,11 @@ from pydantic_settings import SettingsError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from streams.errors import RiffleError, StoreUnavailable, TransientError, UsageError
 from streams.logs import configure_logging
+from streams.plain_text import clean_text, escape_unsafe
 from streams.settings import Settings
 from streams.topology import Stage, stage
 
@@ -35,8 +40,20 @@ EXIT_UNAVAILABLE = 3
 EXIT_INTERRUPTED = 130
 CONNECT_SECONDS = 5.0
 
-out = Console()
-err = Console(stderr=True)
+
+class PlainConsole(Console):
+    """A console for strangers' text: without markup and emoji codes, and with U+FFFD in place of controls."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Every string passes here, those in the cells of tables too."""
+        return super().render_str(clean_text(text), **options)
+
+
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,9 +85,16 @@ def table(*columns: str, whole: Iterable[str] = (), title: str | None = None, he
     return made
 
 
+def styled(template: str, *values: object) -> Text:
+    """Text with styles. The template is markup, such as `[bold]{}[/]`; the values are plain text."""
+    shown = [escape(clean_text(str(value))) for value in values]
+    return Text.from_markup(template.format(*shown), emoji=False)
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
+    document = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+    sys.stdout.write(escape_unsafe(document) + "\n")
 
 
 def print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
@@ -93,7 +117,7 @@ def load_settings(**overrides: Any) -> Settings:
         for problem in error.errors(include_url=False):
             name = "RIFFLE_" + "__".join(map(str, problem["loc"])).upper() if problem["loc"] else "Settings"
             message = problem["msg"].removeprefix("Value error, ")
-            err.print(f"[red]{name}:[/] {escape(message)}", highlight=False, soft_wrap=True)
+            err.print(styled("[red]{}:[/] {}", name, message), soft_wrap=True)
         raise typer.Exit(EXIT_USAGE) from None
     except SettingsError as error:
         raise UsageError(
@@ -151,8 +175,7 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None])
             result = function(*args, **kwargs)
             status = asyncio.run(result) if isinstance(result, Coroutine) else result
         except RiffleError as error:
-            # Escaped: messages quote logs and values, and their brackets are not markup.
-            err.print(f"[red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+            err.print(styled("[red]Error:[/] {}", error), soft_wrap=True)
             raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None

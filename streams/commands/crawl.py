@@ -11,7 +11,17 @@ from rich.progress import Progress
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    err,
+    load_settings,
+    need_kafka,
+    out,
+    print_json,
+    styled,
+)
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
@@ -135,7 +145,11 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             out.print(f"{progress.deferred} wait for hosts that do not answer. They are tried again by and by.")
     if stuck:
         err.print(
-            f"[yellow]No event for {IDLE_SECONDS:.0f} s[/], and {seen.under_way} pages are not finished. "
-            "Look at `riffle status`, `riffle topics` and `riffle dead-letters list`."
+            styled(
+                "[yellow]No event for {} s[/], and {} pages are not finished. "
+                "Look at `riffle status`, `riffle topics` and `riffle dead-letters list`.",
+                round(IDLE_SECONDS),
+                seen.under_way,
+            )
         )
     return EXIT_NO if stuck or not progress.fetched else 0

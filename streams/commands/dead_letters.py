@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from streams.commands.console import (
     JSON_OPTION,
@@ -14,6 +14,7 @@ from streams.commands.console import (
     load_kafka_settings,
     out,
     print_json,
+    styled,
     table,
 )
 from streams.errors import UsageError
@@ -52,18 +53,18 @@ def list_letters(
         return 0
     listed = table("Letter", "What happened", title="Dead letters")
     for dead in letters:
-        listed.add_row(escape(dead.failure.id), _outcome(dead))
+        listed.add_row(dead.failure.id, _outcome(dead))
     out.print(listed)
     out.print("See one with `riffle dead-letters show ID`, try again with `riffle dead-letters replay ID` (or --all).")
     return 0
 
 
-def _outcome(dead: DeadLetter) -> str:
+def _outcome(dead: DeadLetter) -> Text:
     failure = dead.failure
     failed_at = failure.failed_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
     tried = "tried once" if failure.attempts == 1 else f"tried {failure.attempts} times"
-    error = escape(f"{failure.error_type}: {failure.error[:SHOWN_ERROR_CHARS]}")
-    return f"{error}\n[dim]{escape(dead.event_type)}, {failed_at} UTC, {tried}[/]"
+    error = f"{failure.error_type}: {failure.error[:SHOWN_ERROR_CHARS]}"
+    return styled("{}\n[dim]{}, {} UTC, {}[/]", error, dead.event_type, failed_at, tried)
 
 
 @dead_letters_app.command("show")
@@ -80,9 +81,9 @@ def show_letter(letter_id: Annotated[str, typer.Argument(metavar="ID")], as_json
     shown = table("Name", "Value", whole=("Name",), title=letter_id, header=False)
     for name, value in _as_fields(dead).items():
         if name not in {"id", "value"}:
-            shown.add_row(name.replace("_", " "), escape(str(value)))
+            shown.add_row(name.replace("_", " "), str(value))
     out.print(shown)
-    out.print(dead.value_text(), highlight=False, markup=False, soft_wrap=True)
+    out.print(dead.value_text(), highlight=False, soft_wrap=True)
 
 
 @dead_letters_app.command("replay")

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from uuid import uuid4
 
 import typer
-from rich.markup import escape
 
-from streams.commands.console import EXIT_NO, command, err, load_settings, out
+from streams.commands.console import EXIT_NO, command, err, load_settings, out, styled
 from streams.commands.crawl import run_crawl, seed
 from streams.commands.down import stop_stack
 from streams.commands.search import ask
@@ -82,7 +81,7 @@ def demo(
             err.print(stop_stack(home, state))
     right = all(verdict.right for verdict in verdicts)
     if not leave:
-        out.print(f"\n[bold]Search page:[/] http://{settings.gateway.host}:{settings.gateway.port}/", highlight=False)
+        out.print(styled("\n[bold]Search page:[/] http://{}:{}/", settings.gateway.host, settings.gateway.port))
         out.print("Stop it with `riffle down`.")
     return 0 if right else EXIT_NO
 
@@ -110,12 +109,12 @@ def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _show(verdicts: list[Verdict]) -> None:
     for verdict in verdicts[:SHOWN_QUESTIONS]:
-        out.print(f"\n[bold]{escape(verdict.question.question)}[/]", highlight=False)
+        out.print(styled("\n[bold]{}[/]", verdict.question.question))
         for text, url in verdict.statements[:TOP_STATEMENTS]:
-            mark = "[green]>[/]" if verdict.question.answer in text else " "
-            out.print(f" {mark} {escape(text)}\n   [dim]{escape(url)}[/]", highlight=False)
+            mark = ">" if verdict.question.answer in text else " "
+            out.print(styled(" [green]{}[/] {}\n   [dim]{}[/]", mark, text, url))
     right = sum(verdict.right for verdict in verdicts)
     out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements.")
     for verdict in verdicts:
         if not verdict.right:
-            err.print(f"[yellow]Not among them:[/] {escape(verdict.question.question)} (rank {verdict.rank})")
+            err.print(styled("[yellow]Not among them:[/] {} (rank {})", verdict.question.question, verdict.rank))

@@ -32,7 +32,7 @@ def eval_extract(
     if as_json:
         print_json(results)
     else:
-        out.print(render(results), highlight=False, markup=False, soft_wrap=True)
+        out.print(render(results), highlight=False, soft_wrap=True)
 
 
 @eval_app.command("dedup")

@@ -10,7 +10,7 @@ from uuid import uuid4
 import typer
 from rich.progress import Progress
 
-from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out
+from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out, styled
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
 from streams.runtime.producer import EventProducer
@@ -67,17 +67,25 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
                 finished = await _wait_until_settled(follower, seen, report.imported, bars)
     finally:
         follower.close()
-    out.print(f"{report.imported} pages imported.", highlight=False)
-    for reason, count in report.skipped.most_common():
-        out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
+    print_report(report)
     if wait:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(f"{seen.searchable} of them are searchable; not indexed: {removed}.", highlight=False)
     if not finished:
         err.print(
-            f"[yellow]There was no event for {IDLE_SECONDS:.0f} s.[/] Look at `riffle status` and `riffle topics`."
+            styled(
+                "[yellow]There was no event for {} s.[/] Look at `riffle status` and `riffle topics`.",
+                round(IDLE_SECONDS),
+            )
         )
     return 0 if finished and report.imported else EXIT_NO
+
+
+def print_report(report: ImportReport) -> None:
+    """Print the number of imported pages, and the reasons for the skipped ones with an example of each."""
+    out.print(f"{report.imported} pages imported.", highlight=False)
+    for reason, count in report.skipped.most_common():
+        out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
 
 
 async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:

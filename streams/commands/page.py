@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
-from rich.markup import escape
 
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, table
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, styled, table
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import Refused, UsageError
+from streams.plain_text import clean_line
 from streams.stores.protocols import Transition
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def page(
     elif history:
         print_life(identity, url, history)
     else:
-        out.print(f"Riffle has never seen {escape(url)}. Crawl it: riffle crawl URL", highlight=False, soft_wrap=True)
+        out.print(f"Riffle has never seen {url}. Crawl it: riffle crawl URL", highlight=False, soft_wrap=True)
     return 0 if history else EXIT_NO
 
 
@@ -79,17 +79,17 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
     from streams.ledger.status import status_of
 
     status = status_of(history)
-    out.print(f"[bold]{escape(url)}[/]  [dim]{identity}[/]", highlight=False, soft_wrap=True)
-    out.print(escape(describe_status(status)), highlight=False)
+    out.print(styled("[bold]{}[/]  [dim]{}[/]", url, identity), soft_wrap=True)
+    out.print(describe_status(status), highlight=False)
     steps, day = table("Time (UTC)", "Step", "By", "Outcome", whole=("Time (UTC)", "Step", "By")), ""
     for step in history:
         moment = utc_from_micros(step.at)
         if day != (day := moment.strftime("%Y-%m-%d")):
-            steps.add_row(f"[dim]{day}[/]")
+            steps.add_row(styled("[dim]{}[/]", day))
         by = step.source.removeprefix("/riffle/")
-        steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, escape(step.outcome))
+        steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, step.outcome)
     out.print(steps)
-    out.print(escape(describe_next_step(status)), highlight=False)
+    out.print(describe_next_step(status), highlight=False)
 
 
 async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
@@ -104,10 +104,10 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
         refused = normalized.get("refused")
         status = status_of(await stores.ledger.history(identity))
         why = f"it was refused: {refused}" if refused else describe_status(status)
-        err.print(f"There is no document of {escape(url)}: {escape(why)}", highlight=False, soft_wrap=True)
+        err.print(f"There is no document of {url}: {why}", highlight=False, soft_wrap=True)
         return EXIT_NO
     document = decode_document(await stores.blobs.get(normalized["document_ref"]))
-    out.print(to_html(document), highlight=False, markup=False, soft_wrap=True)
+    out.print(to_html(document), highlight=False, soft_wrap=True)
     return 0
 
 
@@ -119,14 +119,14 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
     parts = await stores.pages.get(identity)
     fetched = parts.get("fetched", {})
     if not fetched.get("body_ref"):
-        err.print(f"There is no copy of {escape(url)}. See why: riffle page URL", highlight=False, soft_wrap=True)
+        err.print(f"There is no copy of {url}. See why: riffle page URL", highlight=False, soft_wrap=True)
         return EXIT_NO
     body, headers = await stores.blobs.get(fetched["body_ref"]), fetched.get("headers") or {}
     try:
         async with ParsePool(1) as pool:
             explained = await pool.explain(as_html(body, headers), url=fetched["url"], headers=headers)
     except Refused as refusal:
-        err.print(f"The page can't be taken apart: {escape(str(refusal))}", highlight=False, soft_wrap=True)
+        err.print(f"The page can't be taken apart: {refusal}", highlight=False, soft_wrap=True)
         return EXIT_NO
     if as_json:
         print_json(explained.to_fields())
@@ -137,18 +137,16 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
 
 def print_removed(explained: "Explanation") -> None:
     """Each reason with its texts, and the detail or probability of each text."""
-    from streams.gateway.http.presentation import clean_line
-
     for group in explained.groups:
         size = f"{_counted(group.count, 'text')}, {_counted(group.chars, 'character')}"
-        out.print(f"[bold]{escape(clean_line(group.title))}[/]  [dim]{size}[/]", highlight=False)
+        out.print(styled("[bold]{}[/]  [dim]{}[/]", clean_line(group.title), size))
         for each in group.texts:
             detail = clean_line(each.detail) if each.probability is None else f"{each.probability:.0%}"
-            cut = f" [dim]… and {each.chars - len(each.text)} more characters[/]" if each.chars > len(each.text) else ""
-            line = escape(clean_line(each.text)) + cut
-            out.print(f"  [dim]{escape(detail)}[/]  {line}" if detail else f"  {line}", highlight=False, soft_wrap=True)
+            cut = f" … and {each.chars - len(each.text)} more characters" if each.chars > len(each.text) else ""
+            indented = f"  {detail}" if detail else ""
+            out.print(styled("[dim]{}[/]  {}[dim]{}[/]", indented, clean_line(each.text), cut), soft_wrap=True)
         if group.count > len(group.texts):
-            out.print(f"  [dim]{group.count - len(group.texts)} more are not shown[/]", highlight=False)
+            out.print(styled("  [dim]{} more are not shown[/]", group.count - len(group.texts)))
     if not explained.groups:
         out.print("Nothing was removed: all of the page's text was kept.")
 

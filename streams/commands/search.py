@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 import httpx
 import typer
-from rich.markup import escape
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, styled
 from streams.errors import StoreUnavailable, UsageError
 from streams.settings import Settings
 
@@ -73,19 +72,18 @@ def _answer_of(response: httpx.Response) -> dict[str, Any]:
 def print_answer(answer: dict[str, Any]) -> None:
     """Results for people: title, address, the best statements."""
     for number, result in enumerate(answer["results"], start=1):
-        out.print(f"[bold]{number}. {escape(result['title'] or result['url'])}[/]", highlight=False)
-        out.print(f"   [dim]{escape(result['url'])}[/]", highlight=False, soft_wrap=True)
+        out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
+        out.print(styled("   [dim]{}[/]", result["url"]), soft_wrap=True)
         for statement in result["statements"]:
-            out.print(f"   {escape(statement['text'])}", highlight=False)
+            out.print(f"   {statement['text']}", highlight=False)
         if similar := result.get("similar"):
-            out.print(f"   [dim]{escape(_similar(similar))}[/]", highlight=False, soft_wrap=True)
+            out.print(styled("   [dim]{}[/]", _similar(similar)), soft_wrap=True)
         out.print()
     if not answer["results"]:
         out.print("Nothing was found.")
     if answer.get("partial"):
-        err.print(
-            "[yellow]This answer is partial:[/] " + escape(" ".join(reason["detail"] for reason in answer["reasons"]))
-        )
+        reasons = " ".join(reason["detail"] for reason in answer["reasons"])
+        err.print(styled("[yellow]This answer is partial:[/] {}", reasons))
 
 
 def _similar(similar: dict[str, Any]) -> str:

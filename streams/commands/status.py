@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import psutil
 from rich.table import Table
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, local_home, out, print_json
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, local_home, out, print_json, styled
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens
 from streams.local.state import ProcessState, StackState, is_alive, running_state
 
@@ -114,9 +114,8 @@ def _show(state: StackState, rows: list[Row]) -> None:
     for row in rows:
         colour = "green" if row.health == "ok" else "red"
         memory, cpu = f"{row.memory_bytes / 1e6:,.0f} MB", f"{row.cpu_seconds:,.1f} s"
-        table.add_row(
-            row.title, str(row.pid), str(row.port), memory, cpu, str(row.restarts), f"[{colour}]{row.health}[/]"
-        )
+        health = styled("[" + colour + "]{}[/]", row.health)
+        table.add_row(row.title, str(row.pid), str(row.port), memory, cpu, str(row.restarts), health)
     out.print(table)
     total = sum(row.memory_bytes for row in rows)
     out.print(

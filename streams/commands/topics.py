@@ -4,7 +4,17 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_kafka_settings, out, print_json, table
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    err,
+    load_kafka_settings,
+    out,
+    print_json,
+    styled,
+    table,
+)
 from streams.runtime.lag import Lag, stage_lags
 from streams.runtime.topics import TopicState, create_topics, describe_topics
 
@@ -47,6 +57,6 @@ def _print(states: list[TopicState], lags: list[Lag]) -> None:
     listed = table("Topic", "Key", "Partitions", "Records", "Waiting, by stage", whole=("Topic", "Key"), title="Topics")
     for state in states:
         waiting = ", ".join(f"{lag.stage} {lag.events}" for lag in lags if lag.topic == state.topic.name and lag.events)
-        count = str(state.partitions) if state.partitions else "[red]missing[/]"
+        count = str(state.partitions) if state.partitions else styled("[red]missing[/]")
         listed.add_row(state.topic.name, state.topic.key, count, str(state.messages), waiting)
     out.print(listed)

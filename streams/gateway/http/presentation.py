@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from streams import plain_text
 from streams.vectors.bm25 import FUNCTION_WORDS
 
 MAX_SNIPPET_CHARS = 420
@@ -22,22 +23,14 @@ MAX_VALUE_CHARS = 4_000
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that reorder the text around them: with them a page could disguise its URL or title."""
 
 Range = tuple[int, int]
 
 
 def clean_line(text: str, max_chars: int = 0) -> str:
     """The text as one line, without controls and direction overrides, with single spaces, shortened."""
-    kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or not disturbs(char))
-    line = " ".join(kept.split())
+    line = plain_text.clean_line(text)
     return shorten(line, max_chars) if max_chars else line
-
-
-def disturbs(char: str) -> bool:
-    """True for a control, a direction override, half a character: it would change the text around it."""
-    return char in _DIRECTION or unicodedata.category(char) in ("Cc", "Cs", "Cn")
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from streams.gateway.http.presentation import disturbs
+from streams.plain_text import is_unsafe
 
 MIN_FOLDED_CHARS = 200
 """Minimum length of a part that is folded."""
@@ -104,4 +104,4 @@ def _clean(text: str) -> str:
         for number, line in enumerate(lines)
         if line.strip() or number in (0, len(lines) - 1) or lines[number - 1].strip()
     ]
-    return "".join("\ufffd" if disturbs(char) and char not in "\n\t" else char for char in "\n".join(kept))
+    return "".join("\ufffd" if is_unsafe(char) and char not in "\n\t" else char for char in "\n".join(kept))

@@ -16,6 +16,7 @@ from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.segments import Walk
 from streams.pages.text.dates import iso_date
+from streams.plain_text import clean_line
 
 _FEED_TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/json+feed"}
@@ -80,9 +81,12 @@ def gather(
         "opengraph": structured.card(head.metas, "og:"),
         "twitter": structured.card(head.metas, "twitter:"),
     }
+    title = choose_title(head.title, head.meta("og:title", "twitter:title"), site_name, page, kept, written)
+    description = head.meta("description", "og:description", "twitter:description") or _first(written, "description")
     return Facts(
-        title=choose_title(head.title, head.meta("og:title", "twitter:title"), site_name, page, kept, written),
-        description=head.meta("description", "og:description", "twitter:description") or _first(written, "description"),
+        # Both are shown in one line, in terminals and logs too.
+        title=clean_line(title),
+        description=clean_line(description),
         canonical=facts["canonical"] or None,
         facts={key: value for key, value in facts.items() if value},
     )

@@ -77,6 +77,15 @@ def test_titles_lose_the_name_of_their_site(title: str, site: str, expected: str
     assert without_site(title, site) == expected
 
 
+@pytest.mark.parametrize("control", ["\x1b[31m", "\x9b31m", "\x07", "\u202e", "\n\t"])
+def test_m4_titles_and_descriptions_are_plain_lines(control: str) -> None:
+    page = f"<title>A{control} log</title><meta name=description content='It{control} is fast'><p>Text."
+    document = normalize(page, url="https://a.example/").document
+    assert not set(control) & set(document.title + document.description) - set("[31m")
+    assert document.title.startswith("A")
+    assert document.description.startswith("It")
+
+
 def test_a_heading_is_the_title_with_raised_digits_too() -> None:
     page = "<title>CO2 | Climate of today</title><h1>CO<sub>2</sub></h1><p>Text."
     assert normalize(page, url=URL).document.title == "CO₂"

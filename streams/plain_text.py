@@ -1,0 +1,35 @@
+"""Text of strangers made plain, for terminals, logs and pages: no controls, no characters that reorder a line. Pure.
+
+A page's author writes its title, its URL and its texts, and a server its headers. Shown unchanged, they could move
+the cursor, change the terminal's title, or disguise an address. Markup is escaped by each output itself.
+"""
+
+import re
+import unicodedata
+
+_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters that reorder the text around them: with them a page could disguise its URL or title."""
+_UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_DIRECTION}\ud800-\udfff]")
+_UNSAFE_IN_TEXT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_DIRECTION}\ud800-\udfff]")
+"""The same without the tab and the line feed."""
+
+
+def is_unsafe(char: str) -> bool:
+    """True for a control, a direction override, half a character: it would change the text around it."""
+    return _UNSAFE.match(char) is not None or unicodedata.category(char) == "Cn"
+
+
+def clean_line(text: str) -> str:
+    """The text as one line with single spaces, without unsafe characters."""
+    kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_unsafe(char))
+    return " ".join(kept.split())
+
+
+def clean_text(text: str) -> str:
+    """The text with its lines and tabs. An unsafe character becomes U+FFFD, so that it is seen."""
+    return _UNSAFE_IN_TEXT.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def escape_unsafe(text: str) -> str:
+    r"""JSON text in which each unsafe character is written as \uXXXX. In JSON they occur in strings alone."""
+    return _UNSAFE_IN_TEXT.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

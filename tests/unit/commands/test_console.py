@@ -1,0 +1,103 @@
+"""Printing strangers' text: no control sequence and no markup of theirs reaches the terminal."""
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.ids import page_id
+from streams.commands import console
+from streams.commands.importing import print_report
+from streams.commands.page import print_document_of, print_life
+from streams.commands.search import print_answer
+from streams.crawl.archives.importer import ImportReport
+from streams.gateway.http.examples import SEARCH
+from streams.pages.sandbox.worker_messages import page_outcome
+from streams.stores.opener import memory_stores
+from streams.stores.protocols import Transition
+
+COMMANDS = Path(__file__).parents[3] / "streams/commands"
+URL = "https://evil.example/"
+HOSTILE = [
+    # text, the part that must not be printed
+    ("\x1b]0;owned\x07", "\x1b"),
+    ("\x1b[2J", "\x1b"),
+    ("\x9b31m", "\x9b"),
+    ("\x08\x08secret", "\x08"),
+    ("a\rb", "\r"),
+    ("\u202egnp.exe", "\u202e"),
+]
+MARKUP = ["[/bold]", "[link=https://evil.example/]x[/link]", "[red]", "\\", "[dim]\\", ":warning:", "{} {0} {x!r}"]
+
+
+def hostile_history(text: str) -> list[Transition]:
+    return [Transition(page_id(URL), page_id(URL), "pages.fetched", text, 1, f"type {text}", {"outcome": text})]
+
+
+async def print_everything(text: str) -> None:
+    """Print the text through each command that shows a page's own text."""
+    result = {**SEARCH["results"][0], "title": f"t{text}", "url": f"{URL}{text}"}
+    statements = [{**SEARCH["results"][0]["statements"][0], "text": f"s{text}"}]
+    similar = {"count": 1, "more": False, "pages": [{"page_id": "", "url": text}]}
+    reasons = [{"part": "dense", "detail": text}]
+    print_answer({**SEARCH, "results": [{**result, "statements": statements, "similar": similar}], "reasons": reasons})
+    print_life(page_id(URL), f"{URL}{text}", hostile_history(text))
+    report = ImportReport()
+    report.skipped[f"reason {text}"] = 1
+    report.examples[f"reason {text}"] = text
+    print_report(report)
+    stores = memory_stores()
+    await stores.pages.put(page_id(URL), "normalized", {"refused": text}, 1)
+    await print_document_of(stores, page_id(URL), URL + text)
+    kept = page_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers={}).document
+    await stores.pages.put(page_id(URL), "normalized", {"document_ref": await stores.blobs.put(kept)}, 2)
+    await print_document_of(stores, page_id(URL), URL + text)
+    shown = console.table("One", title=text)
+    shown.add_row(console.styled("[dim]{}[/]", text), text)
+    console.out.print(shown)
+    console.err.print(console.styled("[red]Error:[/] {}", text))
+
+
+@pytest.mark.parametrize(("text", "unsafe"), HOSTILE)
+async def test_m4_no_control_sequence_of_a_page_reaches_the_terminal(
+    text: str, unsafe: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await print_everything(text)
+    printed = capsys.readouterr()
+    assert unsafe not in printed.out + printed.err
+
+
+@pytest.mark.parametrize("text", MARKUP)
+async def test_m4_no_markup_of_a_page_is_carried_out(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await print_everything(text)
+    printed = capsys.readouterr()
+    assert printed.out.count(text) >= 5
+    assert f"Error: {text}" in printed.err
+
+
+@pytest.mark.parametrize(("text", "unsafe"), HOSTILE)
+def test_m4_json_escapes_what_a_terminal_would_carry_out(
+    text: str, unsafe: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.print_json({text: [text]})
+    printed = capsys.readouterr().out
+    assert unsafe not in printed
+    assert json.loads(printed) == {text: [text]}
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS.glob("*.py")), ids=lambda path: path.stem)
+def test_m4_commands_print_through_the_console_alone(path: Path) -> None:
+    """The two consoles clean what they print; a bare print() or another Console would not."""
+    if path.stem == "console":
+        return
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    faults = [ast.unparse(call) for call in calls if _prints_past_the_console(call)]
+    assert not faults
+
+
+def _prints_past_the_console(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    markup: list[Any] = [keyword for keyword in call.keywords if keyword.arg == "markup"]
+    return name in ("print", "Console", "Text.from_markup", "sys.stdout.write", "sys.stderr.write") or bool(markup)
