@@ -165,6 +165,8 @@ class GatewaySettings(_Group):
     """Maximum length of a query. A longer one is refused."""
     languages: tuple[_Primary, ...] = ()
     """Languages to search if a request names none: BCP 47 primary tags (`und`: unknown language). Empty: all."""
+    max_connections: int = Field(1_000, ge=1)
+    """Maximum open connections. Requests on further ones are refused with status 503."""
 
 
 class Settings(BaseSettings):

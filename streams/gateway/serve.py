@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from streams.errors import StartError
 from streams.gateway.app import create_app
+from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import OpenStores, open_lazily
 from streams.gateway.search.query_events import Publish
 from streams.settings import GatewaySettings, Settings
@@ -44,10 +45,12 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
     with contextlib.closing(listen(settings.gateway)) as listening:
         async with open_lazily(settings, open_store=open_store) as stores:
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
+            # The first query would wait for the language model: it is read before anyone can ask.
+            await asyncio.to_thread(app.state.gateway.search.warm_up)
             host, port, *_ = listening.getsockname()
             log.info("the gateway listens", address=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
             try:
-                await _run(app, listening)
+                await _run(server_config(app, settings.gateway), listening)
             finally:
                 await app.state.gateway.close()
 
@@ -68,15 +71,22 @@ def listen(settings: GatewaySettings) -> socket.socket:
     return listening
 
 
-async def _run(app: FastAPI, listening: socket.socket) -> None:
-    config = uvicorn.Config(
+def server_config(app: FastAPI, settings: GatewaySettings) -> uvicorn.Config:
+    """uvicorn's settings: with limits for connections, without access log and WebSockets."""
+    return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,  # addresses of people and their searches are not stored
         server_header=False,
+        http=LimitedProtocol,
+        ws="none",
+        limit_concurrency=settings.max_connections,
         timeout_graceful_shutdown=STOP_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
+
+
+async def _run(config: uvicorn.Config, listening: socket.socket) -> None:
     server = _Server(config)
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)

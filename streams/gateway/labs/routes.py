@@ -1,10 +1,13 @@
 """`/labs/page`: a page taken apart, for people."""
 
+import asyncio
+
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.templates import Views
+from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.labs.view import labs_view
 from streams.gateway.page.lookup import look_up
@@ -12,11 +15,15 @@ from streams.gateway.page.lookup import look_up
 
 def labs_routes(context: GatewayContext, explainer: Explainer, views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
+    capacity = LabsCapacity()
 
     @router.api_route("/labs/page", methods=["GET", "HEAD"])
     async def labs(request: Request, url: str = "") -> Response:
-        view = await labs_view(context, explainer, await look_up(context, url))
-        content = views.render("labs_page.html", request, view=view)
+        data = await look_up(context, url)
+        async with capacity.slot():
+            view = await labs_view(context, explainer, data)
+            # In a thread: the page may have a million characters, and other requests are answered meanwhile.
+            content = await asyncio.to_thread(views.render, "labs_page.html", request, view=view)
         return HTMLResponse(content, headers={"Cache-Control": "no-store"})
 
     return router

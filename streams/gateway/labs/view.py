@@ -25,11 +25,25 @@ MAX_ORIGINAL_CHARS = 200_000
 """Maximum characters shown of the original."""
 MAX_BLOCKS = 2_000
 """Maximum blocks shown of the document."""
+MAX_BLOCK_CHARS = 4_000
+"""Maximum characters shown of one block."""
+MAX_DOCUMENT_CHARS = 200_000
+"""Maximum characters shown of all blocks."""
+MAX_REMOVED_CHARS = 200_000
+"""Maximum characters shown of all removed texts."""
 MAX_PATH = 12
 """Maximum containers named around a block, the innermost."""
 _NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
 _LABELS = {"blockquote": "quote", "figcaption": "caption"}
 _NESTING = frozenset({"ul", "ol", "dl", "blockquote"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """The start of a text, and how many characters of it are not shown."""
+
+    text: str
+    beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +56,7 @@ class ShownBlock:
     """The containers around it: `table › tr › td › p`."""
     depth: int
     """The number of lists and quotations around it."""
-    texts: tuple[str, ...]
+    texts: tuple[ShownText, ...]
     """One text; for a row, one for each block in its cells."""
     spoken: str = ""
     """Its language, script and the confidence, where they differ from the page's: `ru, Cyrl, 98 %`."""
@@ -67,6 +81,10 @@ class LabsView:
     explanation: Explanation | None = None
     explanation_missing: str = ""
     kept_chars: int = 0
+
+    @property
+    def blocks_shown(self) -> int:
+        return sum(len(block.texts) for block in self.blocks or ())
 
     @property
     def kept_share(self) -> int | None:
@@ -149,9 +167,23 @@ async def _explained(
     if body is None:
         return None, "Without the original this is not known."
     try:
-        return await explainer.explain(body, url=data.url, headers=headers), ""
+        return _shortened(await explainer.explain(body, url=data.url, headers=headers)), ""
     except UnexplainedError as error:
         return None, str(error)
+
+
+def _shortened(explanation: Explanation) -> Explanation:
+    """The explanation with its first texts, MAX_REMOVED_CHARS in all. Each group still has its counts."""
+    left, groups = MAX_REMOVED_CHARS, []
+    for group in explanation.groups:
+        texts = []
+        for text in group.texts:
+            if len(text.text) > left:
+                break
+            left -= len(text.text)
+            texts.append(text)
+        groups.append(replace(group, texts=tuple(texts)))
+    return Explanation(tuple(groups))
 
 
 def _why_no_document(data: PageData) -> str:
@@ -167,20 +199,29 @@ def _note(data: PageData) -> str:
 
 
 def _shown(document: Document) -> tuple[ShownBlock, ...]:
-    """The first blocks. The blocks of a table row are one."""
+    """The first blocks, as far as there is room. The blocks of a table row are one."""
     shown: list[ShownBlock] = []
-    row = -1
+    row, left = -1, MAX_DOCUMENT_CHARS
     for block in document.blocks[:MAX_BLOCKS]:
+        if left <= 0:
+            break
         around = _around(document, block)
         inside = next((index for index in around if document.containers[index].tag == "tr"), -1)
         tags = [document.containers[index].tag for index in around]
-        text = block.text if block.tag == "pre" else presentation.clean_line(block.text)
+        text = _start(block, min(left, MAX_BLOCK_CHARS))
+        left -= len(text.text)
         if inside >= 0 and inside == row:
             shown[-1] = replace(shown[-1], texts=(*shown[-1].texts, text))
         else:
             shown.append(_block(block, tags, text, in_row=inside >= 0))
         row = inside
     return tuple(shown)
+
+
+def _start(block: Block, max_chars: int) -> ShownText:
+    start = block.text[:max_chars]
+    shown = start if block.tag == "pre" else presentation.clean_line(start)
+    return ShownText(shown, len(block.text) - len(start))
 
 
 def _around(document: Document, block: Block) -> list[int]:
@@ -193,7 +234,7 @@ def _around(document: Document, block: Block) -> list[int]:
     return found
 
 
-def _block(block: Block, around: list[str], text: str, *, in_row: bool) -> ShownBlock:
+def _block(block: Block, around: list[str], text: ShownText, *, in_row: bool) -> ShownBlock:
     """`around`: the tags of its containers, the innermost first."""
     held = around[0] if block.tag == "p" and around else block.tag
     depth = sum(tag in _NESTING for tag in around)

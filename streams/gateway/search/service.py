@@ -50,6 +50,10 @@ class SearchService:
         self._events.publish_query(found)
         return to_search_answer(found)
 
+    def warm_up(self) -> None:
+        """Load the language model and the stemmers, which the first query would wait for otherwise."""
+        query_vector("warm up", "")
+
     async def drain(self) -> None:
         """Wait for the query events that are being sent."""
         await self._events.drain()

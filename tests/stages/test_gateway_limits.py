@@ -1,0 +1,207 @@
+"""The gateway's limits: what one client can hold, and what a page taken apart can cost."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from schemas.ids import page_id
+from streams.gateway.http.connections import LimitedProtocol
+from streams.gateway.http.problems import ProblemError
+from streams.gateway.labs import view
+from streams.gateway.labs.capacity import LabsCapacity
+from streams.gateway.labs.explainer import Explainer
+from streams.gateway.serve import server_config
+from streams.pages.document.codec import encode_document
+from streams.pages.document.model import Block, Document
+from streams.pages.sandbox.explanation import Explanation, RemovedGroup, RemovedText
+from streams.settings import GatewaySettings
+from streams.stores.opener import Stores, memory_stores
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+from tests.stages.test_gateway_pages import HTML
+
+URL = "https://logs.example/wal"
+WAL = statement(URL, "The write-ahead log.", title="Write-Ahead Logging")
+REQUEST = b"GET /healthz HTTP/1.1\r\nHost: riffle.test\r\n\r\n"
+HANG_SECONDS = 30.0
+"""A guard against a test that hangs, not a target."""
+
+
+class Impatient(LimitedProtocol):
+    """The gateway's protocol with limits that a test can wait for."""
+
+    header_seconds = 0.2
+    read_seconds = 0.2
+
+
+@contextlib.asynccontextmanager
+async def serving(app: FastAPI, *, max_connections: int = 100) -> AsyncIterator[int]:
+    """The app as `riffle gateway` serves it, on a free port of loopback. Gives the port."""
+    config = server_config(app, GatewaySettings(max_connections=max_connections))
+    assert config.http is LimitedProtocol
+    config.http, config.http_protocol_class = Impatient, Impatient
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        running = asyncio.create_task(server._serve([listening]))
+        try:
+            while not server.started:
+                await asyncio.sleep(0.01)
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await running
+
+
+@pytest.fixture
+async def app() -> FastAPI:
+    return gateway(await searchable([WAL]))
+
+
+async def is_closed(reader: asyncio.StreamReader) -> bool:
+    async with asyncio.timeout(HANG_SECONDS):
+        try:
+            while await reader.read(65_536):
+                pass
+        except ConnectionError:
+            pass
+    return True
+
+
+HALF_SENT = [b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: riffle.test\r\nX-Slow: ", REQUEST + b"GET /he"]
+
+
+@pytest.mark.parametrize("sent", HALF_SENT, ids=["nothing", "a method", "half a header", "a second request"])
+async def test_m8_a_half_sent_request_is_closed(app: FastAPI, sent: bytes) -> None:
+    async with serving(app) as port:
+        connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        for _, writer in connections:
+            writer.write(sent)
+        if sent.startswith(REQUEST):  # uvicorn's idle timer starts with the answer; a further byte stops it
+            for reader, writer in connections:
+                await reader.readuntil(b'"ok"}')
+                writer.write(b"a")
+        assert all([await is_closed(reader) for reader, _ in connections])
+        async with httpx.AsyncClient(trust_env=False) as web:
+            assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 200
+        for _, writer in connections:
+            writer.close()
+
+
+async def test_m8_a_header_that_comes_byte_by_byte_is_closed_too(app: FastAPI) -> None:
+    async with serving(app) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with contextlib.suppress(ConnectionError):
+            async with asyncio.timeout(HANG_SECONDS):
+                while not reader.at_eof():
+                    writer.write(b"G")
+                    await writer.drain()
+                    await asyncio.sleep(0.02)
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(reader.read(1), 0.01)
+        assert await is_closed(reader)
+        writer.close()
+
+
+async def test_m8_a_client_that_stops_to_read_is_closed() -> None:
+    app = FastAPI()
+
+    @app.get("/large")
+    async def large() -> Any:
+        from starlette.responses import Response
+
+        return Response(b"x" * 50_000_000)
+
+    async with serving(app) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1_000)
+        writer.write(b"GET /large HTTP/1.1\r\nHost: riffle.test\r\n\r\n")
+        await asyncio.sleep(1)  # longer than read_seconds, without reading
+        read = 0
+        with contextlib.suppress(ConnectionError):
+            async with asyncio.timeout(HANG_SECONDS):
+                while piece := await reader.read(1_000_000):
+                    read += len(piece)
+        assert read < 50_000_000
+        writer.close()
+
+
+async def test_m8_beyond_the_limit_of_connections_requests_are_refused(app: FastAPI) -> None:
+    async with serving(app, max_connections=3) as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        async with httpx.AsyncClient(trust_env=False) as web:
+            assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 503
+            assert all([await is_closed(reader) for reader, _ in held])
+        async with httpx.AsyncClient(trust_env=False) as web:
+            assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 200
+        for _, writer in held:
+            writer.close()
+
+
+class Explaining(Explainer):
+    """An explainer without a process: it gives an explanation that was made before."""
+
+    def __init__(self, explanation: Explanation) -> None:
+        super().__init__()
+        self._explanation = explanation
+
+    async def explain(self, *arguments: Any, **options: Any) -> Explanation:
+        return self._explanation
+
+
+async def stored(document: Document, body: bytes) -> Stores:
+    stores = memory_stores()
+    fetched = {"url": URL, "body_ref": await stores.blobs.put(body), "headers": {"content-type": "text/html"}}
+    normalized = {"url": URL, "document_ref": await stores.blobs.put(encode_document(document))}
+    await stores.pages.put(page_id(URL), "fetched", {**fetched, "generation": 1}, 1)
+    await stores.pages.put(page_id(URL), "normalized", {**normalized, "generation": 1}, 1)
+    return stores
+
+
+LARGE = [
+    pytest.param((Block("p", "word " * 2_000_000),), id="one block of 10 MB"),
+    pytest.param(tuple(Block("p", "word " * 1_000) for _ in range(2_000)), id="2,000 blocks of 5 KB"),
+    pytest.param((Block("pre", "\n" * 10_000_000),), id="10 MB of lines"),
+]
+
+
+@pytest.mark.parametrize("blocks", LARGE)
+async def test_m8_the_page_of_a_large_page_is_small(blocks: tuple[Block, ...]) -> None:
+    texts = tuple(RemovedText("menu " * 400, 2_000) for _ in range(1_000))
+    explainer = Explaining(Explanation((RemovedGroup("element", "nav", 1_000, 2_000_000, texts),)))
+    stores = await stored(Document(URL, "Large", blocks=blocks), b"<p>" + b"word " * 2_000_000)
+    async with client(gateway(stores, deadline_seconds=30, explainer=explainer)) as web:
+        page = await web.get("/labs/page", params={"url": URL}, headers=HTML)
+    assert page.status_code == 200
+    most = view.MAX_ORIGINAL_CHARS + view.MAX_DOCUMENT_CHARS + view.MAX_REMOVED_CHARS
+    assert len(page.text) < 3 * most
+    assert "more characters" in page.text or "The first" in page.text
+    assert "more are not shown" in page.text
+
+
+async def test_m8_of_many_labs_pages_at_once_the_last_are_refused() -> None:
+    capacity, release = LabsCapacity(at_once=2, max_waiting=3), asyncio.Event()
+    most = 0
+    running = 0
+
+    async def one() -> None:
+        nonlocal most, running
+        async with capacity.slot():
+            running += 1
+            most = max(most, running)
+            await release.wait()
+            running -= 1
+
+    tasks = [asyncio.create_task(one()) for _ in range(8)]
+    await asyncio.sleep(0.05)
+    release.set()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    refused = [outcome for outcome in outcomes if isinstance(outcome, ProblemError)]
+    assert (most, len(refused)) == (2, 3)
+    assert refused[0].problem.headers["Retry-After"]
+    async with capacity.slot():
+        pass
