@@ -1,4 +1,4 @@
-"""What the figures were measured on, and helpers that all benchmarks share."""
+"""The machine that figures were measured on, and helpers that all benchmarks share."""
 
 import os
 import platform

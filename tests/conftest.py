@@ -38,7 +38,7 @@ SERVERS = frozenset({"kafka", "cassandra", "triton", "qdrant"})
 
 
 def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:
-    """What the integration marks of these tests name; one without names needs all."""
+    """Return the servers that the integration marks of these tests name. A mark without names needs all."""
     needed: set[str] = set()
     for item in items:
         for mark in item.iter_markers("integration"):

@@ -20,7 +20,7 @@ MAX_ERROR_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class FailureInfo:
-    """Where a failed event came from, and why it failed."""
+    """The place that a failed event came from, and the reason of its failure."""
 
     topic: str
     partition: int

@@ -1,4 +1,4 @@
-"""What a perfect crawler would find of a folder DIR/HOST/path, worked out from the files alone.
+"""The pages that a perfect crawler finds in a folder DIR/HOST/path, worked out from the files alone.
 
 Written apart from the crawler on purpose: other parser (lxml), a robots reader of a few lines (the longest rule wins,
 RFC 9309 section 2.2.2; the standard library's takes the first one), plain breadth-first search. So a page that the
@@ -18,7 +18,7 @@ PAGE_SUFFIXES = {".html", ".htm", ".xhtml"}
 
 @dataclass(slots=True)
 class DiskWeb:
-    """Addresses by what is to become of them."""
+    """Addresses by their expected outcome."""
 
     allowed: set[str] = field(default_factory=set)
     """HTML pages that are reachable, allowed by robots.txt and not noindex."""

@@ -29,7 +29,7 @@ SLOW_PERIOD_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long the faults last (seconds)."""
+    """The lengths of the faults (seconds)."""
 
     stop: float = 12.0
     """Longer than the Kafka session's timeout, so that a stopped worker loses its partitions."""

@@ -45,7 +45,7 @@ async def riffle(stack: Settings, *arguments: str) -> subprocess.CompletedProces
 
 
 async def answer(stack: Settings, *arguments: str, status: int = 0) -> Any:
-    """What a command with --json says, which is all that it says on stdout."""
+    """Run a command with --json and return its output, which is all of its stdout."""
     done = await riffle(stack, *arguments, "--json")
     assert done.returncode == status, done.stderr
     return json.loads(done.stdout)

@@ -75,7 +75,7 @@ def commands_in(page: Path) -> Iterator[str]:
 
 
 def problem_of(line: str) -> str:
-    """What is wrong with a command line; empty when its command and options exist."""
+    """Return the fault of a command line, empty if its command and options exist."""
     words = shlex.split(re.split(r" && | \| |  +#| {3,}", line)[0], comments=True)
     if words[0] not in COMMANDS:
         return f"no command {words[0]!r}"
@@ -95,11 +95,11 @@ HAND_WRITTEN = [page for page in PAGES if page.name != "commands.md"]
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=name)
 def test_commands_in_the_docs_exist(page: Path) -> None:
-    assert {line: said for line in commands_in(page) if (said := problem_of(line))} == {}
+    assert {line: problem for line in commands_in(page) if (problem := problem_of(line))} == {}
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "problem"),
     [
         ("crawl https://example.org/ --depth 2", ""),
         ("dead-letters list --stage embed", ""),
@@ -108,8 +108,8 @@ def test_commands_in_the_docs_exist(page: Path) -> None:
         ("dead-letters lst", "dead-letters has no command 'lst'"),
     ],
 )
-def test_what_counts_as_an_existing_command(line: str, said: str) -> None:
-    assert problem_of(line) == said
+def test_what_counts_as_an_existing_command(line: str, problem: str) -> None:
+    assert problem_of(line) == problem
 
 
 def test_make_targets_in_the_docs_exist() -> None:

@@ -132,7 +132,7 @@ async def test_a_crawl_counts_each_url_once_where_it_stands(frontier: FrontierSt
 
 
 def held_urls(host: str) -> list[HeldUrl]:
-    """Of three targets, in the order in which the store gives them back."""
+    """Return the held URLs of three targets, in the order of the store."""
     targets = sorted(page_id(f"https://{host}/{number}") for number in range(3))
     return [HeldUrl(host, target, slot, f"{{{slot}}}", at=5) for target in targets for slot in (0, 7, 15)]
 

@@ -58,7 +58,7 @@ def family(state: StackState) -> list[psutil.Process]:
 
 
 def left(started: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run. `is_running` knows a process id that was given anew."""
+    """Return the processes that still run. `is_running` notices a process id that was reused."""
     return [found for found in started if found.is_running() and found.status() != psutil.STATUS_ZOMBIE]
 
 

@@ -48,17 +48,15 @@ async def test_a_page_without_chrome_lost_nothing(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("body", "kind", "said"),
+    ("body", "kind", "message"),
     [
         pytest.param(b"%PDF-1.7", "application/pdf", "application/pdf is not HTML", id="no HTML"),
         pytest.param(b"<div>" * 100_000, "text/html", "nest deeper than 5000", id="hostile"),
     ],
 )
-async def test_what_is_refused_is_refused_in_words(
-    body: bytes, kind: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_refusal_is_explained(body: bytes, kind: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await print_removed_of(await stored(body, kind), page_id(URL), URL, as_json=False) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 async def test_a_page_that_was_never_fetched_says_so(capsys: pytest.CaptureFixture[str]) -> None:

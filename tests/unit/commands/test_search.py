@@ -69,7 +69,7 @@ def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "said"),
+    ("hosts", "message"),
     [
         pytest.param(("a",), "1 similar page: https://a.test/", id="one"),
         pytest.param(("a", "b"), "2 similar pages: https://a.test/, https://b.test/", id="two"),
@@ -79,11 +79,11 @@ def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:
         pytest.param((), "similar", id="none"),
     ],
 )
-def test_pages_that_a_result_stands_for_are_told(gateway: Gateway, hosts: Sequence[str], said: str) -> None:
+def test_similar_pages_of_a_result_are_counted(gateway: Gateway, hosts: Sequence[str], message: str) -> None:
     pages = [{"page_id": host, "url": f"https://{host}.test/"} for host in hosts]
     similar = {"count": len(pages), "more": len(pages) > 3, "pages": pages} if pages else None
     gateway.answer = {**SEARCH, "results": [{**SEARCH["results"][0], "similar": similar}]}
-    assert (said in " ".join(gateway.search("x").stdout.split())) is bool(pages)
+    assert (message in " ".join(gateway.search("x").stdout.split())) is bool(pages)
 
 
 def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
@@ -93,20 +93,20 @@ def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "answer", "exit_code", "said"),
+    ("status", "answer", "exit_code", "message"),
     [
         pytest.param(200, {**SEARCH, "results": [], "partial": False}, 1, "Nothing was found", id="nothing found"),
         pytest.param(400, PROBLEM_EMPTY, 2, "No query was given", id="the gateway refuses it"),
         pytest.param(503, {"detail": "No index answers."}, 3, "No index answers", id="the gateway is down itself"),
     ],
 )
-def test_what_the_gateway_says_decides_the_exit_status(
-    gateway: Gateway, status: int, answer: dict[str, Any], exit_code: int, said: str
+def test_the_answer_of_the_gateway_decides_the_exit_status(
+    gateway: Gateway, status: int, answer: dict[str, Any], exit_code: int, message: str
 ) -> None:
     gateway.status, gateway.answer = status, answer
     shown = gateway.search("x")
     assert shown.exit_code == exit_code, shown.output
-    assert said in shown.output
+    assert message in shown.output
 
 
 def test_no_gateway_and_what_to_do(gateway: Gateway) -> None:

@@ -29,7 +29,7 @@ def started(code: str, folder: Path, name: str = "child") -> Child:
 
 
 def gone(pid: int) -> bool:
-    """Whether the process ends; one that its new parent didn't read yet has ended, too."""
+    """Return true if the process has ended, even if its new parent has not read its status yet."""
     try:
         process = psutil.Process(pid)
         deadline = time.monotonic() + DEADLINE_SECONDS

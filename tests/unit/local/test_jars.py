@@ -13,7 +13,7 @@ JAR = Jar("org.example:thing:1.0", hashlib.sha256(CONTENT).hexdigest())
 
 
 class Source:
-    """Where jars come from: puts `content` where the jar belongs."""
+    """The source of jars: it puts `content` where the jar belongs."""
 
     def __init__(self, cache: Path, content: bytes = CONTENT) -> None:
         self.cache, self.content, self.asked = cache, content, 0

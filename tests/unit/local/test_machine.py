@@ -1,4 +1,4 @@
-"""What is found on the machine: free ports, a Java that fits, room on the disk."""
+"""The search for what the machine has: free ports, a Java that fits, room on the disk."""
 
 import socket
 from pathlib import Path
