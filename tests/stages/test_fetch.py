@@ -11,11 +11,12 @@ from schemas import Envelope, PageFetched, PageScheduled
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.crawl.fetch.agent import FetchAgent, now_micros
+from streams.crawl.fetch.outcomes import KEPT_HEADERS
 from streams.errors import StoreUnavailable
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
-from tests.hostile.servers import BadServer, Script, bad_server, response
+from tests.hostile.servers import BadServer, Script, bad_server, raw, response
 
 URL = "https://bad.example/x"
 
@@ -72,6 +73,32 @@ async def test_a_failure_is_stored_and_emitted(tmp_path: Path) -> None:
     assert (fetched.outcome, fetched.retryable, fetched.headers["retry-after"]) == ("server_error", True, "7")
     assert (fetched.body_ref, fetched.body_bytes) == (None, 0)
     assert (await stores.pages.get(fetched.page_id))["fetched"]["outcome"] == "server_error"
+
+
+@pytest.mark.parametrize("name", sorted(KEPT_HEADERS - {"content-encoding"}))
+@pytest.mark.parametrize("status", ["200 OK", "302 Found", "404 Not Found"])
+async def test_h4_header_bytes_that_are_not_utf8_are_recorded(tmp_path: Path, name: str, status: str) -> None:
+    head = f"HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n{name}: ".encode()
+    ([fetched],), stores, _ = await run(tmp_path, raw(head + b"/caf\xe9\xff\r\n\r\nHi"), scheduled())
+    assert fetched.headers[name] == "/caféÿ"
+    assert PageFetched.model_validate_json(fetched.model_dump_json()) == fetched
+    assert (await stores.pages.get(fetched.page_id))["fetched"]["headers"][name] == "/caféÿ"
+
+
+HOSTILE_HEADS = {
+    "status line": b"HTTP/1.1 2\xff0 OK\r\n\r\n",
+    "reason": b"HTTP/1.1 500 \xff\xfe\r\n\r\n",
+    "header name": b"HTTP/1.1 200 OK\r\nx\xff: y\r\n\r\n",
+    "content encoding": b"HTTP/1.1 200 OK\r\ncontent-encoding: \xff\xed\xb3\xbf\r\n\r\n",
+    "location of another scheme": b"HTTP/1.1 302 Found\r\nlocation: \xff:\xfe\r\n\r\n",
+    "media type": b"HTTP/1.1 200 OK\r\ncontent-type: \xff/\xfe\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("head", HOSTILE_HEADS.values(), ids=HOSTILE_HEADS.keys())
+async def test_h4_errors_about_such_bytes_are_recorded(tmp_path: Path, head: bytes) -> None:
+    ([fetched],), _, _ = await run(tmp_path, raw(head), scheduled())
+    assert PageFetched.model_validate_json(fetched.model_dump_json()) == fetched
 
 
 async def test_a_second_delivery_emits_the_same_without_a_request(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from hashlib import sha1
 from typing import BinaryIO, cast
 
+from streams.crawl.fetch.outcomes import header_text
+
 MAX_LINE_BYTES = 64 * 1024
 """Maximum length of a line of headers (bytes)."""
 MAX_HEADER_LINES = 1_000
@@ -142,16 +144,16 @@ def parse_response(block: bytes) -> HttpResponse | None:
     head, separator, body = block.partition(b"\r\n\r\n")
     if not separator:
         head, separator, body = block.partition(b"\n\n")
-    lines = head[: 16 * MAX_LINE_BYTES].decode("latin-1").splitlines()
-    version, _, rest = (lines[0] if lines else "").partition(" ")
+    lines = head[: 16 * MAX_LINE_BYTES].split(b"\n")
+    version, _, rest = lines[0].decode("latin-1").partition(" ")
     status = rest.strip()[:3]
     if not (version.startswith("HTTP/") and status.isascii() and status.isdigit() and separator):
         return None
     headers: dict[str, list[str]] = {}
     for line in lines[1:MAX_HEADER_LINES]:
-        name, colon, value = line.partition(":")
+        name, colon, value = line.partition(b":")
         if colon:
-            headers.setdefault(name.strip().lower(), []).append(value.strip())
+            headers.setdefault(name.strip().decode("latin-1").lower(), []).append(header_text(value.strip()))
     chunked = "chunked" in ", ".join(headers.get("transfer-encoding", ())).lower()
     body, complete = dechunked(body) if chunked else (body, True)
     return HttpResponse(int(status), headers, body, complete)

@@ -18,7 +18,7 @@ from schemas.crawl import Purpose
 from streams.crawl.fetch.connection import LimitedConnector, LimitExceeded
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
 from streams.crawl.fetch.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
-from streams.crawl.fetch.outcomes import Verdict, classify_response, kept_headers
+from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, kept_headers
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
@@ -144,22 +144,25 @@ async def _read(
     size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
     if size > limits.header_bytes:
         raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {limits.header_bytes} are allowed"))
-    headers = {name.lower(): response.headers.getall(name) for name in response.headers}
+    headers: dict[str, list[str]] = {}
+    for name, value in response.raw_headers:
+        headers.setdefault(name.decode("latin-1").lower(), []).append(header_text(value))
     answer.headers = kept_headers(headers)
     answer.verdict = classify_response(url, response.status, headers, purpose, conditional)
     if answer.verdict.outcome == "ok":
-        answer.body = await _read_body(response, purpose, limits, monotonic)
+        encoding = ", ".join(headers.get("content-encoding", ()))
+        answer.body = await _read_body(response.content, encoding, purpose, limits, monotonic)
 
 
 async def _read_body(
-    response: aiohttp.ClientResponse, purpose: Purpose, limits: Limits, monotonic: Callable[[], float]
+    content: aiohttp.StreamReader, encoding: str, purpose: Purpose, limits: Limits, monotonic: Callable[[], float]
 ) -> bytes:
     """Return the decoded body. A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit."""
     cap = MAX_ROBOTS_BYTES if purpose == "robots" else limits.body_bytes
     body = bytearray()
-    decoder = BodyDecoder(response.headers.get("Content-Encoding", ""), limits.body_bytes)
+    decoder = BodyDecoder(encoding, limits.body_bytes)
     turns = _Turns(limits, monotonic)
-    async for data in response.content.iter_chunked(READ_BYTES):
+    async for data in content.iter_chunked(READ_BYTES):
         turns.received += len(data)
         await turns.next()
         for piece in decoder.feed(data):
@@ -210,7 +213,7 @@ def _timeout(limits: Limits) -> Verdict:
 
 def _failure(error: Exception, limits: Limits) -> Verdict:
     """Return the outcome for an exception of aiohttp's. The order is from the particular to the general."""
-    text = " ".join(str(error).split())[:MAX_ERROR_CHARS]
+    text = " ".join(str(error).split())[:MAX_ERROR_CHARS].encode("utf-8", "backslashreplace").decode()
     match error:
         case TimeoutError():
             return _timeout(limits)

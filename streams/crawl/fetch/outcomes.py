@@ -28,6 +28,7 @@ KEPT_HEADERS = frozenset(
 MAX_HEADER_CHARS = 2_048
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 
+_SPACE_FOR_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _SITEMAP_TYPES = _PAGE_TYPES | {"text/xml", "application/xml", "text/plain", "application/gzip", "application/x-gzip"}
 _NEVER_BETTER = frozenset({501, 505, 508, 510, 511})
@@ -70,6 +71,15 @@ def classify_response(
     if 500 <= status < 600:
         return Verdict("server_error", retryable=status not in _NEVER_BETTER, error=f"status {status}")
     return Verdict("invalid", error=f"status {status} is not expected after a plain GET")
+
+
+def header_text(value: bytes) -> str:
+    """Decode a header's value: UTF-8, or else Latin-1 (RFC 9110, section 5.5). Control characters become spaces."""
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+    return text.translate(_SPACE_FOR_CONTROLS)
 
 
 def kept_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streams.crawl.fetch.outcomes import kept_headers, retry_after_seconds
+from streams.crawl.fetch.outcomes import header_text, kept_headers, retry_after_seconds
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -28,6 +28,22 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 )
 def test_retry_after(value: str | None, seconds: float) -> None:
     assert retry_after_seconds(value, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (b"text/html", "text/html"),
+        ("/café".encode(), "/café"),
+        ("/café".encode("latin-1"), "/café"),
+        (b"\xff\xfe", "ÿþ"),
+        ("\udcff".encode("utf-8", "surrogatepass"), "í³¿"),
+        (b"a\x1b]0;title\x07\x85b", "a ]0;title  b"),
+        (b"", ""),
+    ],
+)
+def test_h4_header_bytes_are_utf8_or_latin1(value: bytes, text: str) -> None:
+    assert header_text(value) == text
 
 
 def test_only_headers_that_a_later_stage_reads_are_kept() -> None:
