@@ -115,7 +115,7 @@ def _canonical(parsed: URL) -> str:
         raise InvalidUrl("credentials", "the URL holds a user name or password")
     host = _host(parsed)
     port = f":{parsed.port}" if parsed.port and parsed.port != "443" else ""
-    path = _percent(_SESSION_IN_PATH.sub("", parsed.pathname)) or "/"
+    path = _path(parsed.pathname)
     query = _query(_percent(parsed.search.removeprefix("?")))
     url = f"https://{host}{port}{path}{'?' if query else ''}{query}"
     if len(url) > MAX_URL_CHARS:
@@ -135,6 +135,16 @@ def _host(parsed: URL) -> str:
     if len(labels) < 2:
         raise InvalidUrl("host", f"{host!r} is not a public name: it has one label only")
     return host
+
+
+def _path(path: str) -> str:
+    """Return the path without session ids, with its escapes normalized."""
+    path = _percent(path)
+    without_session = _SESSION_IN_PATH.sub("", path)
+    if without_session == path:
+        return path
+    # Without its session id a segment may be `..`, and the parser resolves such segments.
+    return str(URL(f"https://host.example{without_session}").pathname)
 
 
 def _percent(text: str) -> str:

@@ -1,7 +1,7 @@
 """The URL rules."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, crawlable, host_of, resolve
@@ -32,6 +32,9 @@ CANONICAL = [
     ("https://example.com/?UTM%5FSource=x", "https://example.com/", "encoded tracking parameters"),
     ("https://example.com/?a=1&&b", "https://example.com/?a=1&b", "empty parameters"),
     ("https://example.com/p;jsessionid=A1/q?a", "https://example.com/p/q?a", "session ids in the path"),
+    ("https://example.com/a/b/..;jsessionid=A1/c", "https://example.com/a/c", "a session id before a dot segment ends"),
+    ("https://example.com/a/.;JSessionId=A1", "https://example.com/a/", "a session id in the last dot segment"),
+    ("https://example.com/a;%6Asessionid=A1", "https://example.com/a", "an encoded session id"),
     ("https://example.com/?utm=1&fb=2", "https://example.com/?utm=1&fb=2", "names that only look like tracking"),
 ]
 
@@ -147,6 +150,56 @@ def canonical_or_none(url: str) -> str | None:
         return canonicalize(url)
     except InvalidUrl:
         return None
+
+
+# The URL standard's grammar (section 4.3), with all parts that its parser changes and that the rules change.
+SESSION = st.sampled_from([";jsessionid=", ";JSESSIONID=A", ";%6asessionid=1", ";jsess", "ionid=", "%3bjsessionid=2"])
+DOTS = st.sampled_from([".", "..", "%2e", "%2E%2e", ".%2E", "...", "%252e"])
+CODE_POINTS = st.sampled_from([*"azAZ09-._~!$&'()*+,;=:@", "é", "東", "\U0001f600", " ", '"', "<", "`", "{", "^", "|"])
+ESCAPES = st.sampled_from(["%41", "%7e", "%2f", "%3F", "%C3%A9", "%ff", "%00", "%", "%4", "%zz", "%%34%31", "%25"])
+UNITS = st.lists(st.one_of(SESSION, DOTS, CODE_POINTS, ESCAPES), max_size=5).map("".join)
+PATH = st.lists(st.tuples(st.sampled_from(["/", "\\", "//", "\t/"]), UNITS), max_size=7).map(
+    lambda segments: "".join(slash + segment for slash, segment in segments)
+)
+PARAMETER = st.tuples(st.sampled_from(["a", "utm_x", "%75tm_x", "gclid", ""]), st.sampled_from(["", "="]), UNITS).map(
+    "".join
+)
+QUERY = st.lists(PARAMETER, max_size=4).map(lambda parameters: "?" + "&".join(parameters) if parameters else "")
+LABEL = st.sampled_from(["example", "EXAMPLE", "xn--bcher-kva", "bücher", "ｅ", "a_b", "a--b", "%65x", "1", "0x7f", ""])
+LABELS = st.lists(LABEL, min_size=1, max_size=4)
+HOST = st.one_of(
+    st.just("example.com"), st.just("EXAMPLE.com"), st.builds(str.join, st.sampled_from([".", "。"]), LABELS)
+)
+GRAMMAR = st.tuples(
+    st.sampled_from(["https:", "https:", "HTTP:", " https:", "ftp:", ""]),
+    st.sampled_from(["//", "//", "/", "\\\\", ""]),
+    st.sampled_from(["", "", "", "", "", "user@", ":@"]),
+    HOST,
+    st.sampled_from(["", "", ".", ":443", ":80", ":8443", ":", ":00443", ":99999"]),
+    PATH,
+    QUERY,
+    st.sampled_from(["", "", "#", "#a?b/..;jsessionid=1"]),
+).map("".join)
+
+
+@given(GRAMMAR)
+@settings(max_examples=400)
+def test_m1_the_canonical_url_of_any_url_of_the_grammar_is_its_own(url: str) -> None:
+    canonical = canonical_or_none(url)
+    if canonical is not None:
+        assert canonicalize(canonical) == canonical
+        assert resolve("https://base.example/a/b?c", canonical) == canonical
+        assert ";jsessionid=" not in canonical.partition("?")[0].lower()
+
+
+@given(GRAMMAR, GRAMMAR)
+def test_m1_a_link_of_the_grammar_resolves_to_a_canonical_url(base: str, href: str) -> None:
+    page = canonical_or_none(base) or "https://base.example/a/b?c"
+    try:
+        link = resolve(page, href)
+    except InvalidUrl:
+        return
+    assert canonicalize(link) == link
 
 
 @given(URLS)
