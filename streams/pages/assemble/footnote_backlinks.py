@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.parse.elements import INLINE, KINDS, LOWERED, RAISED, SMALL, SPAN, TEXT
+from streams.pages.parse.elements import INLINE, KINDS, SMALL, SPAN, SUBSCRIPT, SUPERSCRIPT, TEXT
 
 MARK = re.compile(r"[\[(]?(?:[\d⁰¹²³⁴-⁹]{1,3}|[a-z]|[ivx]{1,4}|[*†‡§¶]{1,3}|note \d{1,3})[\])]?", re.IGNORECASE)
 MAX_MARK_CHARS = 10
 _NOTE_TYPES = frozenset({"footnote", "endnote", "rearnote"})
-_LETTERING = frozenset({INLINE, SPAN, SMALL, RAISED, LOWERED})
+_LETTERING = frozenset({INLINE, SPAN, SMALL, SUPERSCRIPT, SUBSCRIPT})
 _LEVELS = 2
 """How far around a link, or within it, the name may be that leads back to it."""
 

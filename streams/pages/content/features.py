@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS, WORD_GROUPS
 from streams.pages.content.segment_stats import SegmentStats, word_mask
 from streams.pages.content.tree_sums import subtree_sums, window_means
-from streams.pages.parse.elements import BLOCK_TAGS
+from streams.pages.parse.elements import DIVIDING_TAGS
 from streams.pages.parse.segments import Walk
 
 Matrix = NDArray[np.float32]
@@ -25,7 +25,7 @@ _TAGS = tuple("p li td th div pre dd dt button section article body h1 h2 h3 h4 
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(_TAGS[:-1])}
 _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
 _OTHER_TAG = len(_TAGS) - 1
-_NUMBERS_OF_TAGS = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in BLOCK_TAGS], np.int32)
+_NUMBERS_OF_TAGS = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in DIVIDING_TAGS], np.int32)
 WIDE_SHARE = 0.75
 """Of the page's text: an element that holds more says nothing of its parts."""
 _SHIFTS = (-3, -2, -1, 1, 2, 3)

@@ -15,14 +15,14 @@ from streams.pages.content.boilerplate_elements import outside_boilerplate
 from streams.pages.content.classifier import Neighbours, content_model, neighbours
 from streams.pages.content.features import Matrix, features
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
-from streams.pages.parse.elements import BLOCK_TAGS, HEADINGS
+from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
 from streams.pages.parse.segments import Walk
 
 Kept = NDArray[np.int64]
 """Indices of the segments that are kept, in order."""
-_CODE = BLOCK_TAGS.index("pre")
+_CODE = DIVIDING_TAGS.index("pre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
 
     Both are 0 if there is none, or more than one. Elements are numbered in document order.
     """
-    found = np.flatnonzero(page.stats.tags == BLOCK_TAGS.index(tag)).tolist()
+    found = np.flatnonzero(page.stats.tags == DIVIDING_TAGS.index(tag)).tolist()
     if tag == "main":
         found = sorted({*found, *(element for element, role in page.walk.named("role").items() if role == tag)})
     if not found:

@@ -12,7 +12,8 @@ from streams.pages.content.main_content import IN_BOILERPLATE, Labels
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.elements import KINDS_BY_NAME, SKIP
 from streams.pages.parse.page import Parsed
-from streams.pages.parse.segments import Walk, walk
+from streams.pages.parse.segments import Walk
+from streams.pages.parse.walk import walk
 
 Reasons = list[tuple[str, str]]
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})

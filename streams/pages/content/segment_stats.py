@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.pages.content.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
-from streams.pages.parse.elements import BLOCK_TAGS, HEADINGS
+from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.segments import Attributes, Walk
 from streams.pages.text.script_weights import commas_in, stops_in, weight_of
 
@@ -23,7 +23,7 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 
 _SENTENCE_END = (".", "!", "?", "。", "！", "？", '."', ".”", "…")
 _DIGIT = re.compile("[0-9]")
-_TAG_NUMBERS = {tag: number for number, tag in enumerate(BLOCK_TAGS)}
+_TAG_NUMBERS = {tag: number for number, tag in enumerate(DIVIDING_TAGS)}
 _masks: dict[str, int] = {}
 _MAX_KNOWN_MASKS = 50_000
 
@@ -33,7 +33,7 @@ class SegmentStats:
     """The counts of each segment and element of a page, from which the content model's input is made."""
 
     tags: NDArray[np.int32]
-    """For each element its position in `elements.BLOCK_TAGS`."""
+    """For each element its position in `elements.DIVIDING_TAGS`."""
     parents: NDArray[np.int32]
     """For each element its parent."""
     elements: NDArray[np.int32]

@@ -8,8 +8,8 @@ parts are named tuples, because a page has hundreds of them, and these are made 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-BLOCK_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
-"""The only tags that hold text."""
+TEXT_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
+"""Tags of blocks: the only ones that hold text."""
 CONTAINER_TAGS = (
     "blockquote",
     "ul",

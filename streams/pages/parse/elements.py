@@ -1,13 +1,14 @@
-"""What each HTML element means to the walk: text of its own, a boundary, a piece of text, or nothing at all.
+"""Kinds of HTML elements: what the walk does with each.
 
-The parser numbers elements; the numbers are read from it here, once, so that the walk compares small integers.
+The parser gives each element name a number. The numbers are read from it once, so that the walk looks up integers.
 """
 
 from selectolax.lexbor import LexborHTMLParser
 
-INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL, RAISED, LOWERED = range(15)
-"""INLINE: no meaning. BLOCK: text ends before and after it. SKIP: dropped with all it holds. SPAN: emphasis and code.
-HEADING and PRE: blocks that nothing inside divides. RAISED and LOWERED: superscripts and subscripts."""
+INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL = range(13)
+SUPERSCRIPT, SUBSCRIPT = 13, 14
+"""INLINE: no effect on the text. BLOCK: a text ends before and after it. SKIP: removed with its content. SPAN: emphasis
+and code. HEADING and PRE: blocks whose content is one text. COMMENT: ignored, but its content (if any) is read."""
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -49,14 +50,14 @@ KINDS_BY_NAME = {
     "math": MATH,
     "pre": PRE,
     "small": SMALL,
-    "sup": RAISED,
-    "sub": LOWERED,
+    "sup": SUPERSCRIPT,
+    "sub": SUBSCRIPT,
 }
-"""What is not in here is INLINE."""
+"""The kind of each element by its name. All others are INLINE."""
 
 
-BLOCK_TAGS = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
-"""The elements of a walk, by which rows name them."""
+DIVIDING_TAGS = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
+"""Names of the elements that a walk lists: those that divide the text of a page."""
 
 
 def _kinds() -> dict[int, int]:
@@ -70,4 +71,4 @@ def _kinds() -> dict[int, int]:
 
 
 KINDS = _kinds()
-"""The parser's number of an element -> its kind. What is not in here is INLINE."""
+"""The kind of each element by its number in the parser. All others are INLINE."""

@@ -14,7 +14,8 @@ from streams.pages.parse.head import Head, last_day, read_head, read_kinds
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import unify
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
-from streams.pages.parse.segments import NO_SEGMENT, Walk, walk
+from streams.pages.parse.segments import NO_SEGMENT, Walk
+from streams.pages.parse.walk import walk
 from streams.pages.quirks import Quirk, quirk_of
 
 MAX_DEPTH = 5_000

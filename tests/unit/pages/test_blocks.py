@@ -8,7 +8,8 @@ from selectolax.lexbor import LexborHTMLParser
 from streams.pages.assemble.builder import CHILDREN, Builder
 from streams.pages.document.model import Block, Container, Span
 from streams.pages.parse.link_resolver import Resolver
-from streams.pages.parse.segments import Walk, walk
+from streams.pages.parse.segments import Walk
+from streams.pages.parse.walk import walk
 
 URL = "https://site.example/a/b"
 

@@ -4,7 +4,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.content.segment_stats import SegmentStats, segment_stats, word_mask
-from streams.pages.parse.segments import walk
+from streams.pages.parse.walk import walk
 
 
 def stats_of(html: str, title: str = "") -> SegmentStats:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages.parse.link_resolver import OTHER, ROOTED
-from streams.pages.parse.segments import Walk, walk
+from streams.pages.parse.segments import Walk
+from streams.pages.parse.walk import walk
 
 
 def body_of(html: str | bytes) -> LexborNode:
@@ -48,7 +49,7 @@ def test_texts(why: str, html: str, expected: list[tuple[str, str]]) -> None:
     assert texts(walk(body_of(html))) == expected, why
 
 
-RAISED = [
+SUPERSCRIPTS = [
     ("powers", "<p>3 × 10<sup>−8</sup> m<sup>2</sup>", "3 × 10⁻⁸ m²"),
     ("formulas of chemistry", "<p>H<sub>2</sub>O, SO<sub>4</sub><sup>2-</sup>", "H₂O, SO₄²⁻"),
     ("what stands before a letter", "<p><sup>14</sup>C and <sup>235</sup>U", "¹⁴C and ²³⁵U"),
@@ -76,7 +77,7 @@ RAISED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("why", "html", "text"), RAISED)
+@pytest.mark.parametrize(("why", "html", "text"), SUPERSCRIPTS)
 def test_superscripts_and_subscripts_are_characters(why: str, html: str, text: str) -> None:
     assert walk(body_of(html)).segments[0].text == text, why
 

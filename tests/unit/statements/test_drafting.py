@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.document.model import BLOCK_TAGS, CONTAINER_TAGS, Block, Container, Document
+from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document
 from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.contexts import MAX_CONTEXT_WORDS
@@ -160,7 +160,7 @@ def documents(draw: st.DrawFn) -> Document:
     words = st.lists(
         st.sampled_from(["Wort", "a.", "b:", "Ende.", "中文。", "x" * 50, "und,"]), min_size=1, max_size=120
     )
-    blocks = [Block(draw(st.sampled_from(BLOCK_TAGS)), " ".join(draw(words)), parent) for parent in parents]
+    blocks = [Block(draw(st.sampled_from(TEXT_TAGS)), " ".join(draw(words)), parent) for parent in parents]
     return Document(
         url="https://a.test/",
         title=draw(st.sampled_from(["", "Titel"])),

@@ -1,0 +1,293 @@
+"""The one pass over a parsed page, which finds its block elements and the text between their boundaries.
+
+Its cost is per node, and a page has about two thousand. So a node costs two or three calls of small methods, and
+what happens at the end of an element is kept as a method on a stack.
+"""
+
+from collections.abc import Callable
+
+from selectolax.lexbor import LexborNode
+
+from streams.pages.parse.elements import (
+    BLOCK,
+    BREAK,
+    COMMENT,
+    HEADING,
+    IMAGE,
+    INLINE,
+    KINDS,
+    LINK,
+    MATH,
+    PRE,
+    SKIP,
+    SMALL,
+    SPAN,
+    SPAN_KINDS,
+    SUBSCRIPT,
+    SUPERSCRIPT,
+    TEXT,
+)
+from streams.pages.parse.link_resolver import form_of
+from streams.pages.parse.math_tex import source_of
+from streams.pages.parse.segments import Attributes, Walk
+from streams.pages.parse.superscripts import is_joined, unicode_form
+from streams.pages.parse.text_run import TextRun
+
+PERMALINK_MARKS = frozenset("¶#§🔗⚓")
+"""Texts of links from a heading to itself. They are handles for readers and no text of the page."""
+LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset", "srcset")
+"""Attributes with the address of an image that scripts load late, in the order in which they are tried."""
+
+
+def walk(body: LexborNode) -> Walk:
+    """Visit each node below `body` once, in document order."""
+    return _Walker(body).visit(body)
+
+
+class _Walker:
+    """The state of a walk: the elements that are open, and the text run that has begun."""
+
+    def __init__(self, body: LexborNode) -> None:
+        self._page = Walk(["body"], [-1], [body.attributes])
+        self._run = TextRun()
+        self._element = 0
+        self._undivided = INLINE
+        """HEADING or PRE inside such an element, where blocks don't divide the text; else INLINE."""
+        self._link = ("", "")
+        """href and rel of the open link."""
+        self._open = [body.mem_id]
+        self._endings: list[Callable[[], None] | None] = [None]
+        """For each open element, what its end does."""
+        self._skipped: set[int] = set()
+        """Elements without text of their own, and all nodes below them."""
+
+    def visit(self, body: LexborNode) -> Walk:
+        """Visit all nodes and return what was found."""
+        methods = self._methods()
+        inline = methods[INLINE]
+        by_number = {number: methods[kind] for number, kind in KINDS.items()}
+        open_elements, skipped = self._open, self._skipped
+        nodes = body.traverse(include_text=True)
+        next(nodes)  # the body itself
+        for node in nodes:
+            parent = node.parent.mem_id  # type: ignore[union-attr]  # each node below the body has a parent
+            if parent in skipped:
+                skipped.add(node.mem_id)
+                continue
+            while open_elements[-1] != parent:
+                self._leave()
+            by_number.get(node.tag_id, inline)(node)
+        self._finish()
+        return self._page
+
+    def _methods(self) -> dict[int, Callable[[LexborNode], None]]:
+        """The method for each kind of node."""
+        return {
+            TEXT: self._text,
+            COMMENT: self._ignore,
+            SKIP: self._skip,
+            INLINE: self._inline,
+            BLOCK: self._block,
+            HEADING: self._heading,
+            PRE: self._preformatted,
+            BREAK: self._break,
+            LINK: self._link_element,
+            SPAN: self._span,
+            SMALL: self._small,
+            SUPERSCRIPT: self._superscript,
+            SUBSCRIPT: self._subscript,
+            IMAGE: self._image,
+            MATH: self._math,
+        }
+
+    # Leaving elements
+
+    def _leave(self) -> None:
+        """Leave the element that was entered last."""
+        self._open.pop()
+        ending = self._endings.pop()
+        if ending is not None:
+            ending()
+
+    def _finish(self) -> None:
+        while len(self._open) > 1:
+            self._leave()
+        self._end_text()
+
+    def _end_run(self) -> None:
+        segment = self._run.end(self._element, self._undivided == PRE)
+        if segment is not None:
+            self._page.segments.append(segment)
+
+    def _end_text(self) -> None:
+        """End the run. Images behind the last text of an element belong to that text, not to the next element's."""
+        run, segments = self._run, self._page.segments
+        if run.parts or run.spans:
+            self._end_run()
+            if run.spans and segments and segments[-1].element >= self._element:
+                segments[-1].append(run.spans)
+                run.spans = []
+
+    def _end_block(self) -> None:
+        self._end_text()
+        self._element = self._page.parents[self._element]
+
+    def _end_undivided(self) -> None:
+        self._end_run()
+        self._undivided = INLINE
+        self._element = self._page.parents[self._element]
+
+    def _end_link(self) -> None:
+        href, rel = self._link
+        text = self._run.close_link()
+        self._page.links.append((href, text, rel, len(self._page.segments), form_of(href)))
+
+    def _end_span(self) -> None:
+        self._run.close_span()
+
+    # Entering elements
+
+    def _enter(self, node: LexborNode, ending: Callable[[], None] | None = None) -> None:
+        self._open.append(node.mem_id)
+        self._endings.append(ending)
+
+    def _inline(self, node: LexborNode) -> None:
+        self._open.append(node.mem_id)
+        self._endings.append(None)
+
+    def _ignore(self, node: LexborNode) -> None:
+        """Pass a comment or an optional line break."""
+
+    def _skip(self, node: LexborNode) -> None:
+        self._skipped.add(node.mem_id)
+
+    def _text(self, node: LexborNode) -> None:
+        text = node.text_content or ""
+        if self._run.parts or self._undivided == PRE or not text.isspace():
+            self._run.add(text)
+
+    def _block(self, node: LexborNode) -> None:
+        if self._undivided:
+            self._inner_block(node)
+        else:
+            self._start_element(node)
+            self._enter(node, self._end_block)
+
+    def _heading(self, node: LexborNode) -> None:
+        self._undivided_element(node, HEADING)
+
+    def _preformatted(self, node: LexborNode) -> None:
+        self._undivided_element(node, PRE)
+
+    def _undivided_element(self, node: LexborNode, kind: int) -> None:
+        if self._undivided:
+            self._inner_block(node)
+        else:
+            self._start_element(node)
+            self._enter(node, self._end_undivided)
+            self._undivided = kind
+
+    def _start_element(self, node: LexborNode) -> None:
+        if self._run.parts:
+            self._end_run()
+        page = self._page
+        page.parents.append(self._element)
+        self._element = len(page.tags)
+        page.tags.append(node.tag or "")
+        page.attributes.append(node.attributes)
+
+    def _inner_block(self, node: LexborNode) -> None:
+        """Enter a block in a heading or preformatted text: its start and end are line breaks."""
+        self._divide()
+        self._enter(node, self._divide)
+
+    def _divide(self) -> None:
+        """Start a new line, if the text is not at the start of one."""
+        parts = self._run.parts
+        if self._undivided != PRE or (parts and parts[-1][-1:] not in ("\n", "\r")):
+            parts.append("\n")
+
+    def _break(self, node: LexborNode) -> None:
+        """Read a line break. Two of them end the run."""
+        parts = self._run.parts
+        if self._undivided == PRE:
+            parts.append("\n")
+        elif parts and parts[-1] == "\n":
+            self._end_run()
+        elif parts:
+            parts.append("\n")
+
+    # Elements within a text
+
+    def _link_element(self, node: LexborNode) -> None:
+        attributes = node.attributes
+        href = attributes.get("href")
+        if href and href[0] == "#" and node.text().strip() in PERMALINK_MARKS:
+            self._skip(node)
+        elif not href or self._run.link_parts is not None:
+            self._inline(node)
+        else:
+            self._link = (href, attributes.get("rel") or "")
+            self._run.open_link(href)
+            self._enter(node, self._end_link)
+
+    def _span(self, node: LexborNode) -> None:
+        if self._undivided == PRE:
+            self._name_code(node)
+            self._inline(node)
+        else:
+            self._run.open_span(SPAN_KINDS[node.tag or ""])
+            self._enter(node, self._end_span)
+
+    def _name_code(self, node: LexborNode) -> None:
+        """Give the class of `<pre><code class="language-python">` to the outer element."""
+        if name := node.attributes.get("class"):
+            outer = self._page.attributes[self._element]
+            outer["class"] = f"{outer.get('class') or ''} {name}"
+
+    def _small(self, node: LexborNode) -> None:
+        if node.attributes.get("role") != "doc-footnote":
+            self._inline(node)
+            return
+        if note := " ".join(node.text().split()):
+            self._run.add_point("footnote", note)
+        self._skip(node)
+
+    def _superscript(self, node: LexborNode) -> None:
+        self._small_digits(node, SUPERSCRIPT)
+
+    def _subscript(self, node: LexborNode) -> None:
+        self._small_digits(node, SUBSCRIPT)
+
+    def _small_digits(self, node: LexborNode, kind: int) -> None:
+        written = unicode_form(node, kind)
+        if written and (self._has_text_before() or is_joined(node)):
+            self._run.add(written)
+            self._skip(node)
+        else:
+            self._inline(node)
+
+    def _has_text_before(self) -> bool:
+        """Whether the open link, or else the run, has text. In preformatted text a space counts."""
+        run = self._run
+        return bool(run.parts) if self._undivided == PRE and run.link_parts is None else run.has_text()
+
+    def _image(self, node: LexborNode) -> None:
+        attributes = node.attributes
+        self._run.images += 1
+        if source := source_of_image(attributes):
+            self._run.add_point("image", source, " ".join((attributes.get("alt") or "").split()))
+
+    def _math(self, node: LexborNode) -> None:
+        if tex := source_of(node):
+            self._run.add_formula(tex)
+        self._skip(node)
+
+
+def source_of_image(attributes: Attributes) -> str:
+    """Return an image's address: pages that load images late have it in another attribute, and a small one in `src`."""
+    source: str = attributes.get("src") or ""
+    if not source or source.startswith("data:"):
+        late = (attributes.get(name) or "" for name in LATE_SOURCES)
+        source = next((found for value in late if (found := (value.split(None, 1) or [""])[0].rstrip(","))), "")
+    return "" if source.startswith("data:") else source
