@@ -1,11 +1,13 @@
-"""Text -> words, the same for fingerprints, the BM25 index, queries and typeahead.
+"""Splits text into words, in the same way for fingerprints, the BM25 index, queries and typeahead.
 
-Word boundaries follow UAX 29 (Unicode text segmentation) where scripts put spaces between words: letters, digits and
-marks run together, an apostrophe joins letters, a point or comma joins digits, an underscore joins anything. Scripts
-without spaces (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, become overlapping character bigrams, as in Lucene's
-CJKBigramFilter: no dictionary, no language needed, and a query finds what a document says (see docs/decisions).
+Word boundaries follow UAX 29 (Unicode text segmentation) for scripts with spaces between words. Letters, digits and
+marks stay together. An apostrophe joins letters, a point or comma joins digits, and an underscore joins any of them.
+Scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, become overlapping character bigrams, as in
+Lucene's CJKBigramFilter. This needs no dictionary and no language, and a query finds the words of a document (decision
+0006).
 
-Words are NFKC and case-folded. Nothing is stemmed, and no accent is removed. `c++`, `c#` and their like stay whole.
+Words are in NFKC and case-folded. Nothing is stemmed, and no accent is removed. `c++`, `c#` and similar names stay
+whole. Any text takes linear time.
 """
 
 import re
@@ -13,13 +15,19 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-_ASCII_WORD = re.compile(r"[a-z](?:\+\+|#)(?![+#]|\w)|\d+(?:[.,]\d+)+(?!\w)|_*[a-z0-9][a-z0-9_]*(?:'[a-z0-9_]+)*")
-_PLAIN_WORD = re.compile(r"[^\W\d_](?:\+\+|#)(?![+#]|\w)|\d+(?:[.,]\d+)+(?!\w)|_*[^\W_]\w*(?:'\w+)*")
-# Where combining marks are, widely: a quick look that spares most texts the slower pattern.
+from streams.pages.text.normal_forms import nfkc, ranges_of
+
+# Underscores begin a word only from the start of their run, and repeats are possessive: matching takes linear time.
+_ASCII_WORD = re.compile(
+    r"[a-z](?:\+\+|#)(?![+#]|\w)|\d++(?:[.,]\d++)+(?!\w)|(?:(?<!_)_++)?[a-z0-9][a-z0-9_]*+(?:'[a-z0-9_]++)*+"
+)
+_PLAIN_WORD = re.compile(r"[^\W\d_](?:\+\+|#)(?![+#]|\w)|\d++(?:[.,]\d++)+(?!\w)|(?:(?<!_)_++)?[^\W_]\w*+(?:'\w++)*+")
 _MAY_BE_MARKED = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u1dff\u20d0-\u20f0\u2cef-\u2cf1\u2d7f-\u2dff\u302a-\u302f\u3099\u309a"
     "\ua66f-\uabff\ufb1e\ufe00-\ufe2f\U000101fd-\U000e01ef]"
 )
+"""The ranges that hold all combining marks, and other characters. A quick check that spares most texts the slower
+pattern."""
 _SPACELESS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Myanmar
@@ -33,17 +41,19 @@ _SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
 # Invisible inside words (UAX 29, WB4): soft hyphen, joiners, direction marks. Typographic apostrophes become plain.
 _TRANSLATED = dict.fromkeys("\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff", "") | dict.fromkeys("\u2019\u02bc\uff07", "'")
 _TO_TRANSLATE = re.compile(f"[{''.join(_TRANSLATED)}]")
-_ELISION = re.compile(r"(?:(?:[lmtnsjdc]|qu|jusqu|quoiqu|lorsqu|puisqu|all|dall|dell|nell|sull)')+")
-"""Articles tied to the next word by an apostrophe: Lucene's French list, and the frequent ones of its Italian list."""
+_ELISION = re.compile(r"(?:(?:[lmtnsjdc]|qu|jusqu|quoiqu|lorsqu|puisqu|all|dall|dell|nell|sull)')++")
+"""Articles that an apostrophe joins to the next word: Lucene's French list and the frequent Italian ones."""
+_MARKS = frozenset({"Mn", "Mc"})
+"""Unicode categories of combining marks."""
 _ELIDING_LANGUAGES = ("", "fr", "it", "ca", "oc")
 
 
 def words(text: str, language: str = "") -> list[str]:
-    """The words of a text, in order.
+    """Return the words of a text, in order.
 
-    `language` is BCP 47, or empty when it isn't known; it decides about apostrophes alone. `dog's` is `dog` in English,
-    and `l'homme` is `homme` in French, Italian, Catalan and Occitan; without a language both rules hold, which is what
-    an index must use for documents and queries alike.
+    `language` is a BCP 47 tag, or empty if it isn't known. Only apostrophes depend on it: `dog's` is `dog` in English,
+    and `l'homme` is `homme` in French, Italian, Catalan and Occitan. Without a language both rules apply. An index must
+    use no language, for documents and queries alike.
     """
     if text.isascii():
         found = _ASCII_WORD.findall(text.lower())
@@ -55,14 +65,16 @@ def words(text: str, language: str = "") -> list[str]:
     if _SPACELESS_RUN.search(folded) is None:
         return found
     parts = [part for word in found for part in _split_spaceless(word)]
-    return _without_apostrophes(parts, language) if "'" in folded else parts  # the rest of a word may end in one
+    return _without_apostrophes(parts, language) if "'" in folded else parts  # a part of a word may end with one
 
 
 def _fold(text: str) -> str:
-    """NFKC case folding (Unicode, D146), without what is invisible. Folding may break the form, and the form may bring
-    an apostrophe (\u0149), hence all twice."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _plain(text)).casefold())
-    return _plain(folded)
+    """Return the text in NFKC case folding (Unicode, D146), without invisible characters.
+
+    Case folding may break the normal form, so the text is normalized again. The normal form may bring an apostrophe
+    (\u0149), so apostrophes are replaced again.
+    """
+    return _plain(nfkc(nfkc(_plain(text)).casefold()))
 
 
 def _plain(text: str) -> str:
@@ -70,22 +82,17 @@ def _plain(text: str) -> str:
 
 
 def _word_of(folded: str) -> re.Pattern[str]:
-    """What a word is in this text."""
+    """Return the pattern of words in this text."""
     return _marked_word() if _MAY_BE_MARKED.search(folded) else _PLAIN_WORD
 
 
 @cache
 def _marked_word() -> re.Pattern[str]:
-    """A word that may hold combining marks: Python's `\\w` leaves them out, which would cut Hindi at its vowels."""
-    ranges: list[list[int]] = []
-    for code in (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0)):
-        if unicodedata.category(chr(code)) in ("Mn", "Mc"):
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
-            else:
-                ranges.append([code, code])
-    marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
-    return re.compile(_PLAIN_WORD.pattern.replace(r"\w", f"[\\w{marks}]"))
+    """Return the pattern of words with combining marks. Python's `\\w` would cut Hindi words at their vowels."""
+    marks = [
+        code for code in (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0)) if unicodedata.category(chr(code)) in _MARKS
+    ]
+    return re.compile(_PLAIN_WORD.pattern.replace(r"\w", f"[\\w{ranges_of(marks)}]"))
 
 
 def _without_apostrophes(found: list[str], language: str) -> list[str]:
@@ -97,32 +104,30 @@ def _without_clitic(word: str, language: str) -> str:
     if language in _ELIDING_LANGUAGES:
         word = _ELISION.sub("", word, count=1) if _ELISION.match(word) else word
     if language in ("", "en"):
-        while word.endswith("'s"):
-            word = word[:-2]
+        end = len(word)
+        while word.endswith("'s", 0, end):
+            end -= 2
+        word = word[:end]
     return word
 
 
 def _split_spaceless(word: str) -> list[str]:
-    """`iphone手机壳` -> `iphone`, `手机`, `机壳`. Marks stay with their letter."""
+    """Split `iphone手机壳` into `iphone`, `手机`, `机壳`. Marks stay with their letter."""
     if _SPACELESS_RUN.search(word) is None:
         return [word]
     parts: list[str] = []
     for run in _SPACELESS_RUN.split(word):
         if not run or _SPACELESS_RUN.match(run) is None:
-            parts += _word_of(run).findall(run)  # cut off from the rest, it may be no word, or begin with an apostrophe
+            parts += _word_of(run).findall(run)  # a separate part may be no word, or begin with an apostrophe
             continue
         letters = _clusters(run) if _MAY_BE_MARKED.search(run) else run
-        if not letters[0][0].isalnum():  # a mark that stands on a letter of another script
+        if not letters[0][0].isalnum():  # a mark on a letter of another script
             letters = letters[1:]
         parts += [one + other for one, other in pairwise(letters)] if len(letters) > 1 else letters
     return parts
 
 
 def _clusters(run: str) -> list[str]:
-    clusters: list[str] = []
-    for char in run:
-        if clusters and unicodedata.category(char) in ("Mn", "Mc"):
-            clusters[-1] += char
-        else:
-            clusters.append(char)
-    return clusters
+    """Split a run into letters, each with the marks behind it."""
+    starts = [at for at, char in enumerate(run) if not at or unicodedata.category(char) not in _MARKS]
+    return [run[start:end] for start, end in pairwise((*starts, len(run)))]

@@ -1,4 +1,4 @@
-"""Words by script, and the laws that index and query rely on."""
+"""Words by script, and the properties that the index and queries rely on."""
 
 import unicodedata
 
@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.pages.text.tokens import words
+from tests.cpu_guard import cpu_guard
 
 CASES = [
     # (text, language, words, why)
@@ -25,7 +26,7 @@ CASES = [
     ("Straße STRASSE", "de", ["strasse", "strasse"], "full case folding"),
     ("Σίσυφος ΣΊΣΥΦΟΣ", "el", ["σίσυφοσ", "σίσυφοσ"], "final sigma folds"),
     ("ﬁne km² Ａ", "en", ["fine", "km2", "a"], "NFKC"),
-    ("H₂O, 10⁶ m⁻¹", "en", ["h2o", "106", "m", "1"], "what is raised, as its plain characters"),
+    ("H₂O, 10⁶ m⁻¹", "en", ["h2o", "106", "m", "1"], "superscripts are plain characters"),
     ("cafe\u0301 café", "fr", ["café", "café"], "composed and decomposed"),
     ("soft\u00adhyphen", "en", ["softhyphen"], "invisible inside a word"),
     ("می\u200cخواهم", "fa", ["میخواهم"], "the non-joiner is no boundary"),
@@ -73,3 +74,25 @@ def test_case_and_width_do_not_matter_to_ascii(text: str) -> None:
 @given(st.lists(st.sampled_from(["alpha", "beta2", "don't", "手", "x"])))
 def test_spaces_part_words(parts: list[str]) -> None:
     assert words(" ".join(parts)) == parts
+
+
+HOSTILE = {
+    "underscores": "_" * 1_000_000,
+    "underscores behind a letter": "é" + "_" * 1_000_000,
+    "underscores and a point": "_." * 500_000,
+    "possessives": "a" + "'s" * 500_000,
+    "possessives without an end": "a" + "'s" * 500_000 + "x",
+    "elisions": "l'" * 500_000,
+    "points between digits": "1." * 500_000 + "a",
+    "digits": "1" * 1_000_000 + "a",
+    "combining marks to sort": "é" + "\u0301\u0323" * 100_000,
+    "Han and apostrophes": "'中" * 200_000,
+    "Thai marks": "é" + "\u0e31" * 1_000_000,
+    "half-width marks": "\uff9e\u0301" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_c2_words_of_a_hostile_text_take_linear_time(text: str) -> None:
+    with cpu_guard(30):
+        words(text)
