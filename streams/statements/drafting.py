@@ -1,14 +1,15 @@
 """Pieces -> drafts: statements with their structural context, before the chains between sentences are known.
 
 Every character of the document that isn't white space is in a draft's text or context, unless the page has more
-than MAX_STATEMENTS, or a block more than MAX_BLOCK_CHARS: then its beginning is kept.
+than MAX_STATEMENTS, MAX_BLOCKS or MAX_CHARS: then its beginning is kept.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
-from streams.pages.document.model import Document
+from streams.pages.document.model import Block, Document
 from streams.statements.boundaries import Span
 from streams.statements.contexts import Contexts, plain
 from streams.statements.lengths import MAX_WORDS, bounded, word_count
@@ -17,8 +18,10 @@ from streams.statements.sentences import SentenceSplitter
 
 MAX_STATEMENTS = 2_000
 """Maximum statements of a page. A book on one page would hold up all others: it is searchable by its beginning."""
-MAX_BLOCK_CHARS = 1_000_000
-"""Maximum characters of a block that are drafted: as many as MAX_STATEMENTS statements of prose have, and more."""
+MAX_BLOCKS = 100_000
+"""Maximum blocks of a page that are drafted: MAX_STATEMENTS rows of 50 cells."""
+MAX_CHARS = 2_000_000
+"""Maximum characters of a page that are drafted: twice those of MAX_STATEMENTS statements of MAX_WORDS words."""
 _PARAGRAPH = re.compile(r"\n[ \t]*+(?=\n)")
 _LINE = re.compile(r"\n")
 
@@ -38,14 +41,23 @@ class Draft:
 
 
 def drafts(document: Document, splitter: SentenceSplitter) -> tuple[list[Draft], int]:
-    """The drafts of a document, and how many were left out (the rest of a block that is too long counts as one)."""
-    too_long = sum(len(block.text) > MAX_BLOCK_CHARS for block in document.blocks)
-    if too_long:
-        document = replace(
-            document, blocks=tuple(block._replace(text=block.text[:MAX_BLOCK_CHARS]) for block in document.blocks)
-        )
-    found = _all_drafts(document, splitter)
-    return found[:MAX_STATEMENTS], too_long + max(0, len(found) - MAX_STATEMENTS)
+    """The drafts of a document, and how many were left out (a block that was left out counts as one)."""
+    first = _first_blocks(document.blocks)
+    left_out = sum(one is not other for one, other in zip_longest(document.blocks, first))
+    found = _all_drafts(replace(document, blocks=first) if left_out else document, splitter)
+    return found[:MAX_STATEMENTS], left_out + max(0, len(found) - MAX_STATEMENTS)
+
+
+def _first_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The first blocks of a page, the last of them cut where the page gets too long."""
+    first: list[Block] = []
+    left = MAX_CHARS
+    for block in blocks[:MAX_BLOCKS]:
+        first.append(block if len(block.text) <= left else block._replace(text=block.text[:left]))
+        left -= len(block.text)
+        if left <= 0:
+            break
+    return tuple(first)
 
 
 def _all_drafts(document: Document, splitter: SentenceSplitter) -> list[Draft]:

@@ -8,7 +8,7 @@ import pytest
 from streams.pages.document.model import Block, Container, Document
 from streams.statements.boundaries import endings
 from streams.statements.contexts import MAX_CONTEXT_WORDS
-from streams.statements.drafting import MAX_BLOCK_CHARS, drafts
+from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, drafts
 from streams.statements.lengths import word_count
 from streams.statements.sentences import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
 from streams.stores.inference.antecedents import antecedents
@@ -84,10 +84,26 @@ def test_c2_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None
         drafts(page(*blocks, containers=containers), SPLITTER)
 
 
-def test_c2_the_rest_of_a_block_that_is_too_long_is_left_out() -> None:
-    found, left_out = drafts(page(Block("p", "x" * (MAX_BLOCK_CHARS + 7))), SPLITTER)
-    assert max(draft.end for draft in found) == MAX_BLOCK_CHARS
-    assert left_out == 1
+@pytest.mark.parametrize(
+    ("blocks", "last", "left_out", "why"),
+    [
+        ([Block("p", "x" * (MAX_CHARS + 7))], (0, MAX_CHARS), 1, "one block is cut"),
+        ([Block("p", "x" * (MAX_CHARS - 7))] * 2, (1, 7), 1, "the second block is cut"),
+        ([Block("p", "x" * MAX_CHARS)] * 3, (0, MAX_CHARS), 2, "two blocks are left out"),
+        ([Block("p", "")] * MAX_BLOCKS + [Block("p", "x")], None, 1, "a block too many"),
+    ],
+)
+def test_c2_the_rest_of_a_page_that_is_too_long_is_left_out(
+    blocks: list[Block], last: tuple[int, int] | None, left_out: int, why: str
+) -> None:
+    found, counted = drafts(page(*blocks), SPLITTER)
+    assert max(((draft.block, draft.end) for draft in found), default=None) == last, why
+    assert counted == left_out, why
+
+
+def test_c2_a_million_blocks_take_the_time_of_the_first_ones() -> None:
+    with cpu_guard(GUARD_SECONDS):
+        drafts(page(*[Block("p", "a.")] * 1_000_000), SPLITTER)
 
 
 def test_c2_a_row_of_5000_cells_takes_linear_time() -> None:
