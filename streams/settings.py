@@ -165,6 +165,9 @@ class GatewaySettings(_Group):
     """Maximum length of a query. A longer one is refused."""
     languages: tuple[_Primary, ...] = ()
     """Languages to search if a request names none: BCP 47 primary tags (`und`: unknown language). Empty: all."""
+    public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
+    """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
+    (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""
     max_connections: int = Field(1_000, ge=1)
     """Maximum open connections. Requests on further ones are refused with status 503."""
 

@@ -60,7 +60,7 @@ def create_app(
         search_html_routes(gateway.search, views),
         page_html_routes(context, views),
         labs_routes(context, gateway.explainer, views),
-        static_routes(views),
+        static_routes(views, settings.gateway.public_url),
     ):
         app.include_router(router)
     openapi.install(app)

@@ -6,10 +6,12 @@ from typing import Literal
 from uuid import UUID
 
 import orjson
+import structlog
 from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from streams.errors import DeadlineExceeded, StoreUnavailable
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
 
@@ -17,17 +19,20 @@ PROBE_SECONDS = 1.0
 """Seconds in which a store must answer the smallest request."""
 _NO_PAGE = UUID(int=0)
 
+log = structlog.get_logger(__name__)
+
 
 class Readiness(BaseModel):
     """The state of the stores. `partial`: searches are answered in part. `unavailable`: send no traffic."""
 
     status: Literal["ready", "partial", "unavailable"]
     stores: dict[str, str]
-    """For each store `ok`, or why it does not answer."""
+    """For each store `ok`, or why it does not answer. Addresses and errors are in the log: this is public."""
 
 
 def health_routes(context: GatewayContext) -> APIRouter:
     router = APIRouter(tags=["operations"])
+    last: dict[str, str] = {}
 
     @router.get(
         "/healthz",
@@ -47,8 +52,14 @@ def health_routes(context: GatewayContext) -> APIRouter:
         },
     )
     async def readyz() -> Response:
-        readiness = await check(context)
+        probes = await probe(context)
+        readiness = readiness_of({store: state for store, (state, _) in probes.items()})
         status = 503 if readiness.status == "unavailable" else 200
+        for store, (state, error) in probes.items():
+            # Load balancers ask every few seconds: the log has one line for each change.
+            if error is not None and last.get(store) != state:
+                log.warning("a store does not answer", store=store, error=str(error) or type(error).__name__)
+            last[store] = state
         content = orjson.dumps(readiness.model_dump())
         return Response(content, status, {"Cache-Control": "no-store"}, media_type="application/json")
 
@@ -66,25 +77,31 @@ def health_routes(context: GatewayContext) -> APIRouter:
     return router
 
 
-async def check(context: GatewayContext) -> Readiness:
-    """Send every store its smallest request, all at once."""
-    probes: dict[str, Callable[[], Awaitable[object]]] = {
+async def probe(context: GatewayContext) -> dict[str, tuple[str, Exception | None]]:
+    """Send every store its smallest request, all at once. Gives each store's state, and its error."""
+    requests: dict[str, Callable[[], Awaitable[object]]] = {
         "cassandra": lambda: context.stores.ledger.history(_NO_PAGE),
         "qdrant": lambda: context.stores.vectors.collections(),
-        "triton": lambda: context.stores.embedder.embed(["ready"], deadline_seconds=PROBE_SECONDS),
+        "triton": lambda: context.stores.embedder.embed(["ready"], urgent=True),
     }
-    states = dict(zip(probes, await asyncio.gather(*map(_probe, probes.values())), strict=True))
+    return dict(zip(requests, await asyncio.gather(*map(_probe, requests.values())), strict=True))
+
+
+def readiness_of(states: dict[str, str]) -> Readiness:
+    """Without Qdrant nothing can be searched; without the others searches are answered in part."""
     if states["qdrant"] != "ok":
         return Readiness(status="unavailable", stores=states)
     return Readiness(status="ready" if set(states.values()) == {"ok"} else "partial", stores=states)
 
 
-async def _probe(request: Callable[[], Awaitable[object]]) -> str:
+async def _probe(request: Callable[[], Awaitable[object]]) -> tuple[str, Exception | None]:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             await request()
-    except TimeoutError:
-        return f"no answer within {PROBE_SECONDS:g} s"
-    except Exception as error:  # with any error, the store does not answer
-        return str(error) or type(error).__name__
-    return "ok"
+    except (TimeoutError, DeadlineExceeded) as error:
+        return f"no answer within {PROBE_SECONDS:g} s", error
+    except StoreUnavailable as error:
+        return "not reachable", error
+    except Exception as error:
+        return "failed", error
+    return "ok", None

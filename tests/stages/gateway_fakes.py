@@ -85,6 +85,7 @@ def gateway(
     explainer: Explainer | None = None,
     languages: tuple[str, ...] = (),
     publish: Publish | None = None,
+    public_url: str = "",
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -92,7 +93,9 @@ def gateway(
         if sent is not None:
             sent.append(event)
 
-    settings = Settings(gateway=GatewaySettings(deadline_seconds=deadline_seconds, languages=languages))
+    settings = Settings(
+        gateway=GatewaySettings(deadline_seconds=deadline_seconds, languages=languages, public_url=public_url)
+    )
     return create_app(settings, stores, publish=publish or append, clock=lambda: NOW, explainer=explainer)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from streams.errors import StartError, StoreUnavailable
 from streams.gateway.lazy_stores import open_lazily
@@ -85,6 +86,28 @@ async def test_readiness(broken: dict[str, Any], status: int, state: str) -> Non
         assert (await web.get("/healthz")).json() == {"status": "ok"}
     assert (response.status_code, response.json()["status"]) == (status, state)
     assert [answer for answer in response.json()["stores"].values() if answer != "ok"] != [] or not broken
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_l4_readiness_and_metrics_show_no_internal_address(broken: Any) -> None:
+    stores = await searchable([WAL])
+    stores.vectors = stores.ledger = stores.embedder = broken
+    async with client(gateway(stores)) as web:
+        ready, metrics = (await web.get("/readyz")).text, (await web.get("/metrics")).text
+    assert "127.0.0.1" not in ready + metrics
+    assert "connection refused" not in ready + metrics
+
+
+async def test_l4_the_address_of_a_failed_store_is_in_the_log_once() -> None:
+    stores = await searchable([WAL])
+    stores.ledger = Dead()  # type: ignore[assignment]
+    with capture_logs() as lines:
+        async with client(gateway(stores)) as web:
+            for _ in range(3):
+                await web.get("/readyz")
+    (line,) = [line for line in lines if line["event"] == "a store does not answer"]
+    assert line["store"] == "cassandra"
+    assert "127.0.0.1:1" in line["error"]
 
 
 async def test_metrics_count_by_route_and_never_by_a_persons_input() -> None:

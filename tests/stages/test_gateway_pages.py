@@ -190,6 +190,17 @@ async def test_an_internal_fault_shows_no_details() -> None:
     assert "secret" not in page.text + problem.text
 
 
+async def test_l5_no_cache_keeps_a_description_with_the_clients_host() -> None:
+    async with client(gateway(Stores())) as web:
+        reflected = await web.get("/opensearch.xml", headers={"host": "evil.example"})
+    assert (reflected.headers["cache-control"], reflected.headers["vary"]) == ("no-store", "Host")
+    async with client(gateway(Stores(), public_url="https://search.example/")) as web:
+        configured = await web.get("/opensearch.xml", headers={"host": "evil.example"})
+    assert "evil" not in configured.text
+    assert "https://search.example/search?q={searchTerms}" in configured.text
+    assert "max-age" in configured.headers["cache-control"]
+
+
 async def test_static_files() -> None:
     async with client(gateway(Stores())) as web:
         assert "Disallow: /search" in (await web.get("/robots.txt")).text

@@ -146,6 +146,6 @@ PAGE: dict[str, Any] = {
 READY: dict[str, Any] = {"status": "ready", "stores": {"cassandra": "ok", "qdrant": "ok", "triton": "ok"}}
 NOT_READY: dict[str, Any] = {
     "status": "unavailable",
-    "stores": {"cassandra": "ok", "qdrant": "no answer within 1 s", "triton": "ok"},
+    "stores": {"cassandra": "ok", "qdrant": "not reachable", "triton": "ok"},
 }
 METRICS = 'riffle_gateway_requests_total{method="GET",route="/api/v1/search",status="200"} 12.0\n'

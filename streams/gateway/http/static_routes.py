@@ -10,7 +10,8 @@ ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /page\nDisallow: /labs/\nD
 _DAY = {"Cache-Control": "public, max-age=86400"}
 
 
-def static_routes(views: Views) -> APIRouter:
+def static_routes(views: Views, public_url: str) -> APIRouter:
+    """`public_url`: the gateway's address for people; empty where it is not known."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/static/{name}")
@@ -27,7 +28,10 @@ def static_routes(views: Views) -> APIRouter:
 
     @router.get("/opensearch.xml")
     async def opensearch(request: Request) -> Response:
-        content = views.render("opensearch.xml", request, base=str(request.base_url).rstrip("/"))
-        return Response(content, media_type="application/opensearchdescription+xml", headers=_DAY)
+        # Without a configured address the Host header decides, and a shared cache must not keep what one client sent.
+        headers = _DAY if public_url else {"Cache-Control": "no-store", "Vary": "Host"}
+        base = (public_url or str(request.base_url)).rstrip("/")
+        content = views.render("opensearch.xml", request, base=base)
+        return Response(content, media_type="application/opensearchdescription+xml", headers=headers)
 
     return router
