@@ -148,7 +148,9 @@ class DedupAgent(Agent):
         """The number of pages that link to the page, counted in the ledger's discoveries of it."""
         history = await self._stores.ledger.history(event.page_id)
         links = (step.data for step in history if step.topic == PageDiscovered.topic and step.data.get("why") == "link")
-        return len({data["referrer"] for data in links if data.get("referrer")} - {event.url})
+        # A row of the ledger may store several links together.
+        referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
+        return len(referrers - {event.url})
 
     async def _text(self, document_ref: str) -> str:
         return decode_document(await self._stores.blobs.get(document_ref)).text

@@ -4,7 +4,7 @@ All that the why-page and `riffle page` say of a page is written here. Nothing r
 `streams.ledger.status.PageStatus` and the events' data.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from schemas import (
@@ -102,6 +102,11 @@ def describe(event: Event) -> str:
     """The event in one line: what its stage found or decided."""
     line = _LINES.get(type(event))
     return line(event) if line else type(event).__name__
+
+
+def describe_links(referrers: Sequence[str]) -> str:
+    """The line of a row that stores several links."""
+    return f"Linked from {count(len(referrers), 'more page')}, such as {referrers[0]}"
 
 
 def _waiting(status: PageStatus) -> str:

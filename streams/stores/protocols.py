@@ -202,7 +202,7 @@ class Fingerprint:
     canonical_url: str | None = None
     first_seen: int = 0
     in_links: int = 0
-    """Number of distinct pages that linked to the page when it was fetched. The ledger keeps 64 of them."""
+    """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 64."""
     document_ref: str = ""
     words: int = 0
     sketch: bytes = b""

@@ -8,7 +8,8 @@ from schemas import PageDeduplicated, PageDiscovered
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent, build
 from streams.dedup.grouping import may_represent
-from streams.ledger.agent import DISCOVERIES_KEPT, LedgerAgent
+from streams.ledger.agent import LedgerAgent
+from streams.ledger.discoveries import THRESHOLDS
 from streams.settings import Settings
 from streams.stores.protocols import Fingerprint
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, summary, text_of
@@ -134,11 +135,12 @@ async def test_an_older_generation_never_overrides() -> None:
 
 async def linked(site: Site, url: str, sources: Sequence[str], why: str = "link") -> None:
     """Record in the ledger that these pages link to the URL."""
+    agent = LedgerAgent(site.stores.ledger)
     for at, source in enumerate(sources):
         event = PageDiscovered.model_validate(
             {"page_id": page_id(url), "url": url, "host": "a.test", "why": why, "depth": 1, "referrer": source}
         )
-        await LedgerAgent(site.stores.ledger).handle(delivery(event, NOW + at + 10 * len(why)))
+        await agent.handle(delivery(event, NOW + at + 10 * len(why)))
 
 
 async def in_links(site: Site, url: str) -> int:
@@ -178,7 +180,7 @@ async def test_the_links_that_count_are_bounded() -> None:
     site = Site()
     await linked(site, ONE, [f"https://b.test/{number}" for number in range(1_000)])
     await site.normalize(ONE, TEXT)
-    assert 50 < await in_links(site, ONE) <= DISCOVERIES_KEPT
+    assert await in_links(site, ONE) == THRESHOLDS[-1]
 
 
 def lines_about(lines: list[str], url: str) -> list[str]:

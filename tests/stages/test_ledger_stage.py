@@ -8,12 +8,14 @@ import pytest
 
 from schemas import Envelope, Event, PageDiscovered, PageFetched, QueryMade
 from schemas.ids import event_id, page_id
-from streams.errors import PoisonError
-from streams.ledger.agent import DISCOVERIES_KEPT, LedgerAgent, build
+from streams.errors import PoisonError, StoreUnavailable
+from streams.ledger.agent import LedgerAgent, build
+from streams.ledger.discoveries import THRESHOLDS, LinkMemory, Links
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryLedger
 from streams.stores.opener import Stores
+from streams.stores.protocols import Transition
 
 URL = "https://example.org/"
 PAGE = page_id(URL)
@@ -67,15 +69,98 @@ async def test_a_copy_that_was_sent_later_replaces_the_first(agent: LedgerAgent,
     assert [step.at for step in await ledger.history(PAGE)] == [delivery(fetched(), 9).at]
 
 
-async def test_a_page_with_many_links_keeps_a_short_history(agent: LedgerAgent, ledger: MemoryLedger) -> None:
+class Counting(MemoryLedger):
+    """A ledger that counts its writes. While `down` it refuses them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes = 0
+        self.down = False
+
+    async def record(self, transition: Transition) -> None:
+        if self.down:
+            raise StoreUnavailable("the ledger is down")
+        self.writes += 1
+        await super().record(transition)
+
+
+def link(number: int, why: str = "link") -> Delivery:
+    event = PageDiscovered.model_validate(
+        {"page_id": PAGE, "url": URL, "host": "example.org", "why": why, "depth": 1, "referrer": f"{URL}{number}"}
+    )
+    return delivery(event, seconds=number + 1, cause=f"{why} {number}")
+
+
+async def linking_pages(ledger: MemoryLedger) -> set[str]:
+    steps = [step.data for step in await ledger.history(PAGE) if step.data.get("why") == "link"]
+    return {url for data in steps for url in (data["referrer"], *data.get("referrers", ()))}
+
+
+async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger)
     seed = PageDiscovered(page_id=PAGE, url=URL, host="example.org", why="seed", depth=0)
     await agent.handle(delivery(seed, cause="seed"))
     for number in range(1_000):
-        link = seed.model_copy(update={"why": "link", "depth": 1, "referrer": f"{URL}{number}"})
-        await agent.handle(delivery(link, seconds=number, cause=str(number)))
+        await agent.handle(link(number))
     steps = await ledger.history(PAGE)
-    assert len(steps) == DISCOVERIES_KEPT + 1
-    assert "Given as a seed" in {step.outcome for step in steps}
+    assert ledger.writes == len(steps) == len(THRESHOLDS) + 1
+    assert len(await linking_pages(ledger)) == THRESHOLDS[-1]
+    assert [step.outcome for step in steps][:4] == [
+        "Given as a seed",
+        "Linked from https://example.org/0, depth 1",
+        "Linked from https://example.org/1, depth 1",
+        "Linked from 2 more pages, such as https://example.org/2",
+    ]
+
+
+async def test_r13_the_same_links_again_cost_nothing() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger)
+    for number in [*range(20), *range(20), *range(20)]:
+        await agent.handle(link(number))
+    assert ledger.writes == 4  # at 1, 2, 4 and 16 linking pages
+
+
+async def test_r13_other_discoveries_have_one_row_for_each_kind() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger)
+    for number in range(10):
+        for why in ("sitemap", "redirect", "canonical"):
+            await agent.handle(link(number, why))
+    assert len(await ledger.history(PAGE)) == 3
+
+
+async def test_r13_after_crashes_a_page_has_no_more_rows() -> None:
+    """A new process knows no links: it writes the same rows again."""
+    ledger = Counting()
+    for start in range(5):
+        agent = LedgerAgent(ledger)
+        for number in range(start * 10, start * 10 + 20):
+            await agent.handle(link(number))
+            await agent.handle(link(number))
+    assert len(await ledger.history(PAGE)) == 4
+    assert len(await linking_pages(ledger)) == 16
+
+
+async def test_r13_a_link_whose_write_failed_is_stored_when_it_is_tried_again() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger)
+    ledger.down = True
+    with pytest.raises(StoreUnavailable):
+        await agent.handle(link(1))
+    ledger.down = False
+    await agent.handle(link(1))
+    assert await linking_pages(ledger) == {f"{URL}1"}
+
+
+def test_r13_the_memory_of_links_is_bounded() -> None:
+    memory = LinkMemory(max_pages=2)
+    for number in range(10):
+        event = PageDiscovered(page_id=UUID(int=number), url=URL, host="example.org", why="link", depth=1, referrer=URL)
+        assert memory.note(event) == Links(0, (URL,))
+        assert memory.note(event) is None
+    assert len(memory._pages) == 2
 
 
 async def test_fetches_of_robots_txt_are_stored_as_such(agent: LedgerAgent, ledger: MemoryLedger) -> None:
