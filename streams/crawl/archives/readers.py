@@ -62,7 +62,10 @@ def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped
         if record.damage:
             yield Skipped("damaged record", record.damage)
         elif record.headers.get("warc-type") == "response":
-            yield _page_of_record(record, limits)
+            try:
+                yield _page_of_record(record, limits)
+            except Exception as error:  # one bad record never ends an import
+                yield Skipped("damaged record", f"{record.headers.get('warc-target-uri', '')}: {error!r}")
 
 
 def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
@@ -139,9 +142,9 @@ def _generation(date: str) -> int | None:
     """Parse a WARC-Date, which is in UTC (WARC 1.1, section 5.4). None if it is invalid."""
     try:
         moment = datetime.fromisoformat(date)
-    except ValueError:
+        return micros_from_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):  # OverflowError: in UTC it is before the year 1 or after 9999
         return None
-    return micros_from_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def page_of_file(parts: tuple[str, ...], modified_at: int, body: bytes, limits: Limits) -> ArchivedPage | Skipped:

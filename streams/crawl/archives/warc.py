@@ -18,6 +18,7 @@ from base64 import b32encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1
+from io import BufferedIOBase
 from typing import BinaryIO, cast
 
 from streams.crawl.fetch.outcomes import header_text
@@ -26,6 +27,7 @@ MAX_LINE_BYTES = 64 * 1024
 """Maximum length of a line of headers (bytes)."""
 MAX_HEADER_LINES = 1_000
 _PIECE_BYTES = 1024 * 1024
+_BUFFER_BYTES = 64 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _FIRST_LINE = b"WARC/1."
 
@@ -60,10 +62,10 @@ def read_records(file: BinaryIO, max_block_bytes: int) -> Iterator[WarcRecord]:
     """Read the records in order, damaged ones included. Raises NotWarc if the file doesn't begin with one."""
     magic = file.read(2)
     file.seek(0)
-    stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb")) if magic == _GZIP_MAGIC else file
+    stream = _Input(gzip.GzipFile(fileobj=file, mode="rb") if magic == _GZIP_MAGIC else cast(BufferedIOBase, file))
     line = b""
     try:
-        line = _next_line(stream)
+        line = stream.text_line()
         if not line.startswith(_FIRST_LINE):
             raise NotWarc(f"it begins with {line[:20]!r} instead of WARC/1.0 or WARC/1.1")
         while line:
@@ -76,21 +78,64 @@ def read_records(file: BinaryIO, max_block_bytes: int) -> Iterator[WarcRecord]:
         yield WarcRecord({}, damage=damage)
 
 
-def _next_line(stream: BinaryIO) -> bytes:
-    """Read the next line that isn't empty; b"" at the end of the file."""
-    while (line := stream.readline(MAX_LINE_BYTES)) and not line.strip():
-        pass
-    return line
+class _Input:
+    """Buffered input of an archive. It skips long runs of empty lines or garbage without a loop over lines."""
+
+    def __init__(self, stream: BufferedIOBase) -> None:
+        self._stream = stream
+        self._buffer = b""
+        self._position = 0
+
+    def _fill(self) -> bool:
+        piece = self._stream.read1(_BUFFER_BYTES)  # unlike `read`, all that is there before a damaged part
+        self._buffer = self._buffer[self._position :] + piece
+        self._position = 0
+        return bool(piece)
+
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes, fewer at the end of the file."""
+        data = self._buffer[self._position : self._position + size]
+        self._position += len(data)
+        return data + self._stream.read(size - len(data)) if len(data) < size else data
+
+    def line(self) -> bytes:
+        """Read a line, cut at MAX_LINE_BYTES; b"" at the end of the file."""
+        while True:
+            end = self._buffer.find(b"\n", self._position, self._position + MAX_LINE_BYTES) + 1
+            if end or len(self._buffer) - self._position >= MAX_LINE_BYTES or not self._fill():
+                rest = len(self._buffer) - self._position
+                return self.read(end - self._position if end else min(rest, MAX_LINE_BYTES))
+
+    def text_line(self) -> bytes:
+        """Read the next line that isn't empty; b"" at the end of the file."""
+        while True:
+            self._buffer = self._buffer[self._position :].lstrip()
+            self._position = 0
+            if self._buffer or not self._fill():
+                return self.line()
+
+    def first_line(self) -> bytes:
+        """Read the next line that is the first one of a record; b"" if there is none."""
+        pattern = b"\n" + _FIRST_LINE
+        self._buffer = b"\n" + self._buffer[self._position :]
+        self._position = 0
+        while (found := self._buffer.find(pattern)) < 0:
+            self._position = max(0, len(self._buffer) - len(pattern))
+            if not self._fill():
+                self._position = len(self._buffer)
+                return b""
+        self._position = found + 1
+        return self.line()
 
 
-def _read_record(stream: BinaryIO, max_block_bytes: int) -> tuple[WarcRecord, bytes]:
+def _read_record(stream: _Input, max_block_bytes: int) -> tuple[WarcRecord, bytes]:
     """Read the record after a first line, and the next record's first line."""
     headers = _read_headers(stream)
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdigit() and len(length) < 16):
-        return WarcRecord(headers, damage="it has no valid Content-Length"), _next_first_line(stream, b"")
+        return WarcRecord(headers, damage="it has no valid Content-Length"), stream.first_line()
     block = _read_block(stream, int(length), max_block_bytes)
-    line = _next_line(stream)
+    line = stream.text_line()
     damage = ""
     if line and not line.startswith(_FIRST_LINE):
         damage = "its Content-Length is wrong: the next record doesn't begin after it"
@@ -98,22 +143,13 @@ def _read_record(stream: BinaryIO, max_block_bytes: int) -> tuple[WarcRecord, by
         damage = f"it ends early: it has {len(block)} of {length} bytes"
     elif block is not None and not _digest_matches(headers.get("warc-block-digest", ""), block):
         damage = "its digest doesn't match its content"
-    return WarcRecord(headers, block, damage), _next_first_line(stream, line)
+    return WarcRecord(headers, block, damage), line if line.startswith(_FIRST_LINE) else stream.first_line()
 
 
-def _next_first_line(stream: BinaryIO, line: bytes) -> bytes:
-    """Return the first line of a record: `line`, or one of the next lines."""
-    while not line.startswith(_FIRST_LINE):
-        line = stream.readline(MAX_LINE_BYTES)
-        if not line:
-            return b""
-    return line
-
-
-def _read_headers(stream: BinaryIO) -> dict[str, str]:
+def _read_headers(stream: _Input) -> dict[str, str]:
     headers: dict[str, str] = {}
     for _ in range(MAX_HEADER_LINES):
-        line = stream.readline(MAX_LINE_BYTES)
+        line = stream.line()
         if not line.strip():
             return headers
         name, _, value = line.decode("utf-8", "replace").partition(":")
@@ -121,7 +157,7 @@ def _read_headers(stream: BinaryIO) -> dict[str, str]:
     return {}
 
 
-def _read_block(stream: BinaryIO, length: int, limit: int) -> bytes | None:
+def _read_block(stream: _Input, length: int, limit: int) -> bytes | None:
     """Read up to `length` bytes. If that is more than the limit, skip them piece by piece and return None."""
     if length <= limit:
         return stream.read(length)

@@ -89,16 +89,15 @@ def kept_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:
     """Parse a Retry-After header (RFC 9110, section 10.2.3) as seconds, at most a day. 0 if it is invalid."""
-    if not value:
-        return 0.0
-    if value.strip().isascii() and value.strip().isdigit():
+    value = (value or "").strip()
+    if value.isascii() and value.isdigit():
         seconds = float(value[:12])
     else:
         try:
             moment = parsedate_to_datetime(value)
-        except ValueError:
+            seconds = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+        except (ValueError, OverflowError):  # OverflowError: an offset from UTC of millions of years
             return 0.0
-        seconds = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
     return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
 
 

@@ -2,11 +2,14 @@
 
 import gzip
 import zlib
+from datetime import timedelta, timezone
 from io import BytesIO
 from typing import Any
 
 import pytest
 from backports import zstd
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, page_of_file, read_warc
 
@@ -105,6 +108,24 @@ SKIPPED: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize(("content", "reason"), SKIPPED.values(), ids=SKIPPED.keys())
 def test_a_skipped_record_has_its_reason(content: bytes, reason: str) -> None:
     assert [record.reason for record in read(content) if isinstance(record, Skipped)] == [reason]
+
+
+@given(
+    st.datetimes(timezones=st.builds(timezone, st.timedeltas(timedelta(hours=-23), timedelta(hours=23)))).map(str)
+    | st.sampled_from(["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+    | st.text(st.sampled_from("0129-:TZ+."), max_size=30)
+)
+def test_m5_no_date_ends_an_import(date: str) -> None:
+    pages = read(record(date=date.replace("\n", "")) + record(b"next"))
+    assert isinstance(pages[-1], ArchivedPage)
+    assert pages[-1].body == b"next"
+
+
+@given(st.binary(max_size=400), st.integers(0, 400))
+def test_m5_no_record_ends_an_import(noise: bytes, position: int) -> None:
+    damaged = bytearray(record())
+    damaged[position : position + len(noise)] = noise
+    assert read(record() + bytes(damaged) + record(b"next"))
 
 
 def test_records_that_are_not_responses_are_ignored() -> None:

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.crawl.fetch.outcomes import header_text, kept_headers, retry_after_seconds
 
@@ -23,6 +25,11 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
         ("Thu, 01 Jan 2026 12:01:00 GMT", 60),
         ("Thu, 01 Jan 2026 11:00:00 GMT", 0),
         ("Thu, 01 Jan 2099 11:00:00 GMT", 86_400),
+        (" " * 20 + "7", 7),
+        ("Thu, 01 Jan 2026 12:01:00 +99999999999999", 0),
+        ("Thu, 01 Jan 2026 12:01:00 -99999999999999", 0),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 0),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", 86_400),
         ("Thu, 99 Jan 2026 12:01:00 GMT", 0),
     ],
 )
@@ -44,6 +51,11 @@ def test_retry_after(value: str | None, seconds: float) -> None:
 )
 def test_h4_header_bytes_are_utf8_or_latin1(value: bytes, text: str) -> None:
     assert header_text(value) == text
+
+
+@given(st.text(st.sampled_from("Thu, 01Jan2026:+-9GMT\x00é"), max_size=60))
+def test_m5_no_retry_after_raises(value: str) -> None:
+    assert 0 <= retry_after_seconds(value, NOW) <= 86_400
 
 
 def test_only_headers_that_a_later_stage_reads_are_kept() -> None:
