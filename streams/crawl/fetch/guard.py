@@ -8,15 +8,11 @@ allows NAT64, 6to4 and multicast. Hence the table.
 It does not protect against a public address whose owner forwards to a private network of the crawler's: firewalls do.
 """
 
-import asyncio
 import errno
 import socket
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
-
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 HTTPS_PORT = 443
 GUARD_MARK = "guarded: "
@@ -138,43 +134,3 @@ def guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[An
         return socket.socket(family=family, type=kind, proto=protocol)
 
     return make_socket
-
-
-class Resolver(AbstractResolver):
-    """Resolves names: local hosts by the settings, all others by the operating system, in threads of its own.
-
-    The default thread pool is shared with all other work of the process, and a few dead name servers would fill it.
-    """
-
-    def __init__(self, local: Mapping[str, tuple[str, int]], threads: int = 16) -> None:
-        self._local = local
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dns")
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """Return the addresses of a name. Raises OSError if it has none."""
-        if host in self._local:
-            return [_result(host, *self._local[host])]
-        loop = asyncio.get_running_loop()
-        infos = await loop.run_in_executor(self._threads, _look_up, host, port, family)
-        return [_result(host, str(sockaddr[0]), port) for *_, sockaddr in infos]
-
-    async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
-    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-
-
-def _result(hostname: str, address: str, port: int) -> ResolveResult:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return ResolveResult(
-        hostname=hostname,
-        host=address,
-        port=port,
-        family=family,
-        proto=socket.IPPROTO_TCP,
-        flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-    )

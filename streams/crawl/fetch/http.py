@@ -7,6 +7,7 @@ that the sockets connect to.
 
 import asyncio
 import ssl
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +18,9 @@ from yarl import URL
 from schemas.crawl import Purpose
 from streams.crawl.fetch.connection import LimitedConnector, LimitExceeded
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
-from streams.crawl.fetch.guard import GUARD_MARK, Resolver, guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.guard import GUARD_MARK, guarded_socket_factory, parse_local_hosts
 from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, kept_headers
+from streams.crawl.fetch.resolver import Resolver
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
@@ -83,7 +85,7 @@ def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     if settings.local_ca_file:
         context.load_verify_locations(settings.local_ca_file)
     connector = LimitedConnector(
-        resolver=Resolver(local),
+        resolver=Resolver(local, time.monotonic),
         socket_factory=guarded_socket_factory(local),
         ssl=context,
         limit=0,  # the stage's concurrency is the limit

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.guard import GuardedAddress, Resolver, denied, guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.guard import GuardedAddress, denied, guarded_socket_factory, parse_local_hosts
 
 DENIED = """
 0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.255 168.63.129.16 169.254.169.254 172.16.0.1
@@ -86,12 +86,3 @@ def test_sockets_are_made_only_for_public_https_and_mapped_hosts(address: str, p
 def test_local_hosts_may_have_ipv4_or_ipv6_addresses() -> None:
     pairs = parse_local_hosts({"A.example": "127.0.0.1:1", "b.example": "[::1]:2"})
     assert pairs == {"a.example": ("127.0.0.1", 1), "b.example": ("::1", 2)}
-
-
-async def test_a_local_host_is_resolved_to_its_port() -> None:
-    resolver = Resolver({"a.example": ("127.0.0.1", 8443)})
-    results = await resolver.resolve("a.example", 443)
-    await resolver.close()
-    assert [(result["host"], result["port"], result["hostname"]) for result in results] == [
-        ("127.0.0.1", 8443, "a.example")
-    ]

@@ -1,0 +1,59 @@
+"""Memory of domains whose name servers don't answer: their names are refused for a while, without a lookup. Pure.
+
+An owner of a domain can make any number of host names with dead name servers. Each lookup would hold one of the fetch
+stage's slots for some seconds.
+"""
+
+from dataclasses import dataclass
+
+FAILURES = 6
+"""Failures in a row, without an answer between them, after which a domain is refused."""
+REFUSED_SECONDS = 60.0
+"""Seconds for which a domain is refused. Then one lookup is tried."""
+MAX_SUFFIXES = 10_000
+"""Maximum number of domains that are remembered; the oldest ones are forgotten."""
+
+_SHARED = frozenset({"ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"})
+"""Second-level labels under which country registries sell domains, such as co.uk."""
+
+
+@dataclass(slots=True)
+class _Failures:
+    count: int
+    refused_until: float = 0.0
+
+
+class FailingSuffixes:
+    """The domains that fail. Times are seconds of any steady clock."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, _Failures] = {}
+
+    def refuses(self, host: str, now: float) -> bool:
+        """True if the host's domain fails now. Once in a while it is False, so that one lookup is tried."""
+        failures = self._failures.get(suffix(host))
+        if failures is None or failures.count < FAILURES:
+            return False
+        if now < failures.refused_until:
+            return True
+        failures.refused_until = now + REFUSED_SECONDS
+        return False
+
+    def failed(self, host: str, now: float) -> None:
+        """Note a lookup without an answer."""
+        failures = self._failures.setdefault(suffix(host), _Failures(0))
+        failures.count += 1
+        failures.refused_until = now + REFUSED_SECONDS
+        if len(self._failures) > MAX_SUFFIXES:
+            del self._failures[next(iter(self._failures))]
+
+    def answered(self, host: str) -> None:
+        """Note an answer: the domain's name servers work."""
+        self._failures.pop(suffix(host), None)
+
+
+def suffix(host: str) -> str:
+    """Return the domain of a host name: its last two labels, or three below a registry's second level."""
+    labels = host.split(".")
+    registry = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SHARED
+    return ".".join(labels[-3:] if registry else labels[-2:])

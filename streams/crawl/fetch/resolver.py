@@ -1,0 +1,97 @@
+"""The resolver of host names: local hosts by the settings, all others by DNS, asynchronously (c-ares).
+
+The operating system's resolver needs a thread for each lookup, and a name server that doesn't answer holds the thread
+for 10 seconds or more: a few dead name servers would stop all lookups. Here a lookup that waits costs no thread.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import aiodns
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from streams.crawl.fetch.failing_suffixes import FailingSuffixes
+
+LOOKUP_SECONDS = 6.0
+"""Seconds after which a lookup fails."""
+QUERY_SECONDS = 2.0
+"""Seconds after which a query is repeated."""
+QUERIES = 2
+_NO_SEARCH = 1 << 5
+"""ARES_FLAG_NOSEARCH: the search domains of this machine's network are never added to a crawled name."""
+_NO_ANSWER = frozenset({aiodns.error.ARES_ETIMEOUT, aiodns.error.ARES_ESERVFAIL, aiodns.error.ARES_ECONNREFUSED})
+
+
+class Resolver(AbstractResolver):
+    """Resolves names for aiohttp. `nameservers` are ADDRESS:PORT; the default is the system's configuration."""
+
+    def __init__(
+        self,
+        local: Mapping[str, tuple[str, int]],
+        monotonic: Callable[[], float],
+        nameservers: Sequence[str] | None = None,
+        lookup_seconds: float = LOOKUP_SECONDS,
+    ) -> None:
+        self._local = local
+        self._monotonic = monotonic
+        self._failing = FailingSuffixes()
+        self._lookup_seconds = lookup_seconds
+        self._dns = aiodns.DNSResolver(nameservers, flags=_NO_SEARCH, timeout=QUERY_SECONDS, tries=QUERIES)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Return the addresses of a name. Raises OSError if it has none, or if its name servers don't answer."""
+        if host in self._local:
+            return [_result(host, *self._local[host])]
+        if address := _numeric(host):
+            return [_result(host, address, port)]
+        if self._failing.refuses(host, self._monotonic()):
+            raise OSError(None, "the name servers of its domain did not answer a short time ago")
+        try:
+            async with asyncio.timeout(self._lookup_seconds):
+                answer = await self._dns.getaddrinfo(
+                    host, family=family, port=port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+                )
+        except TimeoutError:
+            self._failing.failed(host, self._monotonic())
+            raise OSError(None, f"no answer in {self._lookup_seconds:g} s") from None
+        except aiodns.error.DNSError as error:
+            code, reason = error.args
+            if code in _NO_ANSWER:
+                self._failing.failed(host, self._monotonic())
+            raise OSError(None, reason) from error
+        self._failing.answered(host)
+        return [_result(host, text_of_address(node.addr), port) for node in answer.nodes]
+
+    async def close(self) -> None:
+        self._dns.cancel()
+
+
+def _numeric(host: str) -> str | None:
+    """Return the address that the C library reads in a name such as 0x7f000001, so that the guard can check it."""
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return None
+
+
+def text_of_address(address: Sequence[Any]) -> str:
+    """Return an address of c-ares as text, with its zone if it has one."""
+    host, _port, *rest = address
+    zone = f"%{rest[1]!s}" if rest and rest[1] else ""
+    return str(host, "ascii") + zone
+
+
+def _result(hostname: str, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return ResolveResult(
+        hostname=hostname,
+        host=address,
+        port=port,
+        family=family,
+        proto=socket.IPPROTO_TCP,
+        flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+    )

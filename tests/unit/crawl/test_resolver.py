@@ -1,0 +1,149 @@
+"""The resolver, against a name server on loopback, and its memory of failing domains."""
+
+import asyncio
+import socket
+import struct
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+import pytest
+
+from streams.crawl.fetch.failing_suffixes import FAILURES, MAX_SUFFIXES, REFUSED_SECONDS, FailingSuffixes, suffix
+from streams.crawl.fetch.resolver import Resolver, text_of_address
+
+ADDRESS = "93.184.215.14"
+
+
+class NameServer(asyncio.DatagramProtocol):
+    """A name server with one address for each name. It ignores queries for names that contain `dead`."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        name, end = self._question(data)
+        self.names.append(name)
+        if "dead" in name or self._transport is None:
+            return
+        is_a = data[end : end + 2] == b"\0\1"
+        missing = "missing" in name
+        head = data[:2] + struct.pack(">HHHHH", 0x8183 if missing else 0x8180, 1, int(is_a and not missing), 0, 0)
+        record = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 60, 4) + socket.inet_aton(ADDRESS)
+        self._transport.sendto(head + data[12 : end + 4] + (record if is_a and not missing else b""), addr)
+
+    @staticmethod
+    def _question(data: bytes) -> tuple[str, int]:
+        labels, position = [], 12
+        while length := data[position]:
+            labels.append(data[position + 1 : position + 1 + length].decode())
+            position += length + 1
+        return ".".join(labels).lower(), position + 1
+
+
+@asynccontextmanager
+async def name_server() -> AsyncIterator[tuple[NameServer, str]]:
+    transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
+        NameServer, local_addr=("127.0.0.1", 0)
+    )
+    try:
+        yield server, "127.0.0.1:{}".format(transport.get_extra_info("sockname")[1])
+    finally:
+        transport.close()
+
+
+async def addresses(resolver: Resolver, host: str) -> list[tuple[str, int]]:
+    return [(result["host"], result["port"]) for result in await resolver.resolve(host, 443)]
+
+
+async def test_names_are_looked_up() -> None:
+    async with name_server() as (_, address):
+        resolver = Resolver({}, time.monotonic, [address])
+        assert await addresses(resolver, "www.example.com") == [(ADDRESS, 443)]
+        with pytest.raises(OSError, match="not found"):
+            await resolver.resolve("missing.example.com", 443)
+        await resolver.close()
+
+
+async def test_local_hosts_and_numeric_names_need_no_lookup() -> None:
+    async with name_server() as (server, address):
+        resolver = Resolver({"a.example": ("127.0.0.1", 8443)}, time.monotonic, [address])
+        assert await addresses(resolver, "a.example") == [("127.0.0.1", 8443)]
+        assert await addresses(resolver, "0x7f000001") == [("127.0.0.1", 443)]
+        assert server.names == []
+        await resolver.close()
+
+
+def test_an_address_with_a_zone_keeps_it() -> None:
+    assert text_of_address((b"fe80::1", 443, 0, 3)) == "fe80::1%3"
+    assert text_of_address((b"2606:4700::1111", 443, 0, 0)) == "2606:4700::1111"
+    assert text_of_address((b"8.8.8.8", 443)) == "8.8.8.8"
+
+
+async def test_m2_dead_name_servers_delay_no_other_lookup() -> None:
+    async with name_server() as (_, address):
+        resolver = Resolver({}, time.monotonic, [address], lookup_seconds=600)
+        dead = [asyncio.create_task(resolver.resolve(f"www.dead{number}.example")) for number in range(200)]
+        await asyncio.sleep(0)
+        good = [asyncio.create_task(addresses(resolver, f"www.good{number}.example")) for number in range(50)]
+        async with asyncio.timeout(60):  # a guard: it takes a fraction of a second
+            assert await asyncio.gather(*good) == [[(ADDRESS, 443)]] * 50
+        for task in dead:
+            task.cancel()
+        await asyncio.gather(*dead, return_exceptions=True)
+        await resolver.close()
+
+
+async def test_m2_a_lookup_without_an_answer_ends_and_its_domain_is_remembered() -> None:
+    async with name_server() as (server, address):
+        resolver = Resolver({}, lambda: 0.0, [address], lookup_seconds=0.05)
+        for number in range(FAILURES):
+            with pytest.raises(OSError, match="no answer"):
+                await resolver.resolve(f"h{number}.dead.example")
+        queries = len(server.names)
+        with pytest.raises(OSError, match="did not answer"):
+            await resolver.resolve("another.dead.example")
+        assert len(server.names) == queries
+        await resolver.close()
+
+
+def test_m2_a_failing_domain_is_tried_again_after_a_while_and_forgotten_after_an_answer() -> None:
+    failing = FailingSuffixes()
+    for number in range(FAILURES):
+        assert not failing.refuses(f"{number}.a.example", 0)
+        failing.failed(f"{number}.a.example", 0)
+    assert failing.refuses("www.a.example", REFUSED_SECONDS - 1)
+    assert not failing.refuses("www.b.example", 1)
+    assert not failing.refuses("www.a.example", REFUSED_SECONDS)
+    assert failing.refuses("www.a.example", REFUSED_SECONDS + 1)  # one lookup is under way
+    failing.answered("www.a.example")
+    assert not failing.refuses("www.a.example", REFUSED_SECONDS + 1)
+
+
+def test_the_memory_of_failing_domains_is_bounded() -> None:
+    failing = FailingSuffixes()
+    for _ in range(FAILURES):
+        failing.failed("www.first.example", 0)
+    for number in range(MAX_SUFFIXES):
+        failing.failed(f"www.d{number}.example", 0)
+    assert not failing.refuses("www.first.example", 0)
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("a.b.example.com", "example.com"),
+        ("example.com", "example.com"),
+        ("a.example.co.uk", "example.co.uk"),
+        ("example.co.uk", "example.co.uk"),
+        ("co.uk", "co.uk"),
+        ("a.b.example.de", "example.de"),
+    ],
+)
+def test_the_domain_of_a_host(host: str, domain: str) -> None:
+    assert suffix(host) == domain
