@@ -35,6 +35,17 @@ def test_local_and_production_take_and_give_the_same(name: str) -> None:
     assert {"model_name", "model_version"} <= parameters_of(local).keys() & parameters_of(production).keys()
 
 
+LONGEST_CPU_BATCH = 4
+"""Maximum texts in a batch on CPUs: about 80 ms of work on two busy cores."""
+
+
+def test_a_query_overtakes_bulk_work_and_waits_for_a_short_batch_at_most() -> None:
+    local = read_config(LOCAL / "sbert")
+    assert int(local["dynamic_batching"]["priority_levels"]) == 2
+    assert int(local["dynamic_batching"]["default_priority_level"]) == 2
+    assert int(local["max_batch_size"]) <= LONGEST_CPU_BATCH
+
+
 def test_the_readme_lists_every_checksum() -> None:
     readme = (REPOSITORY / "README.md").read_text()
     sums = {found for path in CONFIGS for found in re.findall(r"\b[0-9a-f]{64}\b", path.read_text())}
