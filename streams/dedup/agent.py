@@ -7,6 +7,7 @@ unfinished. A redelivery publishes the same events again, except those that a la
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -61,7 +62,9 @@ class DedupAgent(Agent):
             return await self._reemit_overtaken(event, delivery)
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
-        await self._fingerprints.put(await self._fingerprint(event, former, generation), delivery.at)
+        made = await self._fingerprint(event, former, generation)
+        made = replace(made, first_seen=await self._first_seen(made, event, former, delivery.at))
+        await self._fingerprints.put(made, delivery.at)
         page = await self._fingerprints.get(event.page_id)
         if page is None:  # removed at the same moment
             return await self._reemit_overtaken(event, delivery)
@@ -106,6 +109,9 @@ class DedupAgent(Agent):
         if page is None and not duplicates and not again and not log.is_own:
             return await self._other_events(event.crawl_id, log)
         base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
+        removed_text = _text_facts(page) if page else log.record.get("removed_text")
+        if removed_text:
+            base["removed_text"] = removed_text
         log = await self._applier.apply(event.page_id, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log)]
 
@@ -135,7 +141,7 @@ class DedupAgent(Agent):
             url=event.url,
             generation=generation,
             canonical_url=event.canonical_url,
-            first_seen=former.first_seen if former else event.generation,
+            first_seen=event.generation,
             # Counted once per fetch: with another number a redelivery could elect another page.
             in_links=former.in_links if former and same_fetch else await self._in_links(event),
             document_ref=event.document_ref,
@@ -143,6 +149,16 @@ class DedupAgent(Agent):
             sketch=prints.sketch,
             bands=prints.bands,
         )
+
+    async def _first_seen(self, page: Fingerprint, event: PageNormalized, former: Fingerprint | None, at: int) -> int:
+        """When the page, or its site, first had this text. Another text starts anew: an old URL is no old text."""
+        if former is None:
+            removed = (await self._stores.pages.get(event.page_id)).get(PART, {}).get("removed_text", {})
+            is_same = removed.get("content_hash") == event.content_hash
+            return min(int(removed["first_seen"]), event.generation) if is_same else event.generation
+        if former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
+            return former.first_seen
+        return former.known_since if await self._grouping.have_same_text(former, page) else event.generation
 
     async def _in_links(self, event: PageNormalized) -> int:
         """The number of pages that link to the page, counted in the ledger's discoveries of it."""
@@ -187,6 +203,11 @@ class DedupAgent(Agent):
         decided = [page for page in pages if page is not None and not is_undecided(page)]
         decided.sort(key=lambda page: (page.representative != page.page_id, page.url))
         return [(_promotion if page.representative == page.page_id else _demotion)(page, crawl_id) for page in decided]
+
+
+def _text_facts(page: Fingerprint) -> dict[str, Any]:
+    """The facts by which a removed page that comes back with the same text gets its former age."""
+    return {"content_hash": page.content_hash, "first_seen": page.known_since}
 
 
 def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:

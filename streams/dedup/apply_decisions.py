@@ -108,7 +108,8 @@ class DecisionApplier:
         page, at = decision.page, decision.at(is_own)
         if not is_own:
             await self._update_record(decision)
-        await self._fingerprints.set_representative(page.page_id, decision.representative.page_id, at)
+        age = page.site_first_seen if decision.elects_page else page.known_since
+        await self._fingerprints.set_representative(page.page_id, decision.representative.page_id, at, age)
 
     async def _update_record(self, decision: Decision) -> None:
         """Write the outcome into the record of another page than the event's."""

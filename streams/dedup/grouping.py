@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from streams.dedup.election import elect, rank
+from streams.dedup.election import elect, oldest_first, rank
 from streams.stores.minhash import sketch_similarity
 from streams.stores.protocols import Fingerprint, Fingerprints
 from streams.stores.simhash_tables import MAX_DISTANCE
@@ -92,21 +92,24 @@ class Grouping:
         self._compare = compare
 
     async def plan(self, pages: Iterable[Fingerprint]) -> list[Decision]:
-        """Decide these pages, and all pages whose decision depends on them. Pages of the best rank come first."""
+        """Decide these pages, and all pages whose decision depends on them. The oldest pages come first."""
         plan = _Plan()
-        waiting = sorted(pages, key=rank)
-        while waiting and len(plan.decisions) < MAX_DECIDED:
+        waiting = oldest_first(pages)
+        for _ in range(MAX_DECIDED):
+            if not waiting:
+                break
             page = waiting.pop(0)
             if page.page_id in plan.decisions:
                 continue
             rivals = await self._rivals(page, plan)
             elected = elect([page, *rivals])
-            losers = rivals if elected is page else [page]
-            if elected is page:
-                plan.decide(page, page)
+            losers = rivals if elected.page_id == page.page_id else [page]
+            if elected.page_id == page.page_id:
+                plan.decide(elected, elected)
             for loser in losers:
                 plan.decide(loser, elected)
-            waiting = sorted([*waiting, *await self._undecided_duplicates(losers, plan)], key=rank)
+            withdrawn = plan.withdraw_duplicates(losers)
+            waiting = oldest_first([*waiting, *withdrawn, *await self._undecided_duplicates(losers, plan)])
         return list(plan.decisions.values())
 
     async def _rivals(self, page: Fingerprint, plan: "_Plan") -> list[Fingerprint]:
@@ -159,6 +162,14 @@ class _Plan:
 
     def decide(self, page: Fingerprint, representative: Fingerprint) -> None:
         self.decisions[page.page_id] = Decision(page, representative)
+
+    def withdraw_duplicates(self, representatives: Sequence[Fingerprint]) -> list[Fingerprint]:
+        """Withdraw the decisions for these representatives, and return their pages: they need another one."""
+        lost = {page.page_id for page in representatives}
+        pages = [made.page for made in self.decisions.values() if made.representative.page_id in lost]
+        for page in pages:
+            del self.decisions[page.page_id]
+        return pages
 
     def may_represent(self, page: Fingerprint) -> bool:
         decision = self.decisions.get(page.page_id)

@@ -25,7 +25,7 @@ class AliasLearner:
         rules = {rule for rule, _ in rows}
         if representative.page_id != page.page_id:
             for rule in explain(page.url, representative.url):
-                if rule in rules or len(rules) < MAX_RULES:
+                if _is_permitted(rule, page) and (rule in rules or len(rules) < MAX_RULES):
                     await self._note(rows, _evidence(rule, page.url, representative.url, True), at)
         for rule in sorted(rules):
             await self._compare(page, rule, rows, at)
@@ -41,7 +41,8 @@ class AliasLearner:
         for url, other in seen:
             if other is not None:
                 agrees = _representative(other) == _representative(page)
-                await self._note(rows, _evidence(rule, page.url, url, agrees), at)
+                if not agrees or _is_permitted(rule, page):
+                    await self._note(rows, _evidence(rule, page.url, url, agrees), at)
         if row is None and target != page.url and not any(other for _, other in seen):
             await self._note(rows, _evidence(rule, page.url, "", True), at)
 
@@ -65,6 +66,14 @@ class AliasLearner:
         if former is None or _outweighs(evidence, former):
             rows[place] = evidence
             await self._store.note_alias_evidence(evidence, at)
+
+
+def _is_permitted(rule: str, page: Fingerprint) -> bool:
+    """Whether the page's site agrees to the rule. A mirror needs the page to name its copy as its canonical URL.
+
+    Anyone can copy a site to a shorter host name. The copy must not make the site's own URLs disappear.
+    """
+    return not rule.startswith("host:") or page.canonical_url == rewrite(page.url, [rule])
 
 
 def _outweighs(evidence: AliasEvidence, former: AliasEvidence) -> bool:

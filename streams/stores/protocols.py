@@ -201,6 +201,7 @@ class Fingerprint:
     generation: int
     canonical_url: str | None = None
     first_seen: int = 0
+    """When the page was first fetched with this text, microseconds since 1970 UTC."""
     in_links: int = 0
     """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 64."""
     document_ref: str = ""
@@ -217,6 +218,13 @@ class Fingerprint:
     """The write time of the fingerprint."""
     simhash_version: int = 1
     """The version of the word weights in the SimHash. Those of different versions are never compared."""
+    site_first_seen: int = 0
+    """When the page's site first had this text. Only `set_representative` writes it. 0 while the page is undecided."""
+
+    @property
+    def known_since(self) -> int:
+        """`site_first_seen`, or `first_seen` while the page is undecided."""
+        return self.site_first_seen or self.first_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +259,7 @@ class Fingerprints(Protocol):
 
     async def remove(self, page_id: UUID, at: int) -> None: ...
 
-    async def set_representative(self, page_id: UUID, representative: UUID, at: int) -> None:
+    async def set_representative(self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0) -> None:
         """Store the page's representative. If it is the page itself, the page leaves its group.
 
         Without a fingerprint nothing is stored.

@@ -67,7 +67,7 @@ def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
     return _read(FrontierUrl, {**unpack(packed), "page_id": page_id, "at": at})
 
 
-_FINGERPRINT_KEY = ("page_id", "representative", "decided_at", "written_at")
+_FINGERPRINT_KEY = ("page_id", "representative", "decided_at", "site_first_seen", "written_at")
 
 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:

@@ -115,7 +115,8 @@ def summary(events: Sequence[Event]) -> list[str]:
     return lines
 
 
-A, B, C = "https://a.test/", "https://b.test/page", "https://c.test/longer/page"
+A, B, C = "https://a.test/", "https://a.test/page", "https://a.test/page/longer"
+"""Three pages of a site, from the best to the worst by the election's rules."""
 TEXT = text_of(1)
 NEAR = edited(TEXT, 6)
 

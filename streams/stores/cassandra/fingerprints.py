@@ -22,10 +22,11 @@ _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
 _PUT = "INSERT INTO fingerprints (page_id, value, at) VALUES (:page_id, :value, :at)"
-_GET = "SELECT value, at, canonical, decided_at FROM fingerprints WHERE page_id = :page_id"
+_GET = "SELECT value, at, canonical, decided_at, site_first_seen FROM fingerprints WHERE page_id = :page_id"
 _REMOVE = "DELETE FROM fingerprints USING TIMESTAMP :at WHERE page_id = :page_id"
 _DECIDE = (
-    "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at WHERE page_id = :page_id"
+    "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at, "
+    "site_first_seen = :site_first_seen WHERE page_id = :page_id"
 )
 _PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALUES (:content_hash, :page_id)"
 _GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :content_hash LIMIT :count"
@@ -39,7 +40,9 @@ _CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :p
 _PUT_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
 _GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical = :key"
 _GET_GROUPS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical IN :keys PER PARTITION LIMIT :count"
-_GET_PAGES = "SELECT page_id, value, at, canonical, decided_at FROM fingerprints WHERE page_id IN :keys"
+_GET_PAGES = (
+    "SELECT page_id, value, at, canonical, decided_at, site_first_seen FROM fingerprints WHERE page_id IN :keys"
+)
 _CUT_MEMBER = "DELETE FROM fingerprint_duplicates USING TIMESTAMP :at WHERE canonical = :key AND page_id = :page_id"
 _PUT_VARIANT = (
     "INSERT INTO url_variants (host, rule, slot, url, other, agrees) "
@@ -112,13 +115,14 @@ class CassandraFingerprints:
             row = {"key": former.representative, "page_id": page_id}
             await self._session.execute(_CUT_MEMBER, row, at=max(at, former.decided_at))
 
-    async def set_representative(self, page_id: UUID, representative: UUID, at: int) -> None:
+    async def set_representative(self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0) -> None:
         former = await self.get(page_id)
         if former is None or former.decided_at > at:
             return
         if representative != page_id:
             await self._session.execute(_PUT_MEMBER, {"key": representative, "page_id": page_id}, at=at)
-        await self._session.execute(_DECIDE, {"page_id": page_id, "canonical": representative}, at=at)
+        decision = {"page_id": page_id, "canonical": representative, "site_first_seen": site_first_seen}
+        await self._session.execute(_DECIDE, decision, at=at)
         if former.representative not in (None, representative) and former.decided_at < at:
             # With the write time of the row that it deletes: a later one could delete another worker's new row.
             row = {"key": former.representative, "page_id": page_id}
@@ -177,13 +181,24 @@ class CassandraFingerprints:
 
 
 def _fingerprint(
-    page_id: UUID, value: bytes | None, at: int, representative: UUID | None, decided_at: int | None
+    page_id: UUID,
+    value: bytes | None,
+    at: int,
+    representative: UUID | None,
+    decided_at: int | None,
+    site_age: int | None,
 ) -> Fingerprint | None:
     """A page's row. None if only its decision is left."""
     if value is None:
         return None
     found = unpack_fingerprint(page_id, value)
-    return replace(found, written_at=at, representative=representative, decided_at=decided_at or 0)
+    return replace(
+        found,
+        written_at=at,
+        representative=representative,
+        decided_at=decided_at or 0,
+        site_first_seen=site_age if site_age and (decided_at or 0) >= at else 0,
+    )
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:

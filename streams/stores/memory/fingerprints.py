@@ -18,7 +18,7 @@ class MemoryFingerprints:
     def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
         self._tables = tables(table_count)
         self._rows: dict[UUID, Fingerprint] = {}
-        self._decisions: dict[UUID, tuple[int, bytes]] = {}
+        self._decisions: dict[UUID, tuple[int, bytes, int]] = {}
         self._removed_at: dict[UUID, int] = {}
         self._keys: dict[Hashable, set[UUID]] = defaultdict(set)
         self._alias_evidence: dict[tuple[str, str, int], tuple[tuple[bool, int], AliasEvidence]] = {}
@@ -64,10 +64,10 @@ class MemoryFingerprints:
             self._unlink(former)
             del self._rows[page_id]
 
-    async def set_representative(self, page_id: UUID, representative: UUID, at: int) -> None:
+    async def set_representative(self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0) -> None:
         if page_id in self._rows:
-            former = self._decisions.get(page_id, (0, b""))
-            latest = self._decisions[page_id] = max(former, (at, representative.bytes))
+            former = self._decisions.get(page_id, (0, b"", 0))
+            latest = self._decisions[page_id] = max(former, (at, representative.bytes, site_first_seen))
             self._keys["member", former[1]].discard(page_id)
             self._keys["member", latest[1]].add(page_id)
 
@@ -97,9 +97,11 @@ class MemoryFingerprints:
         return [self._with_decision(self._rows[page_id]) for page_id in sorted(ids)]
 
     def _with_decision(self, fingerprint: Fingerprint) -> Fingerprint:
-        decided_at, decided = self._decisions.get(fingerprint.page_id, (0, b""))
+        decided_at, decided, since = self._decisions.get(fingerprint.page_id, (0, b"", 0))
         representative = UUID(bytes=decided) if decided else None
-        return replace(fingerprint, representative=representative, decided_at=decided_at)
+        if decided_at < fingerprint.written_at:
+            since = 0
+        return replace(fingerprint, representative=representative, decided_at=decided_at, site_first_seen=since)
 
     def _unlink(self, fingerprint: Fingerprint) -> None:
         for key in self._keys_of(fingerprint):

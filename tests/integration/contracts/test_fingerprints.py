@@ -262,3 +262,16 @@ async def test_evidence_against_a_rule_is_never_replaced_by_evidence_for_it(stor
     for at, evidence in ((5, agrees), (2, against), (9, agrees), (2, against)):
         await store.note_alias_evidence(evidence, at)
     assert await store.alias_evidence(host) == [against]
+
+
+async def test_the_age_of_a_site_counts_until_the_next_fingerprint(store: Fingerprints) -> None:
+    page = a_page(first_seen=5)
+    await store.put(page, 5)
+    await store.set_representative(page.page_id, page.page_id, 6, site_first_seen=2)
+    found = await store.get(page.page_id)
+    assert found is not None
+    assert (found.site_first_seen, found.known_since) == (2, 2)
+    await store.put(page, 7)
+    found = await store.get(page.page_id)
+    assert found is not None
+    assert (found.site_first_seen, found.known_since) == (0, 5)
