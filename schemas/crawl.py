@@ -67,6 +67,7 @@ class PageScheduled(Event):
     purpose: Purpose = "page"
     lease_id: UUID
     lease_until: AwareDatetime
+    """Time until which a fetcher may begin, by the clock of the frontier."""
     attempt: int = Field(ge=1)
     depth: int = Field(ge=0, default=0)
     max_depth: int | None = None
@@ -75,6 +76,8 @@ class PageScheduled(Event):
     crawl_id: str = ""
     etag: str | None = None
     last_modified: str | None = None
+    generation: int | None = None
+    """Generation of the answer to this lease. None: the fetcher takes it from its own clock."""
 
 
 class PageFetched(Event):

@@ -110,6 +110,9 @@ class CrawlSettings(_Group):
     """Maximum duration of one fetch, from the connection to the last byte."""
     min_bytes_per_second: int = 500
     """Minimum rate of a response. A slower one is aborted."""
+    clock_bound_seconds: float = Field(5.0, ge=0)
+    """Maximum difference between the clocks of two machines. A worker does not start if its clock differs by more from
+    that of Cassandra."""
     lease_seconds: float = 120.0
     """Time after which a scheduled URL without an answer is scheduled again."""
     max_attempts: int = Field(5, ge=1)

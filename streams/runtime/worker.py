@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
 from streams.runtime.agent import Agent, Emit
+from streams.runtime.clock import require_clock
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.metrics import Metrics
@@ -60,6 +61,8 @@ async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         needs = {store for stage in stages for store in stage.stores}
         stores = await stack.enter_async_context(open_stores(settings, needs))
+        if stores.clock_ahead:
+            await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
         running = [await _start(stage, settings, stores, metrics, provider) for stage in stages]
         health = HealthServer(
             metrics,

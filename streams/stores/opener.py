@@ -1,6 +1,6 @@
 """Opens the stores that a stage, the gateway or a command needs, and closes them again."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -41,6 +41,8 @@ class Stores:
     vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
     embedder: Embedder = cast(Embedder, _NotOpened("triton"))
     chains: ChainModel = cast(ChainModel, _NotOpened("triton"))
+    clock_ahead: Callable[[], Awaitable[float]] | None = None
+    """Returns by how many seconds this machine's clock is ahead of Cassandra's. None: Cassandra was not opened."""
 
 
 @asynccontextmanager
@@ -60,6 +62,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.ledger = cassandra.CassandraLedger(session)
             stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
             stores.frontier = cassandra.CassandraFrontier(session)
+            stores.clock_ahead = session.clock_ahead_seconds
         if "triton" in wanted:
             from streams.stores import triton
 

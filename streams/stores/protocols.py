@@ -337,6 +337,8 @@ class FrontierUrl:
     """Generation of the last answer with content. 0: there was none."""
     settled_generation: int = 0
     """Generation of the last answer that is settled."""
+    lease_generation: int = 0
+    """Highest generation that was given out with a lease which ended. The next lease has a higher one."""
     outcome: str = ""
     detail: str = ""
     etag: str | None = None

@@ -122,6 +122,11 @@ class World:
         self.fetchers_away: list[tuple[int, int]] = []
         """Begin and end of times at which no fetcher runs. Events wait in their topic meanwhile."""
         self._waiting: list[PageScheduled] = []
+        self.fetch_clock_ahead = 0
+        """Microseconds by which the fetchers' clock is ahead of the true time."""
+        self.frontier_clock_ahead = 0
+        self.generations_by_clock = False
+        """The fetchers take the generation from their clock instead of the lease."""
         self.expired_are_answered = True
         """The fetchers answer expired leases, too."""
         self._probability, self._flaky = kill_probability, flaky
@@ -139,7 +144,9 @@ class World:
             frontier=StoreOfProcess(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
             fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]
         )
-        agent = FrontierAgent(self.settings, stores, now=lambda: self.now, random=self.rng.random)
+        agent = FrontierAgent(
+            self.settings, stores, now=lambda: self.now + self.frontier_clock_ahead, random=self.rng.random
+        )
         agent.connect(self._emitter(self._process))
         agent.dispatcher.assign(frozenset({0}))
         return agent
@@ -187,7 +194,8 @@ class World:
             self._waiting.append(scheduled)
             return
         known = self._leases.get(scheduled.lease_id)
-        if known is None and micros_from_utc(scheduled.lease_until) <= self.now:
+        bound = round(self.settings.clock_bound_seconds * SECOND)
+        if known is None and micros_from_utc(scheduled.lease_until) + bound <= self.now + self.fetch_clock_ahead:
             if not self.expired_are_answered:
                 return
             known = self._answer(scheduled, self.now, EXPIRED)
@@ -202,7 +210,7 @@ class World:
                 return
             known = self._leases[scheduled.lease_id] = self._answer(scheduled, end, fields)
         id_ = event_id(known.event_type(), str(scheduled.lease_id), known.key())
-        heapq.heappush(self._answers, (max(end, known.generation), self.rng.getrandbits(30), known, id_))
+        heapq.heappush(self._answers, (end, self.rng.getrandbits(30), known, id_))
 
     def _answer(self, scheduled: PageScheduled, at: int, scripted: dict[str, Any]) -> PageFetched:
         host, _, path = scheduled.url.removeprefix("https://").partition("/")
@@ -222,7 +230,7 @@ class World:
         return PageFetched(
             **{name: getattr(scheduled, name) for name in names},
             **CrawlScope.of(scheduled).fields(),
-            generation=at,
+            generation=at + self.fetch_clock_ahead if self.generations_by_clock else scheduled.generation,
             **fields,
         )
 
@@ -246,6 +254,7 @@ class World:
         while self.now < end:
             when = await self._act()
             moments = [self._answers[0][0]] if self._answers else []
+            when = None if when is None else when - self.frontier_clock_ahead
             fetchers_return_at = self._fetchers_return_at() if self._waiting else None
             moments += [moment for moment in (when, fetchers_return_at) if moment is not None]
             if not moments and not self.inputs:

@@ -116,8 +116,15 @@ async def test_another_lease_of_the_page_is_another_request(tmp_path: Path) -> N
 
 
 async def test_an_expired_lease_is_not_fetched(tmp_path: Path) -> None:
-    (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-1))
-    assert (outputs, requests) == ([], 0)
+    (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-60, generation=7))
+    [answer] = outputs
+    assert (answer.outcome, answer.retryable, answer.lease_expired, answer.generation) == ("timeout", True, True, 7)
+    assert requests == 0
+
+
+async def test_r7_a_lease_that_expired_within_the_clock_bound_is_fetched(tmp_path: Path) -> None:
+    (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-2, generation=7))
+    assert (outputs[0].outcome, outputs[0].generation, requests) == ("ok", 7, 1)
 
 
 class FailingOnce(MemoryPages):

@@ -55,6 +55,14 @@ async def test_r1_a_lease_without_an_answer_costs_no_attempt() -> None:
     assert (web.answers[-1].outcome, web.answers[-1].attempt) == ("ok", 1)
 
 
+async def test_r1_expired_leases_cost_no_budget() -> None:
+    web = World(hosts(1, 5), CrawlSettings(delay_seconds=1, lease_seconds=10), seed=1, kill_probability=0)
+    web.seed("https://h0.example/", max_pages=5)
+    web.fetchers_away = [(START, START + 10 * MINUTE)]
+    await web.run()
+    assert len(web.pages()) == 5
+
+
 async def test_r1_expired_leases_are_counted() -> None:
     web = world(hosts(1, 1), lease_seconds=60)
     web.sites["h0.example"].script = {"/": [None] * 3}

@@ -56,9 +56,10 @@ class FetchAgent(Agent):
         answered = await self._answer_to(scheduled.page_id, scheduled.lease_id)
         if answered:
             return [answered]
-        if self._now() >= micros_from_utc(scheduled.lease_until):
+        bound = round(self._settings.clock_bound_seconds * 1_000_000)
+        if self._now() >= micros_from_utc(scheduled.lease_until) + bound:
             log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
-            return []
+            return [_expired(scheduled, self._now())]
         if self._session is None:
             self._session = open_session(self._settings)
         answer = await get(
@@ -71,7 +72,7 @@ class FetchAgent(Agent):
             last_modified=scheduled.last_modified,
         )
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
-        fetched = _event(scheduled, answer, body_ref, self._now())
+        fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now())
         record = fetched.model_dump(mode="json", exclude_none=True)
         await self._stores.pages.put(scheduled.page_id, "fetched", record, at)
         return [fetched]
@@ -81,6 +82,24 @@ class FetchAgent(Agent):
         if record is None or record.get("lease_id") != str(lease_id):
             return None
         return PageFetched.model_validate(record)
+
+
+def _expired(scheduled: PageScheduled, now: int) -> PageFetched:
+    """Return the answer to a lease that expired, for which no request is made."""
+    return PageFetched(
+        page_id=scheduled.page_id,
+        url=scheduled.url,
+        host=scheduled.host,
+        purpose=scheduled.purpose,
+        outcome="timeout",
+        retryable=True,
+        lease_expired=True,
+        generation=scheduled.generation or now,
+        lease_id=scheduled.lease_id,
+        attempt=scheduled.attempt,
+        error="the lease expired before the fetch",
+        **CrawlScope.of(scheduled).fields(),
+    )
 
 
 def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, generation: int) -> PageFetched:

@@ -91,8 +91,19 @@ def next_version(url: FrontierUrl, now: int) -> int:
 
 
 def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
-    """Return the lease of the next attempt."""
-    return Lease(lease_id_of(url), url.page_id, policy.lease_until(now), url.attempt + 1)
+    """Return the lease of the next attempt. Its generation is higher than all before, whatever the clock does."""
+    begin_by, until = policy.lease_times(now)
+    generation = max(now, url.generation + 1, url.lease_generation + 1)
+    return Lease(lease_id_of(url), url.page_id, until, url.attempt + 1, begin_by=begin_by, generation=generation)
+
+
+def robots_lease_of(host: Host, page_id: UUID, policy: Policy, now: int) -> Lease:
+    """Return a lease for the host's robots.txt."""
+    attempt = host.robots.failures + 1
+    begin_by, until = policy.lease_times(now)
+    generation = max(now, host.robots.fetched_at + 1)
+    lease_id = uuid5(page_id, f"{now}/{attempt}")
+    return Lease(lease_id, page_id, until, attempt, robots=True, begin_by=begin_by, generation=generation)
 
 
 def lease_id_of(url: FrontierUrl) -> UUID:
@@ -105,9 +116,10 @@ def awaits_answer(lease_id: UUID | None, url: FrontierUrl) -> bool:
     return url.state == "queued" and lease_id_of(url) == lease_id
 
 
-def expire_lease(url: FrontierUrl, position: int, now: int) -> FrontierUrl:
+def expire_lease(url: FrontierUrl, lease: Lease, position: int, now: int) -> FrontierUrl:
     """Return the URL after a lease without an answer: queued again."""
-    return replace(url, at=next_version(url, now), position=position)
+    generation = max(url.lease_generation, lease.generation)
+    return replace(url, at=next_version(url, now), position=position, lease_generation=generation)
 
 
 def end_url(url: FrontierUrl, outcome: str, detail: str, now: int) -> FrontierUrl:
@@ -116,21 +128,23 @@ def end_url(url: FrontierUrl, outcome: str, detail: str, now: int) -> FrontierUr
 
 
 def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Policy, now: int) -> FrontierUrl:
-    """Return the URL after an answer. An answer that was applied before, or is outdated, gives back the same object."""
-    if event.generation <= url.generation:
+    """Return the URL after an answer. An answer that was applied before, or is outdated, gives back the same object.
+
+    The answer that the URL waits for always counts, whatever its generation is. Any other one counts if it is final and
+    newer than the last.
+    """
+    if not awaits_answer(event.lease_id, url) and (event.retryable or event.generation <= url.generation):
         return url
     answered = replace(
         url,
         at=next_version(url, now),
         generation=event.generation,
+        lease_generation=max(url.lease_generation, url.generation),
         outcome=event.outcome,
         detail=event.error or "",
     )
-    if event.retryable:
-        if not awaits_answer(event.lease_id, url):
-            return url
-        if event.attempt < policy.max_attempts:
-            return replace(answered, attempt=event.attempt, position=position)
+    if event.retryable and event.attempt < policy.max_attempts:
+        return replace(answered, attempt=event.attempt, position=position)
     if event.outcome == "ok":
         answered = replace(
             answered,

@@ -3,7 +3,8 @@
 It is stored as one row. The queue and the URLs have rows of their own.
 """
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
@@ -23,9 +24,14 @@ class Lease:
     lease_id: UUID
     page_id: UUID
     until: int
+    """When the lease expires, by the frontier's clock."""
     attempt: int
     robots: bool = False
     """The URL is that of the host's robots.txt."""
+    begin_by: int = 0
+    """Until when a fetcher may begin."""
+    generation: int = 0
+    """Generation of the answer."""
 
 
 @dataclass(slots=True)
@@ -134,7 +140,7 @@ class Host:
     @classmethod
     def from_row(cls, row: FrontierHost) -> "Host":
         state = row.state
-        leases = [Lease(**lease) for lease in state["leases"]]
+        leases = [Lease(**known_fields(Lease, lease)) for lease in state["leases"]]
         return cls(
             partition=row.partition,
             name=row.host,
@@ -145,5 +151,11 @@ class Host:
             trimmed=state["trimmed"],
             leases={lease.lease_id: lease for lease in leases},
             crawls={crawl_id: CrawlShare(*share) for crawl_id, share in state["crawls"].items()},
-            robots=Robots(**state["robots"]),
+            robots=Robots(**known_fields(Robots, state["robots"])),
         )
+
+
+def known_fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row that this dataclass has. A newer version may have written others."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in row.items() if name in names}

@@ -3,8 +3,6 @@
 A visit holds the host's lock, so that an event of the same host waits for it.
 """
 
-from uuid import uuid5
-
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Lease, Robots
@@ -121,13 +119,11 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
     host = live.host
     page_id = page_id_of(host.robots_url())
-    attempt = host.robots.failures + 1
-    lease_id = uuid5(page_id, f"{now}/{attempt}")
-    lease = Lease(lease_id, page_id, frontier.policy.lease_until(now), attempt, robots=True)
-    host.leases[lease_id] = lease
+    lease = decisions.robots_lease_of(host, page_id, frontier.policy, now)
+    host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     await frontier.hosts.persist(live)
-    await frontier.emit(outputs.robots_scheduled(host, lease), str(lease_id))
+    await frontier.emit(outputs.robots_scheduled(host, lease), str(lease.lease_id))
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
@@ -161,6 +157,9 @@ async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) 
     url = None if lease.robots else await frontier.hosts.url(live, lease.page_id)
     if url and decisions.awaits_answer(lease.lease_id, url):
         now = frontier.now()
-        await frontier.urls.requeue(decisions.expire_lease(url, live.host.position(now), now), live)
+        await frontier.urls.requeue(decisions.expire_lease(url, lease, live.host.position(now), now), live)
+        if lease.attempt == 1:
+            share = live.host.share(url.crawl_id)
+            share.scheduled = max(share.scheduled - 1, 0)
     del live.host.leases[lease.lease_id]
     live.unsent.discard(lease.lease_id)

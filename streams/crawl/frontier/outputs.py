@@ -17,7 +17,8 @@ def page_scheduled(url: FrontierUrl, lease: Lease) -> PageScheduled:
         url=url.url,
         host=url.host,
         lease_id=lease.lease_id,
-        lease_until=utc_from_micros(lease.until),
+        lease_until=utc_from_micros(lease.begin_by or lease.until),
+        generation=lease.generation or None,
         attempt=lease.attempt,
         etag=url.etag if url.ok_generation else None,
         last_modified=url.last_modified if url.ok_generation else None,
@@ -33,7 +34,8 @@ def robots_scheduled(host: Host, lease: Lease) -> PageScheduled:
         host=host.name,
         purpose="robots",
         lease_id=lease.lease_id,
-        lease_until=utc_from_micros(lease.until),
+        lease_until=utc_from_micros(lease.begin_by or lease.until),
+        generation=lease.generation or None,
         attempt=lease.attempt,
     )
 

@@ -27,6 +27,7 @@ class Policy:
     max_depth: int
     max_pages_per_host: int
     lease_seconds: float
+    clock_bound_seconds: float
     max_attempts: int
     robots_ttl_seconds: float
 
@@ -38,13 +39,19 @@ class Policy:
             max_depth=settings.max_depth,
             max_pages_per_host=settings.max_pages_per_host,
             lease_seconds=settings.lease_seconds,
+            clock_bound_seconds=settings.clock_bound_seconds,
             max_attempts=settings.max_attempts,
             robots_ttl_seconds=settings.robots_ttl_seconds,
         )
 
-    def lease_until(self, now: int) -> int:
-        """Return the time at which a lease given out now ends."""
-        return now + round(self.lease_seconds * SECOND)
+    def lease_times(self, now: int) -> tuple[int, int]:
+        """Return until when a fetcher may begin, and when the lease expires.
+
+        A fetcher drops a lease once its own clock is past the first time by the clock bound. The frontier waits twice
+        the bound. So no fetcher begins after the lease expired, while the clocks differ by less than the bound.
+        """
+        begin_by = now + round(self.lease_seconds * SECOND)
+        return begin_by, begin_by + round(2 * self.clock_bound_seconds * SECOND)
 
 
 def backoff(failures: int, random: float) -> int:

@@ -36,6 +36,11 @@ class Counts:
 
     leases_expired: int = 0
     """Leases that ended without a request, because no fetcher received them in time."""
+    clock_skew_seconds: float = 0.0
+    """Longest time by which a fetcher took a lease for expired too early."""
+
+    def note_skew(self, seconds: float) -> None:
+        self.clock_skew_seconds = max(self.clock_skew_seconds, seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ are on their way at once, the others wait here, and their waiting counts against
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -49,6 +50,8 @@ FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
+SERVER_CLOCK_STEP = 0.001
+"""Resolution of the server's clock (seconds)."""
 
 
 class CassandraSession:
@@ -76,6 +79,14 @@ class CassandraSession:
                 return await self._ask_when_free(statement)
         except Exception as error:
             raise translated(error, self._settings, cql) from error
+
+    async def clock_ahead_seconds(self) -> float:
+        """Return by how many seconds this machine's clock is ahead of a server's. The time of the request is allowed
+        for, so 0 means that no difference is visible."""
+        before = time.time()
+        rows = await self.execute("SELECT toUnixTimestamp(now()) FROM system.local")
+        server: float = rows[0][0] / 1_000
+        return max(before - server - SERVER_CLOCK_STEP, 0.0) or min(time.time() - server, 0.0)
 
     async def execute_many(self, cql: str, many: Iterable[Params], *, at: int | None = None) -> list[list[Row]]:
         """Run a statement once for each of `many`, concurrently; answers in their order. Raises the first failure.

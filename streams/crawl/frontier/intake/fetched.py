@@ -9,7 +9,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Robots
 from streams.crawl.frontier.host_visit import end_unanswered
 from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.policy import backoff
+from streams.crawl.frontier.policy import SECOND, backoff
 from streams.crawl.frontier.state import FrontierState
 
 
@@ -22,15 +22,15 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         now = frontier.now()
         url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
         position = live.host.position(now + backoff(event.attempt, frontier.random()))
-        if silent := decisions.awaits_answer(event.lease_id, url) and decisions.is_silent(
-            live.host, event, frontier.policy
-        ):
+        lease = live.host.leases.get(event.lease_id) if event.lease_id else None
+        silent = decisions.awaits_answer(event.lease_id, url) and decisions.is_silent(live.host, event, frontier.policy)
+        if lease and silent:
             live.host.robots = Robots()
-            later = decisions.expire_lease(url, position, now)
+            later = decisions.expire_lease(url, lease, position, now)
         else:
             later = decisions.apply_fetch(url, event, position, frontier.policy, now)
         ended = end_lease(frontier, live, event)
-        applied = silent or later.generation == event.generation
+        applied = bool(lease and silent) or later.generation == event.generation
         if applied:
             await frontier.urls.write(later, live, persist=ended)
         elif ended:
@@ -45,12 +45,18 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
 
 
 async def take_expired(frontier: FrontierState, event: PageFetched, partition: int) -> None:
-    """End a lease that expired before a fetcher received it. If it ended already, nothing is to be done."""
+    """End a lease that expired before a fetcher received it. If it ended already, nothing is to be done.
+
+    If it has not expired here, the clocks differ by more than the bound. The host then waits for as long as the lease,
+    so that such a fetcher gets no stream of leases.
+    """
     async with frontier.hosts.holding(event.host, partition) as live:
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
         if lease:
             await end_unanswered(frontier, live, lease)
+            live.host.next_at = max(live.host.next_at, lease.begin_by)
             frontier.counts.leases_expired += 1
+            frontier.counts.note_skew((lease.begin_by - frontier.now()) / SECOND)
             await frontier.hosts.persist(live)
 
 
