@@ -1,7 +1,7 @@
-"""Formulas as their source, whatever drew them: MathML, KaTeX, MathJax 2 and 3.
+"""Reads formulas as TeX, from MathML, KaTeX and MathJax 2 and 3.
 
-Where a page says nothing but how a formula looks (MathML's presentation elements), a source is written of that: TeX
-for what stands above, below and beside, and every sign as itself.
+Many pages have the TeX source of a formula beside its drawing. Where there are only MathML's presentation elements, TeX
+is written from them: fractions, roots, superscripts and the like as TeX commands, and all other signs as themselves.
 """
 
 import re
@@ -9,44 +9,55 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages.parse.ancestors import outermost, remove_all, with_ancestors
+
 _DRAWN = (
     ".katex-html, .MathJax_Preview, span.MathJax, span.MathJax_CHTML, span.MathJax_SVG, div.MathJax_Display, mjx-math"
 )
 _STYLE = "{\\displaystyle"
 MAX_DEPTH = 60
+"""Maximum number of nested elements in a formula. Only the text of a deeper one is read."""
 MAX_NODES = 5_000
-"""Of a formula that is read as one; a larger one is its letters."""
+"""Maximum number of nodes in a formula. Only the text of a larger one is read."""
 
 _SIGNS = str.maketrans({"\u2212": "-", "{": "\\{", "}": "\\}"} | dict.fromkeys("\u2061\u2062\u2063\u2064\u200b", ""))
-"""A minus as it is typed; and without the signs that aren't seen: application, product, separation, sum."""
-_OVER = {
+"""The minus as it is typed, escaped braces, and invisible operators removed (application, product, separation, sum)."""
+_ACCENTS_ABOVE = {
     "\u00af": "overline", "\u203e": "overline", "_": "overline", "\u0305": "overline", "^": "hat", "\u02c6": "hat",
     "\u0302": "hat", "~": "tilde", "\u02dc": "tilde", "\u0303": "tilde", "\u02d9": "dot", "\u0307": "dot",
     "\u00a8": "ddot", "\u0308": "ddot", "\u2192": "vec", "\u20d7": "vec", "\u02c7": "check", "\u02d8": "breve",
     "\u23de": "overbrace",
 }  # fmt: skip
-_UNDER = {"_": "underline", "\u0332": "underline", "\u203e": "underline", "\u00af": "underline", "\u23df": "underbrace"}
-_ONE = re.compile(r"(?:\w+|.|\([^()]*\)|\\[a-z]+(?:\{[^{}]*\})*)", re.DOTALL)
-"""What needs no braces to have something beside it."""
-_NO_BAR = re.compile(r"\s*0[.0]*\s*(?:[a-z]{2}|%)?\s*")
+_ACCENTS_BELOW = {
+    "_": "underline",
+    "\u0332": "underline",
+    "\u203e": "underline",
+    "\u00af": "underline",
+    "\u23df": "underbrace",
+}
+_UNIT = re.compile(r"(?:\w++|.|\([^()]*+\)|\\[a-z]++(?:\{[^{}]*+\})*+)", re.DOTALL)
+"""A base that needs no braces before its superscript or subscript."""
+_NO_BAR = re.compile(r"\s*+0[.0]*+\s*+(?:[a-z]{2}\s*+|%\s*+)?")
 _WORD_BEFORE = re.compile(r"[^\W\d_]{2}\Z")
 _WORD_BEHIND = re.compile(r"[^\W\d_]{2}")
-_NOT_DRAWN = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mprescripts", "maligngroup", "malignmark"})
+_INVISIBLE = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mprescripts", "maligngroup", "malignmark"})
 
 
-def unify(tree: LexborHTMLParser) -> None:
-    """Remove what only draws a formula a second time, and turn MathJax's script elements into `math`."""
-    for node in tree.css('script[type^="math/tex"]'):
+def unify_formulas(tree: LexborHTMLParser) -> None:
+    """Turn MathJax's script elements into `math`, and remove the drawings beside the sources of formulas.
+
+    A drawing with a `math` element in it stays, and so do `html` and `body`, whatever class they have.
+    """
+    for node in list(outermost(tree.css('script[type^="math/tex"]'))):
         formula = tree.create_node("math")
         formula.insert_child(node.text())
         node.replace_with(formula, move=True)
-    for node in tree.css(_DRAWN):
-        if not node.css_first("math"):
-            node.decompose()
+    kept = with_ancestors(tree.css("math, body"))
+    remove_all(node for node in tree.css(_DRAWN) if node.mem_id not in kept)
 
 
 def source_of(node: LexborNode) -> str:
-    """The TeX that a `math` element was written in, or one that is written of how it looks."""
+    """Return the TeX source of a `math` element, or TeX that is written from its MathML."""
     for note in node.css("annotation"):
         if "tex" in (note.attributes.get("encoding") or "").lower():
             return _plain(note.text())
@@ -61,7 +72,7 @@ def source_of(node: LexborNode) -> str:
 
 
 def _plain(source: str) -> str:
-    """Without the `{\\displaystyle ...}` that MediaWiki puts around everything."""
+    """Remove the `{\\displaystyle ...}` that MediaWiki puts around each formula."""
     source = " ".join(source.split())
     if source.startswith(_STYLE) and source.endswith("}"):
         source = source[len(_STYLE) : -1].strip()
@@ -69,11 +80,11 @@ def _plain(source: str) -> str:
 
 
 class _TooLargeError(Exception):
-    """A formula with more in it than formulas have."""
+    """Raised for a formula with more than MAX_NODES nodes or MAX_DEPTH levels."""
 
 
 class _Reading:
-    """Writes one formula."""
+    """Writes one formula as TeX, with limits on its size."""
 
     def __init__(self) -> None:
         self._nodes = 0
@@ -86,7 +97,7 @@ class _Reading:
             raise _TooLargeError
         tag = node.tag or ""
         write = _WRITERS.get(tag)
-        if tag in _NOT_DRAWN:
+        if tag in _INVISIBLE:
             found = ""
         elif write is not None:
             found = write(self, node)
@@ -99,7 +110,7 @@ class _Reading:
         return _joined([self.of(part) for part in node.iter(include_text=True)])
 
     def _parts(self, node: LexborNode, count: int) -> list[str]:
-        """What stands in the first elements; empty for those that are missing."""
+        """Return the TeX of each child element, and at least `count` texts: empty ones for missing elements."""
         found = [self.of(part) for part in node.iter()]
         return [*found, *[""] * count][: max(count, len(found))]
 
@@ -136,14 +147,14 @@ class _Reading:
 
     def _under(self, node: LexborNode) -> str:
         base, below = self._parts(node, 2)[:2]
-        return f"\\{_UNDER[below]}{{{base}}}" if below in _UNDER else _beside(base, below, "")
+        return f"\\{_ACCENTS_BELOW[below]}{{{base}}}" if below in _ACCENTS_BELOW else _beside(base, below, "")
 
     def _over(self, node: LexborNode) -> str:
         base, above = self._parts(node, 2)[:2]
-        return f"\\{_OVER[above]}{{{base}}}" if above in _OVER else _beside(base, "", above)
+        return f"\\{_ACCENTS_ABOVE[above]}{{{base}}}" if above in _ACCENTS_ABOVE else _beside(base, "", above)
 
     def _scripts(self, node: LexborNode) -> str:
-        """A base, pairs of what stands below and above behind it, and such pairs before it."""
+        """Write a base with its pairs of subscript and superscript behind it, and those before it."""
         tags = [part.tag for part in node.iter()]
         parts = self._parts(node, 1)
         end = tags.index("mprescripts") if "mprescripts" in tags else len(parts)
@@ -170,7 +181,7 @@ class _Reading:
         return f"{left.translate(_SIGNS)}{inner}{right.translate(_SIGNS)}"
 
     def _first(self, node: LexborNode) -> str:
-        """Of several forms of the same."""
+        """Write the first of several forms of the same formula."""
         return self._parts(node, 1)[0]
 
 
@@ -197,8 +208,8 @@ _WRITERS: dict[str, Callable[[_Reading, LexborNode], str]] = {
 
 
 def _beside(base: str, below: str, above: str) -> str:
-    """A base with what stands at its right, below and above."""
-    base = base if not base or _ONE.fullmatch(base) else f"{{{base}}}"
+    """Return a base with its subscript and superscript."""
+    base = base if not base or _UNIT.fullmatch(base) else f"{{{base}}}"
     return base + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
 
 
@@ -211,7 +222,7 @@ def _paired(parts: list[str]) -> str:
 
 
 def _joined(parts: list[str]) -> str:
-    """One behind the other; words and numbers apart, so that they stay those."""
+    """Concatenate parts, with a space between two words and between two numbers."""
     found: list[str] = []
     end = ""
     for part in parts:

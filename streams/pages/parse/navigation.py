@@ -1,98 +1,118 @@
-"""Takes menus and footers out of the tree before the walk: by element and ARIA role, the surest signs that there are.
+"""Removes menus and footers from the tree before the walk. They are recognised by element name and ARIA role.
 
-They hold a third of a page's nodes and 2 % of the words that people call content, most of those in elements that only
-bear the name: so what holds much text that is no link stays, and is judged like the rest. Their links are kept for
-the crawl.
+Menus and footers hold a third of a page's nodes and 2 % of its main content. Most of those 2 % are in elements that are
+wrongly named, so an element with much text outside of links stays, and the content model judges it. The links of
+removed elements are kept for the crawl.
 """
 
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages.parse.ancestors import Surroundings, remove_all
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.segments import NO_SEGMENT, RawLink
 from streams.pages.quirks import Quirk
 
 SELECTOR = "nav, footer, [role=navigation], [role=contentinfo]"
 MAX_PLAIN_CHARS = 1_500
-"""With more text outside of links, an element is no menu, whatever it is called."""
-_OWN = frozenset({"main", "article"})
+"""Maximum length of a menu's or footer's text outside of links (characters)."""
+MAX_NESTED = 10
+"""Maximum number of such elements with too much text around one that is looked at. Deeper ones stay, so that the text
+of a page is not read for each level."""
+_CONTENT_TAGS = frozenset({"main", "article"})
+_INSIDE = -1
 
 
 @dataclass(slots=True)
 class Pruned:
-    """What was taken out."""
+    """The links and texts of the elements that were removed."""
 
     links: list[RawLink] = field(default_factory=list)
     breadcrumbs: list[str] = field(default_factory=list)
     texts: list[tuple[str, str]] = field(default_factory=list)
-    """Text and the element's name; only when asked for."""
+    """Text and element name (or selector) of each; only if asked for."""
     count: int = 0
-    """Of elements."""
+    """Number of elements that were removed."""
 
 
 def prune(tree: LexborHTMLParser, *, with_texts: bool = False) -> Pruned:
-    """Remove menus and footers that don't stand in the page's own text."""
-    pruned = Pruned()
-    going: dict[int, LexborNode] = {}
-    for node in tree.css(SELECTOR):  # which gives a nav with such a role twice
-        if node.mem_id not in going and _is_outside(node, going) and _is_menu(node, pruned):
-            going[node.mem_id] = node
-            if with_texts:
-                pruned.texts.append((" ".join(node.text(separator=" ").split()), node.tag or ""))
-    for node in going.values():
-        node.decompose()
-    pruned.count = len(going)
-    return pruned
+    """Remove menus and footers that are not inside of `main`, `article` or each other."""
+    return _Pruner(with_texts).prune(tree)
+
+
+class _Pruner:
+    def __init__(self, with_texts: bool) -> None:
+        self._with_texts = with_texts
+        self._pruned = Pruned()
+        self._menus: dict[int, LexborNode] = {}
+        self._others: set[int] = set()
+        """Elements that match the selector and stay."""
+        self._surroundings = Surroundings(0, self._step)
+
+    def _step(self, around: int, element: LexborNode) -> int:
+        """Return how many of the others are around the content of an element; _INSIDE for the page's own text."""
+        if around == _INSIDE or element.tag in _CONTENT_TAGS or element.mem_id in self._menus:
+            return _INSIDE
+        return around + (element.mem_id in self._others)
+
+    def prune(self, tree: LexborHTMLParser) -> Pruned:
+        seen: set[int] = set()
+        for node in tree.css(SELECTOR):  # gives a nav with such a role twice
+            if node.mem_id not in seen:
+                seen.add(node.mem_id)
+                self._judge(node)
+        for node in self._menus.values():
+            node.decompose()
+        self._pruned.count = len(self._menus)
+        return self._pruned
+
+    def _judge(self, node: LexborNode) -> None:
+        around = self._surroundings.of(node)
+        if around == _INSIDE or node.tag in ("body", "html"):
+            return
+        if around < MAX_NESTED and self._is_menu(node):
+            self._menus[node.mem_id] = node
+            if self._with_texts:
+                self._pruned.texts.append((_text_of(node), node.tag or ""))
+        else:
+            self._others.add(node.mem_id)
+
+    def _is_menu(self, node: LexborNode) -> bool:
+        """Whether an element has little text outside of its links, which are kept then."""
+        links = [(link, " ".join((link.text() or "").split())) for link in node.css("a[href]")]
+        text, link_chars = node.text(), sum(len(link_text) for _, link_text in links)
+        if len(text) - link_chars > MAX_PLAIN_CHARS and len(" ".join(text.split())) - link_chars > MAX_PLAIN_CHARS:
+            return False
+        self._pruned.links += [_raw_link(link, link_text) for link, link_text in links]
+        if not self._pruned.breadcrumbs and _is_named_breadcrumb(node):
+            self._pruned.breadcrumbs = [link_text for _, link_text in links if link_text]
+        return True
+
+
+def _raw_link(link: LexborNode, text: str) -> RawLink:
+    attributes = link.attributes
+    href = attributes.get("href") or attributes.get("xlink:href") or ""
+    return href, text, attributes.get("rel") or "", NO_SEGMENT, form_of(href)
+
+
+def _is_named_breadcrumb(node: LexborNode) -> bool:
+    attributes = node.attributes
+    return "breadcrumb" in f"{attributes.get('aria-label') or ''} {attributes.get('class') or ''}".lower()
+
+
+def _text_of(node: LexborNode) -> str:
+    return " ".join(node.text(separator=" ").split())
 
 
 def apply_quirk(tree: LexborHTMLParser, quirk: Quirk, *, with_texts: bool = False) -> tuple[LexborNode | None, Pruned]:
-    """Drop what the quirk names; gives back the element that holds the page's own text, if it has one."""
+    """Remove the elements that a quirk drops. Also returns the element of the page's own text, if the page has it."""
     pruned = Pruned()
-    going: dict[int, LexborNode] = {}
+    dropped: dict[int, tuple[LexborNode, str]] = {}
     for selector in quirk.drop:
         for node in tree.css(selector):
-            going.setdefault(node.mem_id, node)
-            if with_texts and (text := " ".join(node.text(separator=" ").split())):
-                pruned.texts.append((text, selector))
-    # What stands in another that goes must not be touched once that one is gone.
-    for node in [node for node in going.values() if not _stands_in(node, going)]:
-        node.decompose()
+            dropped.setdefault(node.mem_id, (node, selector))
+    if with_texts:
+        pruned.texts = [(text, selector) for node, selector in dropped.values() if (text := _text_of(node))]
+    remove_all(node for node, _ in dropped.values())
     return (tree.css_first(quirk.content) if quirk.content else None), pruned
-
-
-def _stands_in(node: LexborNode, going: dict[int, LexborNode]) -> bool:
-    above = node.parent
-    while above is not None:
-        if above.mem_id in going:
-            return True
-        above = above.parent
-    return False
-
-
-def _is_outside(node: LexborNode, going: dict[int, LexborNode]) -> bool:
-    above = node.parent
-    while above is not None:
-        if above.tag in _OWN or above.mem_id in going:
-            return False
-        above = above.parent
-    return node.tag not in ("body", "html")
-
-
-def _is_menu(node: LexborNode, pruned: Pruned) -> bool:
-    links = [(link, " ".join((link.text() or "").split())) for link in node.css("a[href]")]
-    plain = len(node.text()) - sum(len(text) for _, text in links)
-    if (
-        plain > MAX_PLAIN_CHARS
-        and len(" ".join(node.text().split())) - sum(len(text) for _, text in links) > MAX_PLAIN_CHARS
-    ):
-        return False
-    for link, text in links:
-        attributes = link.attributes
-        href = attributes.get("href") or attributes.get("xlink:href") or ""
-        pruned.links.append((href, text, attributes.get("rel") or "", NO_SEGMENT, form_of(href)))
-    attributes = node.attributes
-    named = f"{attributes.get('aria-label') or ''} {attributes.get('class') or ''}".lower()
-    if "breadcrumb" in named and not pruned.breadcrumbs:
-        pruned.breadcrumbs = [text for _, text in links if text]
-    return True

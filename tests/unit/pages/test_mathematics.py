@@ -5,7 +5,8 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.normalize import normalize
-from streams.pages.parse.math_tex import MAX_DEPTH, MAX_NODES, source_of
+from streams.pages.parse.math_tex import MAX_DEPTH, MAX_NODES, source_of, unify_formulas
+from tests.cpu_guard import cpu_guard
 
 
 def source(formula: str) -> str:
@@ -77,3 +78,23 @@ def test_a_document_has_the_source_and_says_that_it_is_one() -> None:
     (block,) = normalize(page, url="https://site.example/").document.blocks
     assert block.text == r"Half is \frac{1}{2}, not x^{2}."
     assert [block.text[span.start : span.end] for span in block.spans] == [r"\frac{1}{2}", "x^{2}"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<html class=katex-html><p>Text.",
+        "<body class=MathJax_Preview><p>Text.",
+        "<html class=katex-html><body class=katex-html><p>Text.",
+        "<p>Text.<span class=katex-html><span class=katex-html>drawn</span></span>",
+        "<p>Text.<svg><script type=math/tex>a<script type=math/tex>b</svg>",
+    ],
+)
+def test_l3_a_class_of_drawn_formulas_anywhere_leaves_the_page(html: str) -> None:
+    assert normalize(html, url="https://site.example/").document.text.startswith("Text.")
+
+
+def test_nested_drawings_take_linear_time() -> None:
+    html = "<span class=katex-html>" * 4_900 + "<b>x</b>" * 100_000 + "<math>y</math>"
+    with cpu_guard(30):
+        unify_formulas(LexborHTMLParser(html))

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.parse.link_resolver import OTHER, ROOTED
-from streams.pages.parse.navigation import MAX_PLAIN_CHARS, SELECTOR, prune
+from streams.pages.parse.navigation import MAX_NESTED, MAX_PLAIN_CHARS, SELECTOR, prune
+from tests.cpu_guard import cpu_guard
 
 MUCH = "words " * (MAX_PLAIN_CHARS // 6)
 
@@ -77,3 +78,27 @@ def test_no_link_is_lost(pieces: list[str]) -> None:
     pruned = prune(tree)
     assert len(tree.css("a[href]")) + len(pruned.links) == before
     assert pruned.count <= marked
+
+
+LONG = "<p>" + "word " * 100_000
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<nav>" * 4_900 + LONG,
+        "<nav><footer>" * 2_400 + "<a href=x>y" * 20_000,
+        "<div>" * 4_900 + "<nav></nav>" * 50_000,
+    ],
+    ids=["long text", "links", "siblings"],
+)
+def test_l2_nested_menus_take_linear_time(html: str) -> None:
+    tree = LexborHTMLParser(html)
+    with cpu_guard(30):
+        prune(tree)
+
+
+def test_a_menu_inside_of_many_long_ones_stays() -> None:
+    html = f"<nav>{MUCH} more" * MAX_NESTED + "<nav>a</nav>"
+    assert prune(LexborHTMLParser(html)).count == 0
+    assert prune(LexborHTMLParser(html.replace("<nav>", "<div>", 1))).count == 1
