@@ -1,8 +1,6 @@
-"""The normalize stage: a fetched page becomes a document, its links are announced, and what robots may not index is
-removed."""
+"""The normalize stage: makes a document of a fetched page, announces its links, and removes pages with noindex."""
 
 from collections.abc import Iterator, Sequence
-from uuid import UUID
 
 from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
@@ -18,7 +16,7 @@ from streams.stores.opener import Stores
 
 
 class NormalizeAgent(Agent):
-    """Blob (document) -> record (`normalized`) -> events."""
+    """The agent of the stage. It writes the document, then the record (`normalized`), and returns the events."""
 
     def __init__(self, stores: Stores, pool: ParsePool) -> None:
         self._stores = stores
@@ -40,9 +38,9 @@ class NormalizeAgent(Agent):
             outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
         except Refused as refusal:
             return await self._refused(event, refusal, delivery.at)
-        return await self._understood(event, outcome, delivery.at)
+        return await self._accepted(event, outcome, delivery.at)
 
-    async def _understood(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
+    async def _accepted(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
         reference = await self._stores.blobs.put(outcome.document)
         noindex = "noindex" in outcome.directives
         record = {
@@ -67,7 +65,7 @@ class NormalizeAgent(Agent):
             if noindex
             else _normalized(event, outcome, reference)
         )
-        # What is not to be indexed goes no further, so its fetch is settled here, as dedup settles all others.
+        # A page with noindex ends here, so this stage settles its fetch. Dedup settles all others.
         rest = [_settled(event)] if noindex else _links(event, outcome)
         return [first, *_discovered(event, outcome), *rest]
 
@@ -78,7 +76,7 @@ class NormalizeAgent(Agent):
 
 
 def _settled(event: PageFetched) -> PageSettled:
-    """The fetch came to nothing that can be searched."""
+    """Return the event that settles a fetch without a searchable page."""
     return PageSettled(
         page_id=event.page_id,
         url=event.url,
@@ -125,7 +123,7 @@ def _removed(event: PageFetched, reason: str, detail: str) -> PageRemoved:
 
 
 def _discovered(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscovered]:
-    """The canonical page, if it is another, and each link that may be followed."""
+    """Announce the canonical page, if it is another one, and each link that may be followed."""
     canonical = outcome.canonical_url
     if canonical and canonical != event.url and crawlable(canonical) is None:
         yield _discovery(event, canonical, "canonical", event.depth)
@@ -150,14 +148,14 @@ def _discovery(event: PageFetched, url: str, why: str, depth: int) -> PageDiscov
 
 
 def _links(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
-    """The edges of the link graph: links of the content alone, since chrome says nothing of its target."""
+    """Return the edges of the link graph: only links of the main content, since boilerplate repeats on each page."""
     nofollow = "nofollow" in outcome.directives
     for link in outcome.links:
         if link.in_content:
             yield LinkFound(
                 target_page_id=page_id(link.url),
                 target_url=link.url,
-                source_page_id=_id(event),
+                source_page_id=event.page_id,
                 source_url=event.url,
                 generation=event.generation,
                 anchor=link.text,
@@ -165,10 +163,6 @@ def _links(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
             )
 
 
-def _id(event: PageFetched) -> UUID:
-    return event.page_id
-
-
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
-    """Make the stage's agent. Its processes start and end with it."""
+    """Make the stage's agent. Its parsing processes start and end with it."""
     return NormalizeAgent(stores, ParsePool())

@@ -1,8 +1,8 @@
-"""HTML -> document: the whole of a page's understanding as one pure function.
+"""Turns the HTML of a page into a document, as one pure function.
 
-Parse and walk once (`parsing`); then label the text (main content or chrome), attach footnotes, build the document,
-and read the facts. Hostile input can still make the parser slow: callers that take pages from strangers run this in a
-process that can be killed (`streams.pages.sandbox.pool`).
+Steps: parse and walk (`parse`), choose the main content (`content`), attach footnotes and build the document
+(`assemble`), read the facts (`metadata`). Hostile pages can still be slow, so foreign pages are normalized in a process
+that can be killed (`sandbox.pool`).
 """
 
 import hashlib
@@ -26,19 +26,21 @@ from streams.pages.parse.segments import Walk
 from streams.pages.text.language import identify, language_tag
 
 MAX_LINKS = 5_000
+"""Maximum number of a page's links that are read."""
 LANGUAGE_CHARS = 600
+"""Length of the text by which the page's language is identified (characters)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Normalized:
-    """What the stage knows of a page."""
+    """A page's document, and what its author asks of robots and search engines."""
 
     document: Document
     directives: tuple[str, ...] = ()
     canonical: str | None = None
-    """What the page says is its canonical URL, absolute, as written."""
+    """The canonical URL that the page declares: absolute, as written."""
     content_hash: str = ""
-    """blake2b-256 of the text, case and spaces aside: equal for exact duplicates."""
+    """blake2b-256 of the text in lower case. Exact duplicates have the same."""
 
 
 def normalize(
@@ -49,7 +51,7 @@ def normalize(
 ) -> Normalized:
     """Normalize a page. `headers` have lower-case names.
 
-    Raises Refused for nesting that no parser should be given.
+    Raises Refused for pages that nest too deep.
     """
     headers = headers or {}
     parsed = parse_page(html, headers, url=url)
@@ -62,8 +64,8 @@ def normalize(
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written
-    said = as_written(written, blocks) if written else _said(parsed, blocks, text, kept, own, resolver)
-    document = replace(document, **said)
+    fields = as_written(written, blocks) if written else _fields(parsed, blocks, text, kept, own, resolver)
+    document = replace(document, **fields)
     document = replace(document, blocks=without_page_language(document.blocks, document.language))
     return Normalized(
         document=document,
@@ -74,12 +76,12 @@ def normalize(
 
 
 def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
-    """What was removed from a page, and why (`reasons`): for people who wonder where a text went. Raises Refused."""
+    """List the texts that were removed from a page, each with the reason. Raises Refused."""
     parsed = parse_page(html, headers, url=url, explaining=True)
     return reasons(parsed, label(parsed, explaining=True))
 
 
-def _said(
+def _fields(
     parsed: Parsed,
     blocks: tuple[Block, ...],
     text: str,
@@ -87,7 +89,7 @@ def _said(
     own: frozenset[int],
     resolver: Resolver,
 ) -> dict[str, Any]:
-    """What the page says of itself, as fields of the document."""
+    """Return the fields of the document beside its text: title, language, links, facts."""
     data = read_structured_data(parsed.tree, parsed.head, resolver.absolute)
     found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver, data)
     declared = language_tag(parsed.head.language)
@@ -108,7 +110,7 @@ def _said(
 
 
 def content_hash(text: str) -> str:
-    """Of the text in lower case, a block behind the other: which elements hold it makes no difference."""
+    """Hash a text in lower case. Line breaks count as spaces, so the division into blocks makes no difference."""
     return hashlib.blake2b(text.lower().replace("\n", " ").encode("utf-8", "replace"), digest_size=32).hexdigest()
 
 

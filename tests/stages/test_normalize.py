@@ -20,7 +20,7 @@ URL = "https://site.example/page"
 PARAGRAPH = "<p>A paragraph that is long enough, with commas, and says what an article would say of its subject.</p>"
 PAGE = f"""<html lang="en"><title>The page</title><main><h1>The page</h1>{PARAGRAPH * 3}
 <p>It links to <a href="/a?utm_source=x">one page</a>, <a href="/a">the same</a> and
-<a rel="nofollow" href="https://other.example/">another</a>, and tells more of both of them in this text.</p></main>"""
+<a rel="nofollow" href="https://other.example/">another</a>, and has more about both of them in this text.</p></main>"""
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +103,7 @@ async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage
         ({"purpose": "sitemap"}, "a sitemap is no page"),
     ],
 )
-async def test_what_is_no_page_leads_to_nothing(stage: Stage, fields: dict[str, Any], why: str) -> None:
+async def test_events_without_a_page_are_ignored(stage: Stage, fields: dict[str, Any], why: str) -> None:
     assert await stage.handle(**fields) == [], why
 
 
@@ -142,7 +142,7 @@ async def test_another_canonical_page_is_announced_at_the_same_depth(stage: Stag
         ("%PDF-1.7", {"content-type": "application/pdf"}, "type"),
     ],
 )
-async def test_what_is_refused_is_recorded_and_settled(
+async def test_a_refused_page_is_recorded_and_settled(
     stage: Stage, body: str, headers: dict[str, str], rule: str
 ) -> None:
     events = await stage.handle(body, headers=headers)

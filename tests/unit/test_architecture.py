@@ -99,6 +99,32 @@ def test_the_journey_reaches_its_stores_through_protocols(path: Path) -> None:
         assert not uses(path, CLIENTS | IMPURE), "a pure module; what it needs of the world is an argument"
 
 
+PAGES_INTERFACE = {"streams.pages.document", "streams.pages.text"}
+"""What other packages import of `streams/pages`: documents, and the rules for their texts."""
+PAGES_EXCEPTIONS: dict[str, str] = {
+    "streams/gateway/labs/explainer.py": "shows what normalizing removes, in a parsing process",
+    "streams/gateway/labs/view.py": "shows the explanation and the original of a page",
+    "streams/commands/page.py": "shows the same on the command line",
+    "streams/commands/evaluate.py": "measures the normalizer",
+}
+
+
+def imports_of_pages(path: Path) -> set[str]:
+    names = {name for name in imports(path) if name.startswith("streams.pages.")}
+    return {".".join(name.split(".")[:3]) for name in names}
+
+
+@pytest.mark.parametrize("path", modules("streams"), ids=relative)
+def test_other_packages_know_documents_and_texts_alone(path: Path) -> None:
+    if not relative(path).startswith("streams/pages/") and relative(path) not in PAGES_EXCEPTIONS:
+        assert imports_of_pages(path) <= PAGES_INTERFACE
+
+
+@pytest.mark.parametrize("path", [*modules("streams/pages/document"), *modules("streams/pages/text")], ids=relative)
+def test_documents_and_texts_know_nothing_of_html_pages(path: Path) -> None:
+    assert imports_of_pages(path) <= PAGES_INTERFACE
+
+
 def test_every_door_is_still_there() -> None:
-    gone = [name for name in DOORS if not (ROOT / name).exists()]
-    assert not gone, "remove it from DOORS"
+    gone = [name for name in (*DOORS, *PAGES_EXCEPTIONS) if not (ROOT / name).exists()]
+    assert not gone, "remove it from the table"

@@ -1,11 +1,15 @@
-"""The bytes of a document: MessagePack, with the version of the layout in front.
+"""Encodes documents as bytes: MessagePack, with the version of the layout first.
 
 Layout 2 is an array: [2, url, title, description, language, language_confidence, script, containers, blocks, links,
-facts], with containers as [tag, parent], blocks as [tag, text, parent, spans, language] and, where the block has one of
-them, [..., confidence, script], spans as [start, end, kind, target, label] and links as [url, text, nofollow,
-in_content]. Layout 1, which is still read, had no script in front of the containers (it was among the facts), and all
-blocks short. Equal documents have equal bytes, so that a replay writes the
-same blob: the keys of `facts` are sorted on the way in.
+facts].
+
+- A container is [tag, parent].
+- A block is [tag, text, parent, spans, language], with [..., confidence, script] if it has one of them.
+- A span is [start, end, kind, target, label].
+- A link is [url, text, nofollow, in_content].
+
+Layout 1 is still read. It had the script among the facts, and no block had a confidence or script. Equal documents have
+equal bytes, so that a replay writes the same blob. The keys of `facts` are sorted for this.
 """
 
 from typing import Any
@@ -17,15 +21,15 @@ from streams.pages.document.model import Block, Container, Document, Link, Span
 
 VERSION = 2
 _SCRIPT = 5
-"""Its place behind the version."""
+"""Position of the script behind the version."""
 
 
 class InvalidDocument(PoisonError):
-    """The bytes are not a document of a version that this release knows."""
+    """Raised for bytes that are not a document, or of a version that this release does not know."""
 
 
 def encode_document(document: Document) -> bytes:
-    """The document as bytes, the same for the same document."""
+    """Return a document as bytes. Equal documents have equal bytes."""
     layout = [
         VERSION,
         document.url,
@@ -44,7 +48,7 @@ def encode_document(document: Document) -> bytes:
 
 
 def decode_document(content: bytes) -> Document:
-    """The document again. Raises InvalidDocument."""
+    """Return the document of these bytes. Raises InvalidDocument."""
     try:
         version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
         if version == 1:

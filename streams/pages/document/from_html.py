@@ -1,4 +1,7 @@
-"""Reads back what `streams.pages.document.to_html` wrote beside the text of a document."""
+"""Reads the fields that `document.to_html` wrote beside the text of a document.
+
+The page is foreign text like any other, so each field is checked for its type and size.
+"""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,21 +9,22 @@ from typing import Any
 
 import orjson
 
-from streams.pages.document.model import Block, Link
-from streams.pages.parse.head import DATA_TYPE
+from streams.pages.document.model import DATA_TYPE, Block, Link
 
 MAX_CHARS = 50_000
-"""Of one text: an address of 4,096 characters whose every character is escaped is the longest."""
+"""Maximum length of one text (characters): a URL of 4,096 characters that are all escaped."""
 MAX_LINKS = 5_000
+"""Maximum number of links."""
 MAX_DEPTH = 20
+"""Maximum depth of structured data."""
 _SCRIPT = re.compile("(?:[A-Z][a-z]{3})?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.+-]{5,30})?")
 
 
 def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
-    """The fields of a document that its text does not hold; None when the page holds none of that form.
+    """Return the fields of a document that are not part of its text; None if the page has no valid ones.
 
-    Any page may claim to be a document of ours. It gains nothing: its own words are taken for its own words.
+    Any page may contain such a script. It gains nothing, because the fields are what a page may declare anyway.
     """
     script = next((text for kind, text in scripts if kind == DATA_TYPE), None)
     if script is None:
@@ -35,7 +39,7 @@ def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
 
 
 def as_written(written: dict[str, Any], blocks: tuple[Block, ...]) -> dict[str, Any]:
-    """The fields of a document: `written_out`'s, what is known of the languages of its blocks with them."""
+    """Return the fields of a document, with the languages of its blocks put into the blocks."""
     known = {index: (sure, script) for index, sure, script in written["spoken"]}
     spoken = tuple(
         block._replace(confidence=known[index][0] if block.language else 0.0, script=known[index][1])

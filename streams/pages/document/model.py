@@ -1,15 +1,19 @@
-"""The semantic document: what is left of a page when everything but meaning is gone.
+"""The document: the text and structure of a page, without its markup and boilerplate.
 
-Two flat tuples, so that any text is reached without walking a tree: `blocks` holds all text, in reading order, and
-`containers` holds the structure around it. A block or container names its parent by index into `containers`. The
-parts are named tuples, because a page has hundreds of them, and these are made in a third of a frozen dataclass's time.
+A document is two flat tuples, so that texts are read without walking a tree. `blocks` has all text in reading order.
+`containers` has the structure around it. A block or container names its parent by index in `containers`. The parts are
+named tuples, because a page has hundreds of them, and a frozen dataclass takes three times as long to make.
 """
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+CLEAN_GENERATOR = "Riffle document 2"
+"""Generator name of a page that `to_html` wrote."""
+DATA_TYPE = "application/vnd.riffle.document+json"
+"""Type of the script in which `to_html` writes the fields that are not part of the text."""
 TEXT_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
-"""Tags of blocks: the only ones that hold text."""
+"""Tags of blocks. Only blocks have text."""
 CONTAINER_TAGS = (
     "blockquote",
     "ul",
@@ -39,7 +43,7 @@ class Container(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A part of a block's text that has a meaning of its own: `text[start:end]`."""
+    """A marked part of a block: `text[start:end]`."""
 
     start: int
     end: int
@@ -48,26 +52,26 @@ class Span(NamedTuple):
     target: str = ""
     """A link's absolute URL, an image's source, a footnote's text."""
     label: str = ""
-    """An image's alternative text. Images and footnotes take no room in the text: their start is their end."""
+    """An image's alternative text. The start of an image or footnote is also its end."""
 
 
 class Block(NamedTuple):
-    """A run of text: trimmed and collapsed, except in `pre`, which keeps its lines."""
+    """One text of a document. Its spaces are collapsed, except in `pre`, which keeps its lines."""
 
     tag: str
     text: str
     parent: int = -1
     spans: tuple[Span, ...] = ()
     language: str = ""
-    """Of the code, in a `pre`; otherwise BCP 47 where it differs from the page's."""
+    """The language of the code in a `pre`. In other blocks the BCP 47 tag, if it differs from the page's."""
     confidence: float = 0.0
-    """How sure `language` is by the text (0..1); 0 where markup alone says it, and where it is empty."""
+    """Probability of `language` by the text (0..1); 0 if only markup declares it, or if it is empty."""
     script: str = ""
-    """ISO 15924, where most of the text isn't in the page's."""
+    """The script of most of the text (ISO 15924), if it differs from the page's."""
 
 
 class Identified(NamedTuple):
-    """A language as BCP 47 (empty: not known), how sure that is (0..1), and the script as ISO 15924."""
+    """A language (BCP 47; empty if it is not known), its probability (0..1), and the script (ISO 15924)."""
 
     language: str = ""
     confidence: float = 0.0
@@ -75,7 +79,7 @@ class Identified(NamedTuple):
 
 
 class Link(NamedTuple):
-    """An out-link of the page, from content and chrome alike, in order, absolute and not yet canonical."""
+    """A link of the page, from main content or boilerplate. Its URL is absolute and not yet canonical."""
 
     url: str
     text: str = ""
@@ -85,7 +89,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page's meaning."""
+    """A page's text, structure, links and facts."""
 
     url: str
     title: str = ""
@@ -93,7 +97,7 @@ class Document:
     language: str = ""
     language_confidence: float = 0.0
     script: str = ""
-    """That of most of its text, ISO 15924."""
+    """The script of most of the text (ISO 15924)."""
     containers: tuple[Container, ...] = ()
     blocks: tuple[Block, ...] = ()
     links: tuple[Link, ...] = ()
@@ -102,11 +106,11 @@ class Document:
 
     @property
     def text(self) -> str:
-        """All text, a block a line."""
+        """All text, with one line for each block."""
         return "\n".join([block.text for block in self.blocks])
 
     def identified(self, block: Block) -> Identified:
-        """The language of one of its blocks: the page's, unless the block says another, or is in another script."""
+        """Return the language of a block: the page's, unless the block has another language or script."""
         script = block.script or self.script
         if block.tag == "pre":
             return Identified(script=script)
@@ -115,7 +119,7 @@ class Document:
         return Identified(self.language, self.language_confidence, script)
 
     def ancestors(self, block: Block) -> list[int]:
-        """Indices of the containers around a block, the innermost first."""
+        """Return the indices of the containers around a block, the innermost first."""
         chain: list[int] = []
         index = block.parent
         while index >= 0:

@@ -1,22 +1,21 @@
-"""A document as HTML that gives the same document again: `normalize(to_html(d), url=d.url).document == d`.
+"""Writes a document as HTML that becomes the same document again: `normalize(to_html(d), url=d.url).document == d`.
 
-The page says of itself that it is clean (a generator name), so that nothing is taken for chrome. What has no place in
-the text (facts, links of the chrome, scripts, how sure languages are) rides in a JSON script.
+The page has a generator name, by which the normalizer knows that it has no boilerplate. Fields that are not part of the
+text (facts, links of the boilerplate, scripts, probabilities of languages) are in a JSON script.
 """
 
 from html import escape
 
 import orjson
 
-from streams.pages.document.model import Block, Document, Span
-from streams.pages.parse.head import CLEAN_GENERATOR, DATA_TYPE
+from streams.pages.document.model import CLEAN_GENERATOR, DATA_TYPE, Block, Document, Span
 
 _PARTS = frozenset({"li", "dt", "dd", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"})
 _WRAPPED = {"em": "em", "strong": "strong", "code": "code"}
 
 
 def to_html(document: Document) -> str:
-    """The whole page."""
+    """Return the document as a whole page."""
     return (
         f'<!DOCTYPE html>\n<html lang="{escape(document.language)}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="generator" content="{CLEAN_GENERATOR}">\n<title>{escape(document.title)}</title>\n'
@@ -26,7 +25,7 @@ def to_html(document: Document) -> str:
 
 
 def body_html(document: Document) -> str:
-    """The text alone: containers and blocks, escaped, safe to put into a page as it is."""
+    """Return the containers and blocks alone. All text is escaped, so any page may include it."""
     first = _first_blocks(document)
     children: dict[int, list[tuple[int, str]]] = {}
     for index, block in enumerate(document.blocks):
@@ -34,7 +33,7 @@ def body_html(document: Document) -> str:
     for index in range(len(document.containers) - 1, -1, -1):
         container = document.containers[index]
         html = f"<{container.tag}>{_in_order(children.pop(index, []))}</{container.tag}>"
-        # Cells may be empty, so the parts of a structure keep the order in which they were made.
+        # Cells may be empty, so the parts of a list or table are ordered by their own index.
         place = index if container.tag in _PARTS else first[index]
         children.setdefault(container.parent, []).append((place, html))
     return _in_order(children.get(-1, []), "\n")
@@ -45,7 +44,7 @@ def _in_order(entries: list[tuple[int, str]], between: str = "") -> str:
 
 
 def _first_blocks(document: Document) -> list[int]:
-    """For each container the index of the first block that it holds, at any depth."""
+    """Return for each container the index of the first block in it, at any depth."""
     first = [len(document.blocks)] * len(document.containers)
     for index, block in enumerate(document.blocks):
         if block.parent >= 0:
@@ -67,7 +66,7 @@ def _block_html(block: Block, page_language: str) -> str:
 
 
 def _inline(text: str, spans: tuple[Span, ...]) -> str:
-    """The text with its spans as elements. Spans nest, and come with outer ones before inner ones."""
+    """Return the text with its spans as elements. Spans nest, and outer ones come before inner ones."""
     out: list[str] = []
     open_spans: list[Span] = []
     at = 0
@@ -119,7 +118,7 @@ def _end_tag(span: Span) -> str:
 
 
 def _data(document: Document) -> str:
-    """What the text does not hold, as JSON that no script element can be closed by."""
+    """Return the other fields as JSON that cannot end a script element."""
     data = {
         "title": document.title,
         "description": document.description,

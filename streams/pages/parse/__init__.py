@@ -1,1 +1,1 @@
-"""From bytes to a walked page: encoding, the one parse, what is surely chrome, blocks and runs of text."""
+"""From the bytes of a page to its segments: encoding, the one parse, head elements, menus and footers, the walk."""

@@ -1,4 +1,4 @@
-"""What can be read as HTML: HTML, and plain text, which becomes one block of it."""
+"""Accepts the content types that can be read: HTML, and plain text, which becomes one block."""
 
 import html
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 
 
 def as_html(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """The body as HTML. `headers` have lower-case names. Raises Refused for a type that can't be read."""
+    """Return the body as HTML. `headers` have lower-case names. Raises Refused for any other type."""
     kind = media_type(headers)
     if kind == "text/plain":
         return b"<pre>" + html.escape(body.decode("utf-8", "replace"), quote=False).encode()
@@ -19,5 +19,5 @@ def as_html(body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """Lower case, without parameters; empty when the answer didn't say."""
+    """Return the media type in lower case, without parameters; empty if the response has none."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()

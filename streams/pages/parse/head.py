@@ -1,4 +1,4 @@
-"""What stands in a page's head, or should: read in one pass, before anything is walked."""
+"""Reads the head elements of a page: what the page declares about itself, wherever the elements are in the page."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,27 +8,26 @@ from email.utils import parsedate_to_datetime
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.parse.head_elements import markers
+from streams.pages.document.model import CLEAN_GENERATOR
+from streams.pages.parse.head_elements import head_elements
 
-_JSON_TYPE = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?"([A-Za-z]+)"')
-_MICRODATA_TYPE = re.compile(r"""itemtype\s*=\s*["']?https?://schema\.org/([A-Za-z]+)""")
+_JSON_TYPE = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?"([A-Za-z]++)"')
+_MICRODATA_TYPE = re.compile(r"""itemtype\s*+=\s*+["']?https?://schema\.org/([A-Za-z]++)""")
 _ITEM_TYPE = "itemtype"
-CLEAN_GENERATOR = "Riffle document 2"
-DATA_TYPE = "application/vnd.riffle.document+json"
-"""Of the script in which a document that was written out keeps what its text does not hold."""
 FIRST_DAY = "2024-01-01"
-"""A server whose clock is before it is wrong: nothing was fetched so long ago."""
+"""Earliest date of a response that is believed. A server with an earlier date has a wrong clock."""
 MAX_META_CHARS = 5_000
+"""Maximum length of a title or meta element's content that is read (characters)."""
 
 
 def is_json_ld(kind: str) -> bool:
-    """Of a script's type, in lower case, which may have parameters."""
+    """Whether a script's type is JSON-LD. The type is in lower case and may have parameters."""
     return kind.startswith("application/ld+json")
 
 
 @dataclass(slots=True)
 class Head:
-    """The raw findings in a page's head."""
+    """The head elements of a page, as written."""
 
     title: str = ""
     base: str = ""
@@ -40,26 +39,26 @@ class Head:
     scripts: list[tuple[str, str]] = field(default_factory=list)
     """(type in lower case, text) of scripts that hold data."""
     breadcrumbs: list[str] = field(default_factory=list)
-    """As the page shows them."""
+    """The texts of the links in the page's breadcrumb menu."""
     kinds: tuple[str, ...] = ()
-    """Types that structured data and OpenGraph name, as written."""
+    """Types of the page in structured data and OpenGraph, as written."""
     until: str = ""
-    """The last day on which the page can have been published (ISO 8601); empty where that is not known."""
+    """The last day on which the page can have been published (ISO 8601); empty if it is not known."""
     times: list[str] = field(default_factory=list)
     """The datetime attributes of all time elements."""
     has_microdata: bool = False
     has_rdfa: bool = False
     has_drawn_math: bool = False
-    """Somewhere KaTeX or MathJax drew a formula."""
+    """Whether KaTeX or MathJax drew a formula anywhere in the page."""
     clean: bool = False
-    """The page is a document of ours, written out by `streams.pages.document.to_html`."""
+    """Whether the page is a document that `document.to_html` wrote."""
 
     @property
     def has_json_ld(self) -> bool:
         return any(is_json_ld(kind) for kind, _ in self.scripts)
 
     def meta(self, *names: str) -> str:
-        """The first that is not empty, in the order of `names`."""
+        """Return the first content that is not empty, in the order of `names`."""
         for name in names:
             for found, content in self.metas:
                 if found == name and content:
@@ -68,20 +67,20 @@ class Head:
 
 
 def read_head(tree: LexborHTMLParser) -> Head:
-    """Title, base, language, meta and link elements, wherever they stand."""
-    found = markers(tree)
+    """Read the head elements of a page."""
+    found = head_elements(tree)
     head = Head(has_microdata=found.has_microdata, has_rdfa=found.has_rdfa, has_drawn_math=found.has_drawn_math)
     root = tree.root
     if root is not None:
         head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()
     for tag, *values in found.rows:
-        _note(head, tag, *values)
+        _add(head, tag, *values)
     head.clean = head.meta("generator") == CLEAN_GENERATOR
     return head
 
 
-def _note(head: Head, tag: str, one: str, two: str, three: str) -> None:
-    """One marker; what the three values are is said in `streams.pages.parse.head_elements`."""
+def _add(head: Head, tag: str, one: str, two: str, three: str) -> None:
+    """Add one element. The meaning of its three values is in `head_elements.HeadElements`."""
     if tag == "meta":
         if one and two:
             head.metas.append((one.strip().lower()[:100], " ".join(two[:MAX_META_CHARS].split())))
@@ -101,7 +100,7 @@ def _note(head: Head, tag: str, one: str, two: str, three: str) -> None:
 
 
 def read_kinds(head: Head, html: str) -> tuple[str, ...]:
-    """The types that JSON-LD, microdata and OpenGraph give the page, read without parsing them."""
+    """Find the page's types in JSON-LD, Microdata and OpenGraph, without parsing them."""
     found = [head.meta("og:type")]
     for kind, text in head.scripts:
         if kind == "application/ld+json":
@@ -112,7 +111,7 @@ def read_kinds(head: Head, html: str) -> tuple[str, ...]:
 
 
 def _microdata_types(html: str) -> Iterator[str]:
-    """What the pattern finds. A page is searched for its first word by str.find: ten times as fast."""
+    """Find types of Microdata. `str.find` looks for the attribute first, which is ten times as fast as the pattern."""
     at = html.find(_ITEM_TYPE)
     while at >= 0:
         found = _MICRODATA_TYPE.match(html, at)
@@ -122,8 +121,10 @@ def _microdata_types(html: str) -> Iterator[str]:
 
 
 def last_day(headers: Mapping[str, str]) -> str:
-    """The day behind that of the fetch, as the server said: somewhere it is that day already. Not by our clock: what
-    becomes of a page must not depend on when it is read again."""
+    """Return the day after the fetch, by the date of the response: in some time zone it is that day already.
+
+    The clock of this machine is not used, so that a replay gives the same document.
+    """
     try:
         day = (parsedate_to_datetime(headers.get("date", "")) + timedelta(days=1)).date().isoformat()
     except (ValueError, OverflowError):

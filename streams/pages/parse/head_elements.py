@@ -1,5 +1,7 @@
-"""The elements that describe a page, wherever they stand in it: title, metadata, links, data scripts, and lines whose
-class or role says that they hold a date or an author."""
+"""Finds the elements that describe a page, wherever they are in it: title, metadata, links and data scripts.
+
+Also finds lines that are labelled as a date or an author, by class, role or Microdata.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ _SELECTOR = (
     'title, base, meta, link, script[type*="json" i], time[datetime], [itemprop], [typeof], '
     '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i]'
 )
-_SPACES = re.compile(r"[ \t\n\f\r]+")
+_SPACES = re.compile(r"[ \t\n\f\r]++")
 _DRAWN = frozenset({"katex-html", "MathJax_Preview"})
 Label = Literal["dated", "named"]
 LABELLED: dict[Label, str] = {
@@ -22,33 +24,33 @@ LABELLED: dict[Label, str] = {
 
 
 @dataclass(slots=True)
-class Markers:
-    """In the page's order, as written."""
+class HeadElements:
+    """The head elements in the page's order, as written."""
 
     rows: list[tuple[str, str, str, str]] = field(default_factory=list)
-    """The element's name, and three values by it:
+    """The element's name and three values:
 
-    - title: "", text, ""; the first that holds more than spaces
+    - title: "", text, ""; only the first with more than spaces
     - base: href, "", ""
     - meta: the first of name, property and itemprop; content; http-equiv
     - link: rel, href, type
-    - script that holds JSON: type, text, ""
+    - script with JSON: type, text, ""
     - time: datetime, "", ""
     """
     has_microdata: bool = False
     has_rdfa: bool = False
     has_drawn_math: bool = False
-    """Somewhere KaTeX or MathJax drew a formula."""
+    """Whether KaTeX or MathJax drew a formula anywhere in the page."""
 
 
-def markers(tree: LexborHTMLParser) -> Markers:
-    """All such elements of a page, in one query."""
-    found, has_title = Markers(), False
+def head_elements(tree: LexborHTMLParser) -> HeadElements:
+    """Find all head elements of a page in one query."""
+    found, has_title = HeadElements(), False
     for node in _each(tree, _SELECTOR):
         tag, attributes = node.tag or "", node.attributes
         found.has_microdata = found.has_microdata or "itemprop" in attributes
         found.has_rdfa = found.has_rdfa or "typeof" in attributes
-        found.has_drawn_math = found.has_drawn_math or _draws(tag, attributes)
+        found.has_drawn_math = found.has_drawn_math or _is_drawn_math(tag, attributes)
         if tag == "title" and has_title:
             continue
         if row := _row(tag, attributes, node):
@@ -58,11 +60,11 @@ def markers(tree: LexborHTMLParser) -> Markers:
 
 
 def _each(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
-    """Once each: the parser gives an element once for every part of the selector that fits it."""
+    """Return each element once. The parser returns it once for each part of the selector that matches."""
     return list({node.mem_id: node for node in tree.css(selector)}.values())
 
 
-def _draws(tag: str, attributes: dict[str, str | None]) -> bool:
+def _is_drawn_math(tag: str, attributes: dict[str, str | None]) -> bool:
     if tag == "mjx-container" or (tag == "script" and (attributes.get("type") or "").lower().startswith("math/tex")):
         return True
     return not _DRAWN.isdisjoint(_SPACES.split(attributes.get("class") or ""))
@@ -90,6 +92,6 @@ def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple
 
 
 def labelled(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[str]:
-    """The lines of the first `count` elements that are named for a date or an author; longer lines are left out."""
+    """Return the lines of the first `count` elements with a label, without those longer than `max_chars`."""
     lines = (" ".join(node.text(separator=" ").split()) for node in _each(tree, LABELLED[label])[:count])
     return [line for line in lines if len(line) <= max_chars]

@@ -1,4 +1,4 @@
-"""Links as written -> absolute URLs, fast. Canonical spelling is the business of `streams.crawl.urls`."""
+"""Resolves links to absolute URLs. `streams.crawl.urls` makes them canonical later."""
 
 import re
 
@@ -6,16 +6,17 @@ from ada_url import URL
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _BLANKS = re.compile(r"[\t\n\r]")
-_ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*)?")
-_ROOTED = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+,;=:@%/?-]*")
+_ABSOLUTE = re.compile(r"https?://[a-z0-9.-]++(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*+)?")
+_ROOTED = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+,;=:@%/?-]*+")
 MAX_HREF_CHARS = 4_096
+"""Maximum length of a link (characters). Longer ones are dropped."""
 
 OTHER, ROOTED, ABSOLUTE = range(3)
-"""Forms of links. Nearly all are one of the last two, with nothing to clean: a path from the host's root, a URL."""
+"""Forms of links. Nearly all are ROOTED (a path from the host's root) or ABSOLUTE (a URL) and need no cleaning."""
 
 
 def form_of(href: str) -> int:
-    """Which of the forms a link has."""
+    """Return the form of a link."""
     plain = href.partition("#")[0]
     if len(href) > MAX_HREF_CHARS or "/." in plain:
         return OTHER
@@ -23,7 +24,7 @@ def form_of(href: str) -> int:
 
 
 class Resolver:
-    """Resolves the links of one page; most links repeat, so each is resolved once."""
+    """Resolves the links of one page. Many links repeat, so results are kept."""
 
     def __init__(self, url: str, base: str = "") -> None:
         self.url = url
@@ -34,14 +35,14 @@ class Resolver:
         self._others: dict[str, str] = {}
 
     def absolute(self, href: str) -> str:
-        """The absolute URL without its fragment; empty for what leads to no page (mailto:, #top, broken)."""
+        """Return the absolute URL without its fragment; empty for a link to no page (mailto:, #top, invalid)."""
         known = self._known.get(href)
         if known is None:
             known = self._known[href] = self.formed(href, form_of(href))
         return known
 
     def formed(self, href: str, form: int) -> str:
-        """The same, of a link whose form is known: most are put together from two parts, or stand there already."""
+        """Resolve a link whose form is known: a ROOTED or ABSOLUTE one needs no URL parser."""
         if form:
             plain = href.partition("#")[0]
             target = plain if form == ABSOLUTE else self._origin + plain

@@ -1,4 +1,4 @@
-"""What a page allows robots to do: its robots meta elements and the X-Robots-Tag header, as one set."""
+"""Reads a page's directives for robots, from its robots meta elements and the X-Robots-Tag header."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,9 +22,9 @@ _WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview"
 
 
 def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> tuple[str, ...]:
-    """All directives that are for us, lower-case, sorted. `metas`: (name, content) of the page's meta elements.
+    """Return all directives for Riffle's robot, in lower case, sorted. `metas` are (name, content) of meta elements.
 
-    The strictest wins: they are united, never replaced. `none` is noindex and nofollow.
+    Directives of both sources are united, so the strictest ones hold. `none` means noindex and nofollow.
     """
     found: set[str] = set()
     for name, content in metas:
@@ -50,15 +50,14 @@ def _parsed(content: str) -> set[str]:
 
 
 def _header(value: str) -> set[str]:
-    """`X-Robots-Tag: noindex, otherbot: nofollow, noarchive`: a name with a colon starts what is for that robot
-    alone."""
+    """Read `X-Robots-Tag: noindex, otherbot: nofollow, noarchive`. A name with a colon starts another robot's part."""
     found: set[str] = set()
-    ours = True
+    is_own = True
     for item in value.lower().split(","):
         name, colon, rest = (part.strip() for part in item.partition(":"))
         if colon and name not in _WITH_VALUE:
-            ours = name in (BOT, "*")
+            is_own = name in (BOT, "*")
             item = rest
-        if ours:
+        if is_own:
             found |= _parsed(item)
     return found

@@ -1,5 +1,7 @@
-"""What is peculiar to single sites, declared: one module a site, each with its `QUIRKS`, of which there
-are more where parts of the site differ. General rules belong elsewhere."""
+"""Knowledge about the markup of single sites: one module for each site, with its `QUIRKS`.
+
+A site whose parts differ has several quirks. Rules for all sites are in `content` and `parse`.
+"""
 
 from functools import cache
 from importlib import import_module
@@ -19,7 +21,7 @@ def _by_host() -> dict[str, Quirk]:
 
 
 def quirk_of(host: str) -> Quirk | None:
-    """The host's quirk; `*.wikipedia.org` stands for all hosts below wikipedia.org."""
+    """Return the quirk of a host. `*.wikipedia.org` means all hosts below wikipedia.org."""
     known = _by_host()
     return known.get(host) or known.get("*." + host.partition(".")[2])
 

@@ -1,20 +1,20 @@
-"""The form in which a site's peculiarities are declared."""
+"""The type of a quirk."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Quirk:
-    """All fields are optional; selectors are CSS, and apply to the tree before anything else reads it."""
+    """Knowledge about one site's markup. Selectors are CSS, and apply to the tree before the walk."""
 
     hosts: tuple[str, ...]
     """Exact host names, or `*.example.org`."""
     content: str = ""
-    """Selector of the element that holds the page's own text. Where it matches, everything outside is chrome,
-    everything inside is content, and the model isn't asked."""
+    """Selector of the element with the main content. If it matches, all text inside is main content, all text
+    outside is boilerplate, and the content model is not used."""
     drop: tuple[str, ...] = ()
-    """Selectors of what is not content, wherever it stands."""
+    """Selectors of elements that are boilerplate, wherever they are."""
     drop_sections: tuple[str, ...] = ()
-    """Headings, in lower case, that are dropped with all that follows up to the next heading of their rank."""
+    """Headings (in lower case) of sections that are dropped, up to the next heading of the same rank."""
     title_endings: tuple[str, ...] = ()
-    """What the site adds to its titles."""
+    """Texts that the site appends to its titles."""

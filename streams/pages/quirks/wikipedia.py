@@ -1,5 +1,8 @@
-"""Wikipedia, in the Vector skins and on its mobile site. Class names are those of MediaWiki's core and of templates
-that all editions share; headings are each edition's own: in Spain, literature is a chapter of a country."""
+"""Quirks of Wikipedia, in the Vector skins and on its mobile site.
+
+Class names are those of MediaWiki's core and of templates that all editions share. Each edition has its own headings of
+dropped sections: "literatura" lists books in one edition and is a chapter about a country in another.
+"""
 
 from dataclasses import replace
 from itertools import permutations
@@ -10,7 +13,7 @@ _APPARATUS = (
     "notes", "footnotes", "endnotes", "citations", "references", "sources", "bibliography", "further reading",
     "external links", "see also", "works cited",
 )  # fmt: skip
-"""English headings of what stands below an article, which occur in pairs, too."""
+"""English headings of the sections below an article. They also occur in pairs."""
 _ENGLISH_SECTIONS = (
     *_APPARATUS,
     *(f"{one} and {other}" for one, other in permutations(_APPARATUS, 2)),
@@ -89,11 +92,11 @@ _ENGLISH = Quirk(
         "sup.reference, sup.noprint, .mw-cite-backlink, .reflist, .references, .refbegin, "
         ".mw-references-wrap, .mw-editsection",
         ".vector-column-end, .vector-pinnable-element, .vector-dropdown, #vector-appearance",
-        # What says of itself that it leads elsewhere, in whatever edition; the portals of the French one.
+        # Elements with a role or class of navigation, in all editions, and the portals of the French one.
         ".mw-parser-output [role=navigation], .mw-parser-output [role=note], .navigation-not-searchable, "
         ".navbox-container, .bandeau-portail",
         "#coordinates, .geo-nondefault, .Inline-Template, .mw-empty-elt",
-        # Pictures beside the text, and pictures of formulas, whose source stands beside them.
+        # Pictures beside the text, and pictures of formulas that have their source beside them.
         '.thumb, figure[typeof~="mw:File/Thumb"], figure[typeof~="mw:File/Frame"], .gallery',
         ".mwe-math-fallback-image-inline, .mwe-math-fallback-image-display, .mw-kartographer-container, .locmap",
     ),

@@ -1,8 +1,8 @@
-"""Letters and small words that tell languages of one script apart, for texts too short for statistics.
+"""Letters and function words that distinguish languages of the same script, for texts too short for statistics.
 
-Latin alphabets are given by their letters beyond a-z, others whole: CLDR's main and usual auxiliary exemplar
-characters. Words are frequent function words that a close relative doesn't have. A language that isn't listed is judged
-by the model alone.
+A Latin alphabet is given by its letters beyond a-z, any other one completely: CLDR's main and usual auxiliary exemplar
+characters. The words are frequent function words that closely related languages don't have. For a language that isn't
+listed, only the model decides.
 """
 
 _RUSSIAN = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
@@ -127,4 +127,4 @@ _MORE_ENGLISH = """
     there into how also
 """
 PLAIN_WORDS = {**FUNCTION_WORDS, "en": FUNCTION_WORDS["en"] | frozenset(_MORE_ENGLISH.split())}
-"""More of them for the language that most pages are in: a text that has some of these need not be asked about."""
+"""Function words by language, with more for English. A text with several of them is identified without the model."""

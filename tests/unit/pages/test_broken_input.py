@@ -1,4 +1,4 @@
-"""Pages that no parser was asked for: each is a document or a recorded refusal."""
+"""Broken pages: each is a document or a recorded refusal."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_large_pages_are_read_whole() -> None:
     assert len(normalize(b"<table>" + rows + b"</table>", url=URL).document.blocks) == 16_000
 
 
-async def test_what_takes_too_long_or_too_much_is_refused_and_the_next_page_is_read() -> None:
+async def test_a_page_over_the_limits_is_refused_and_the_next_page_is_read() -> None:
     rules = set()
     async with ParsePool(1) as pool:
         for page in (b"<p>x</p>" * 1_500_000, b"<div>" * 100_000):

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - pages as they come
-"""Languages that markup names: of code by classes and attributes, of text by `lang`."""
+"""Languages in markup: of code in classes and attributes, of text in `lang`."""
 
 import time
 
@@ -31,7 +31,7 @@ URL = "https://site.example/page"
         ("Pandoc", "<div class=sourceCode><pre class='sourceCode haskell'><code class='sourceCode haskell'>x</code></pre></div>", "haskell"),
         ("SyntaxHighlighter", "<pre class='brush: php; toolbar: false'>x</pre>", "php"),
         ("MDN", "<pre class='brush: js example-good'>x</pre>", "js"),
-        ("the second class tells", "<pre class='language-none lang-go'>x</pre>", "go"),
+        ("the second class is the language", "<pre class='language-none lang-go'>x</pre>", "go"),
         ("only how it looks", "<div class='highlight-container'><pre class='code-block highlight'>x</pre></div>", ""),
         ("an element around it, of another meaning", "<div class=go><pre>x</pre></div>", ""),
         ("no language's name", "<pre class='wide numbered'>x</pre>", ""),
@@ -40,7 +40,7 @@ URL = "https://site.example/page"
         ("too long for a name", f"<pre class='language-{'a' * 200_000}'>x</pre>", ""),
     ],
 )  # fmt: skip
-def test_code_says_its_language(why: str, html: str, language: str) -> None:
+def test_language_of_code(why: str, html: str, language: str) -> None:
     document = normalize(f"<main><p>Text.</p>{html}</main>", url=URL).document
     assert document.blocks[-1].tag == "pre"
     assert document.blocks[-1].language == language, why
@@ -55,13 +55,13 @@ def test_long_classes_cost_little() -> None:
 @pytest.mark.parametrize(
     ("lang", "language"), [("gsw", "gsw"), ("de-CH", "de-ch"), ("de_CH", "de-ch"), ("de" + "-abcdefgh" * 9_000, "")]
 )
-def test_a_language_is_as_long_as_languages_are(lang: str, language: str) -> None:
+def test_a_too_long_language_is_ignored(lang: str, language: str) -> None:
     document = normalize(f"<html lang=en><p>Text.</p><p lang={lang}>Words.</p>", url=URL).document
     assert document.blocks[-1].language == language
 
 
 @pytest.mark.parametrize(
-    ("said", "tag"),
+    ("declared", "tag"),
     [
         (" EN ", "en"),
         ("en_US", "en-US"),
@@ -78,8 +78,8 @@ def test_a_language_is_as_long_as_languages_are(lang: str, language: str) -> Non
         ("", ""),
     ],
 )
-def test_a_language_is_written_as_standards_do(said: str, tag: str) -> None:
-    assert language_tag(said) == tag
+def test_a_declared_language_becomes_a_tag(declared: str, tag: str) -> None:
+    assert language_tag(declared) == tag
 
 
 def test_a_declared_language_is_understood_with_an_underscore() -> None:

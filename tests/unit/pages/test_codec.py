@@ -1,4 +1,4 @@
-"""The bytes of a document give it back, and equal documents have equal bytes."""
+"""Documents are encoded and decoded without loss, and equal documents have equal bytes."""
 
 import msgpack
 import pytest
@@ -39,7 +39,7 @@ DOCUMENTS = st.builds(
 
 
 @given(DOCUMENTS)
-def test_a_document_comes_back(document: Document) -> None:
+def test_a_document_is_encoded_without_loss(document: Document) -> None:
     assert decode_document(encode_document(document)) == document
 
 
@@ -61,6 +61,6 @@ def test_a_document_of_layout_1_is_read() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xc1", b"\x90", b"\x92\x01\x02", b"\x91\x63", b"\x91\x01", b"\x01"])
-def test_other_bytes_are_named_as_such(content: bytes) -> None:
+def test_other_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(InvalidDocument):
         decode_document(content)

@@ -1,11 +1,11 @@
-"""The elements that describe a page, found wherever they stand in it."""
+"""Head elements are found anywhere in a page."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.parse.head_elements import LABELLED, Label, labelled, markers
+from streams.pages.parse.head_elements import LABELLED, Label, head_elements, labelled
 
 ROWS = [
     ("a title", "<title> A &amp; b\n</title>", [("title", "", " A & b\n", "")]),
@@ -35,7 +35,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("why", "html", "expected"), ROWS)
 def test_rows(why: str, html: str, expected: list[tuple[str, ...]]) -> None:
-    assert markers(LexborHTMLParser(html)).rows == expected, why
+    assert head_elements(LexborHTMLParser(html)).rows == expected, why
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_rows(why: str, html: str, expected: list[tuple[str, ...]]) -> None:
     ],
 )
 def test_kinds_of_data(html: str, microdata: bool, rdfa: bool, drawn: bool) -> None:
-    found = markers(LexborHTMLParser(html))
+    found = head_elements(LexborHTMLParser(html))
     assert (found.has_microdata, found.has_rdfa, found.has_drawn_math) == (microdata, rdfa, drawn)
 
 
@@ -99,7 +99,7 @@ PIECES = [
 @given(junk=st.binary(max_size=500), pieces=st.lists(st.sampled_from(PIECES), max_size=40))
 def test_any_page_gives_rows_of_known_elements_and_short_lines(junk: bytes, pieces: list[str]) -> None:
     tree = LexborHTMLParser("".join(pieces) + junk.decode("utf-8", "replace"))
-    rows = markers(tree).rows
+    rows = head_elements(tree).rows
     assert {tag for tag, *_ in rows} <= {"title", "base", "meta", "link", "script", "time"}
     assert sum(tag == "title" for tag, *_ in rows) <= 1
     for label in LABELLED:

@@ -40,7 +40,7 @@ def test_language_of_a_sentence(text: str, language: str, script: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "12 345", "https://example.com/der/die/das", "… — !"])
-def test_without_letters_nothing_is_known(text: str) -> None:
+def test_a_text_without_letters_has_no_language(text: str) -> None:
     assert identify(text) == Identified()
 
 
@@ -49,7 +49,9 @@ def test_a_declared_language_decides_between_close_ones_but_not_against_the_scri
     assert identify("Где ты сейчас?", declared="en").language == "ru"
 
 
-def test_a_text_that_is_plainly_what_it_says_to_be_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_with_many_function_words_of_its_declared_language_needs_no_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = []
     monkeypatch.setattr("streams.pages.text.language._predict", lambda text: asked.append(text) or [("en", 0.9)])
     english = "You will find more about this in their guide, which has been written by people who know it. " * 3
@@ -61,7 +63,7 @@ def test_a_text_that_is_plainly_what_it_says_to_be_is_not_asked_about(monkeypatc
 
 
 @given(st.text())
-def test_any_text_has_an_answer(text: str) -> None:
+def test_any_text_is_identified_without_error(text: str) -> None:
     found = identify(text)
     assert 0.0 <= found.confidence <= 1.0
     assert bool(found.language) <= bool(found.script)
@@ -69,7 +71,7 @@ def test_any_text_has_an_answer(text: str) -> None:
 
 
 @given(st.characters())
-def test_a_character_has_the_script_that_it_is_counted_for(char: str) -> None:
+def test_script_of_agrees_with_the_counts(char: str) -> None:
     assert script_counts(char) == ({script_of(char): 1} if script_of(char) else {})
 
 
@@ -81,6 +83,6 @@ def test_scripts_count_letters_alone(text: str) -> None:
 
 
 @given(st.text(max_size=FEW_CHARS))
-def test_few_letters_are_counted_as_many_are(text: str) -> None:
+def test_short_and_long_texts_are_counted_alike(text: str) -> None:
     many = script_counts(text * (FEW_CHARS + 1))
     assert script_counts(text) == {name: count // (FEW_CHARS + 1) for name, count in many.items()}

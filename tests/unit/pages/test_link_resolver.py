@@ -56,13 +56,13 @@ def test_a_form_resolves_as_the_url_standard_does(start: str, rest: str) -> None
 
 
 @pytest.mark.parametrize("href", ["/" + "a" * (MAX_HREF_CHARS - 1), "x" + "é" * (MAX_HREF_CHARS // 3)])
-def test_what_is_too_long_once_it_is_absolute_leads_nowhere(href: str) -> None:
+def test_a_too_long_absolute_url_is_dropped(href: str) -> None:
     """Then a document that was written out is read as it was."""
     assert Resolver(URL).absolute(href) == ""
     assert Resolver(URL).absolute(href[:-100] if href[0] == "/" else href[:500])
 
 
-def test_the_pages_own_host_is_in_small_letters() -> None:
+def test_the_host_of_the_page_is_in_lower_case() -> None:
     """As the URL Standard spells it: a link to the page's host is one however it is written."""
     resolver = Resolver("https://Forums.Site.example/A")
     assert {resolver.absolute(href) for href in ("/B", "https://FORUMS.site.example/B", "B")} == {

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - pages as they come
-"""Formulas as their source, where a page only says how they look."""
+"""Formulas are read as TeX, from their source or from MathML."""
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -56,7 +56,7 @@ X, Y, ONE, TWO = "<mi>x</mi>", "<mi>y</mi>", "<mn>1</mn>", "<mn>2</mn>"
         ("nothing", "", ""),
     ],
 )  # fmt: skip
-def test_a_formula_is_written_of_how_it_looks(why: str, formula: str, expected: str) -> None:
+def test_tex_is_written_from_mathml(why: str, formula: str, expected: str) -> None:
     assert source(formula) == expected, why
 
 
@@ -68,12 +68,12 @@ def test_a_formula_is_written_of_how_it_looks(why: str, formula: str, expected: 
         ("wide inside of a token", f"<mi>{'<b>x</b><b>y</b>' * MAX_NODES}</mi><mi>x</mi>"),
     ],
 )
-def test_what_is_too_large_is_its_letters(why: str, formula: str) -> None:
+def test_only_the_text_of_a_too_large_formula_is_read(why: str, formula: str) -> None:
     letters = source(formula)
     assert set(letters) == {"x", "y"}, why
 
 
-def test_a_document_has_the_source_and_says_that_it_is_one() -> None:
+def test_a_formula_is_a_span_of_its_source() -> None:
     page = "<p>Half is <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>, not <math><msup><mi>x</mi><mn>2</mn></msup></math>."
     (block,) = normalize(page, url="https://site.example/").document.blocks
     assert block.text == r"Half is \frac{1}{2}, not x^{2}."

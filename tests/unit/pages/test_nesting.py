@@ -1,4 +1,4 @@
-"""How deep elements nest, counted before the parser sees them."""
+"""The depth of elements is counted before the page is parsed."""
 
 import pytest
 from hypothesis import given, settings
@@ -43,7 +43,7 @@ TAGS = [
 
 @settings(max_examples=200, deadline=None)
 @given(pieces=st.lists(st.sampled_from(TAGS), max_size=60), limit=st.integers(1, 6))
-def test_counting_ends_just_beyond_the_limit(pieces: list[bytes], limit: int) -> None:
+def test_counting_ends_at_one_more_than_the_limit(pieces: list[bytes], limit: int) -> None:
     html = b"".join(pieces)
     assert deepest(html, limit) == min(deepest(html, 1_000), limit + 1)
 
@@ -71,7 +71,7 @@ def test_elements_without_an_end_tag_do_not_nest() -> None:
         ("a comment without an end", b"<!-- ", b""),
     ],
 )
-def test_tags_that_are_text_nest_nothing(why: str, before: bytes, behind: bytes) -> None:
+def test_tags_inside_of_text_do_not_count(why: str, before: bytes, behind: bytes) -> None:
     refuse_nesting(b"<p>a" + before + b"<div>" * (MAX_DEPTH + 1) + behind + b"<p>b")
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - pages as they come
-"""What is peculiar to sites: what stays of their pages, and what each declaration removes."""
+"""Quirks: what stays of a page of the site, and what each declaration removes."""
 
 import pytest
 
@@ -102,7 +102,7 @@ def test_wikipedia_keeps_the_article() -> None:
         "category-links", "last-edited",
     ],
 )  # fmt: skip
-def test_wikipedia_loses_what_stands_around_the_article(gone: str) -> None:
+def test_everything_around_the_article_is_removed(gone: str) -> None:
     document = normalize(ARTICLE, url=URL).document
     assert gone in ARTICLE
     assert gone not in document.text
@@ -138,14 +138,14 @@ def test_wikipedia_loses_what_stands_around_the_article(gone: str) -> None:
         *((f"a section: {title}", f"<h2>{title}</h2><p>gone</p>") for title in ("See also", "Further reading", "External links", "Sources")),
     ],
 )  # fmt: skip
-def test_each_thing_goes_by_itself(why: str, piece: str) -> None:
+def test_each_selector_removes_its_element(why: str, piece: str) -> None:
     page = f"<main id=content><h1>Page</h1><div class=mw-parser-output><p>Text.</p>{piece}</div></main>"
     blocks = normalize(page, url=URL).document.blocks
     assert "gone" not in str(blocks), why
     assert blocks[1].text == "Text."
 
 
-def test_wikipedia_says_why() -> None:
+def test_removed_texts_have_the_selector_as_reason() -> None:
     why = {text.split()[-1]: reason for text, reason in explain(ARTICLE, URL) if text}
     for text in ("navbox", "figure-caption", "see-also", "further-reading", "external-link"):
         assert why[text].startswith("quirk"), text
@@ -184,7 +184,7 @@ def test_each_edition_has_its_headings(host: str, gone: list[str], left: list[st
     [("de", "Teekanne – Wikipedia"), ("fr", "Teekanne — Wikipédia"), ("ru", "Teekanne — Википедия"),
      ("es", "Teekanne - Wikipedia, la enciclopedia libre"), ("zh", "Teekanne - 维基百科，自由的百科全书")],
 )  # fmt: skip
-def test_a_title_is_the_articles(edition: str, title: str) -> None:
+def test_the_name_of_the_site_is_removed_from_titles(edition: str, title: str) -> None:
     page = f"<title>{title}</title><main id=content><p>Text.</main>"
     assert normalize(page, url=f"https://{edition}.wikipedia.org/wiki/X").document.title == "Teekanne"
 

@@ -1,4 +1,4 @@
-"""The walk: which segments, spans, links and elements it makes of a page."""
+"""The segments, spans, links and elements that the walk finds."""
 
 import pytest
 from hypothesis import given, settings
@@ -128,7 +128,7 @@ def test_spans(why: str, html: str, text: str, spans: list[tuple[int, int, str, 
     assert (segment.text, segment.spans) == (text, spans), why
 
 
-def test_links_are_told_with_the_segment_that_they_end_in() -> None:
+def test_a_link_has_the_number_of_the_segment_in_which_it_ends() -> None:
     html = '<p>a <a href="x?a=1&amp;b=2" rel="nofollow me">b  c</a></p><a href=/y><p>d</p></a><a href=z></a>'
     page = walk(body_of(html))
     expected = [("x?a=1&b=2", "b c", "nofollow me", 0, OTHER), ("/y", "d", "", 2, ROOTED), ("z", "", "", 2, OTHER)]
