@@ -74,7 +74,7 @@ class DedupAgent(Agent):
         # With another text it may no longer represent its duplicates.
         duplicates = await self._grouping.duplicates(event.page_id) if log.is_own or not same_content else []
         base = {**facts(page), "settled": settled, "crawl_id": event.crawl_id}
-        log = await self._applier.apply(event.page_id, [page, *duplicates], base, log, delivery.at)
+        log = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at)
         page, outcome = await self._outcome(page, log)
         own = _own_events(event, page, outcome, settled)
         return [*own, *await self._other_events(event.crawl_id, log)]
@@ -112,7 +112,7 @@ class DedupAgent(Agent):
         removed_text = _text_facts(page) if page else log.record.get("removed_text")
         if removed_text:
             base["removed_text"] = removed_text
-        log = await self._applier.apply(event.page_id, duplicates, base, log, delivery.at)
+        log = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log)]
 
     async def _generation_after_removal(self, event: PageNormalized) -> int:

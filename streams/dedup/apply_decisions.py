@@ -5,12 +5,13 @@ plan and completes it. Other workers may decide about the same pages at the same
 invalid is planned again.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from streams.dedup.grouping import Decision, Grouping, may_represent
+from streams.dedup.grouping import MAX_DUPLICATES, Decision, Grouping, Plan, may_represent
 from streams.errors import TransientError
 from streams.stores.protocols import Fingerprint, Fingerprints, Pages
 from streams.stores.simhash_tables import hamming
@@ -67,25 +68,57 @@ class DecisionApplier:
     async def log(self, page_id: UUID, event_id: str) -> Log:
         return Log((await self._pages.get(page_id)).get(PART, {}), event_id)
 
-    async def apply(self, own: UUID, waiting: Sequence[Fingerprint], base: Mapping[str, Any], log: Log, at: int) -> Log:
-        """Decide the waiting pages and all that depends on them. Returns the log as it was written.
+    async def apply(
+        self,
+        own: UUID,
+        page: Fingerprint | None,
+        duplicates: Sequence[Fingerprint],
+        base: Mapping[str, Any],
+        log: Log,
+        at: int,
+    ) -> Log:
+        """Decide the page and all that depends on it. Returns the log as it was written.
 
-        `own` is the page that the event is about. `base` is what its record contains beside the outcome. Raises
+        `own` is the id of the page that the event is about. `page` is None if it was removed. `duplicates` are those
+        that it may no longer represent. `base` is what its record contains beside the outcome. Raises
         TransientError if the group changes faster than it can be decided.
         """
         # A crash may have stopped an earlier plan halfway: its pages are decided again.
         again = [await self._fingerprints.get(page_id) for page_id in log.changes]
-        waiting = [*waiting, *(page for page in again if page is not None)]
+        waiting = [found for found in (page, *duplicates, *again) if found is not None]
+        orphans = {own: list(duplicates)}
         for _ in range(MAX_ROUNDS):
-            decisions = await self._grouping.plan(waiting)
-            log = await self._save_plan(own, base, decisions, log, at)
-            for decision in decisions:
+            plan = await self._grouping.plan(waiting)
+            plan.orphans = {**orphans, **plan.orphans}
+            log = await self._save_plan(own, base, list(plan.decisions.values()), log, at)
+            for decision in plan.decisions.values():
                 if decision.changes:
                     await self._store(decision, decision.page.page_id == own)
-            waiting = await self._unsettled(decisions, own)
+            successors = await self._move_large_groups(plan, page, at)
+            waiting, orphans = await self._unsettled(plan, successors, own)
             if not waiting:
                 return log
         raise TransientError(f"the duplicates of page {own} keep changing: {MAX_ROUNDS} plans became invalid")
+
+    async def _move_large_groups(self, plan: Plan, own: Fingerprint | None, at: int) -> list[UUID]:
+        """Give the rest of each large group its new representative, and return these representatives.
+
+        The plan decided MAX_DUPLICATES pages of such a group one by one. The others follow most of them.
+        """
+        successors = []
+        for former, duplicates in plan.orphans.items():
+            made = [plan.decisions[page.page_id] for page in duplicates if page.page_id in plan.decisions]
+            if len(duplicates) < MAX_DUPLICATES or not made:
+                continue
+            counts = Counter(decision.representative.page_id for decision in made)
+            successor, _ = counts.most_common(1)[0]
+            if successor == former:
+                continue
+            decided = plan.decisions.get(former)
+            kept_text = own.content_hash if own and own.page_id == former and decided and decided.elects_page else ""
+            await self._fingerprints.move_duplicates(former, successor, at, kept_text)
+            successors.append(successor)
+        return successors
 
     async def _save_plan(
         self, own: UUID, base: Mapping[str, Any], decisions: Sequence[Decision], log: Log, at: int
@@ -109,7 +142,8 @@ class DecisionApplier:
         if not is_own:
             await self._update_record(decision)
         age = page.site_first_seen if decision.elects_page else page.known_since
-        await self._fingerprints.set_representative(page.page_id, decision.representative.page_id, at, age)
+        chosen = decision.representative
+        await self._fingerprints.set_representative(page.page_id, chosen.page_id, at, age, chosen.content_hash)
 
     async def _update_record(self, decision: Decision) -> None:
         """Write the outcome into the record of another page than the event's."""
@@ -119,10 +153,13 @@ class DecisionApplier:
         updated = {**facts(decision.page), **record, **outcome_of(decision), "at": at}
         await self._pages.put(page_id, PART, updated, at)
 
-    async def _unsettled(self, decisions: Sequence[Decision], own: UUID) -> list[Fingerprint]:
-        """Pages whose decision became invalid, and duplicates of pages that are no longer representatives."""
+    async def _unsettled(
+        self, plan: Plan, successors: Sequence[UUID], own: UUID
+    ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]]]:
+        """Pages whose decision became invalid, and (by page) duplicates of pages that are no longer representatives."""
         found: dict[UUID, Fingerprint] = {}
-        for decision in decisions:
+        lost: dict[UUID, list[Fingerprint]] = {}
+        for decision in plan.decisions.values():
             page = await self._fingerprints.get(decision.page.page_id)
             if page is None:
                 continue
@@ -130,12 +167,16 @@ class DecisionApplier:
             representative = page if decision.elects_page else await self._fingerprints.get(chosen)
             if page.representative != chosen or representative is None or not may_represent(representative):
                 found[page.page_id] = page
+            elif decision.promotes and await self._grouping.rivals(page):
+                found[page.page_id] = page  # two pages were promoted at the same moment, and neither saw the other
             if page.representative != page.page_id:
-                found |= {other.page_id: other for other in await self._grouping.duplicates(page.page_id)}
-        decided = {decision.page.page_id for decision in decisions}
-        if own not in decided and await self._fingerprints.get(own) is None:
-            found |= {other.page_id: other for other in await self._grouping.duplicates(own)}
-        return list(found.values())
+                lost[page.page_id] = await self._grouping.duplicates(page.page_id)
+        for page_id in {own, *successors} - set(plan.decisions):
+            page = await self._fingerprints.get(page_id)
+            if page is None or not may_represent(page):
+                lost[page_id] = await self._grouping.duplicates(page_id)
+        found |= {page.page_id: page for pages in lost.values() for page in pages}
+        return list(found.values()), lost
 
 
 def facts(page: Fingerprint) -> dict[str, Any]:

@@ -103,8 +103,8 @@ async def evaluate(
 async def _merged(one: Fingerprint, other: Fingerprint, texts: Mapping[str, str], store: Fingerprints) -> bool:
     for page in (one, other):
         await store.put(page, page.generation)
-    decisions = await Grouping(store, _comparer(texts)).plan([other])
-    return any(not decision.elects_page for decision in decisions)
+    plan = await Grouping(store, _comparer(texts)).plan([other])
+    return any(not decision.elects_page for decision in plan.decisions.values())
 
 
 def _page(name: str, content_hash: str, prints: Prints) -> Fingerprint:

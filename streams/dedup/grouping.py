@@ -27,8 +27,10 @@ CERTAIN = 0.12
 """An estimate decides if it is farther than this from SIMILARITY (3.4 standard errors). Otherwise the texts decide."""
 MAX_COMPARED = 32
 """Maximum number of representatives whose texts are compared with one page. The most similar come first."""
-MAX_DECIDED = 1_000
+MAX_DECIDED = 200
 """Maximum number of pages that are decided in one plan."""
+MAX_DUPLICATES = 16
+"""Maximum number of duplicates that are decided anew if their representative is lost. All others follow the group."""
 
 Compare = Callable[[Fingerprint, Fingerprint], Awaitable[float]]
 """The exact similarity of two pages' texts, 0..1."""
@@ -50,6 +52,11 @@ class Decision:
     def changes(self) -> bool:
         """Whether the store has another decision, or none since the page's last fingerprint."""
         return self.page.representative != self.representative.page_id or is_undecided(self.page)
+
+    @property
+    def promotes(self) -> bool:
+        """Whether the page was a duplicate, and becomes a representative. Until then no look-up finds it."""
+        return self.elects_page and self.changes and not may_represent(self.page)
 
     def at(self, own: bool) -> int:
         """The write time of the decision. `own`: it is made for an event of the page itself.
@@ -84,6 +91,33 @@ def may_represent(page: Fingerprint) -> bool:
     return page.representative == page.page_id or is_undecided(page)
 
 
+class Plan:
+    """The decisions so far. They count before what the store contains."""
+
+    def __init__(self) -> None:
+        self.decisions: dict[UUID, Decision] = {}
+        self.orphans: dict[UUID, list[Fingerprint]] = {}
+        """By page that is no longer a representative: its duplicates, at most MAX_DUPLICATES."""
+
+    def decide(self, page: Fingerprint, representative: Fingerprint) -> None:
+        self.decisions[page.page_id] = Decision(page, representative)
+
+    def withdraw_duplicates(self, representatives: Sequence[Fingerprint]) -> list[Fingerprint]:
+        """Withdraw the decisions for these representatives, and return their pages: they need another one."""
+        lost = {page.page_id for page in representatives}
+        pages = [made.page for made in self.decisions.values() if made.representative.page_id in lost]
+        for page in pages:
+            del self.decisions[page.page_id]
+        return pages
+
+    def may_represent(self, page: Fingerprint) -> bool:
+        decision = self.decisions.get(page.page_id)
+        return decision.elects_page if decision else may_represent(page)
+
+    def representatives(self) -> list[Fingerprint]:
+        return [decision.page for decision in self.decisions.values() if decision.elects_page]
+
+
 class Grouping:
     """Plans decisions from what the store contains. Writes nothing."""
 
@@ -91,9 +125,9 @@ class Grouping:
         self._store = store
         self._compare = compare
 
-    async def plan(self, pages: Iterable[Fingerprint]) -> list[Decision]:
-        """Decide these pages, and all pages whose decision depends on them. The oldest pages come first."""
-        plan = _Plan()
+    async def plan(self, pages: Iterable[Fingerprint]) -> Plan:
+        """Decide these pages, and the pages whose decision depends on them. The oldest pages come first."""
+        plan = Plan()
         waiting = oldest_first(pages)
         for _ in range(MAX_DECIDED):
             if not waiting:
@@ -110,9 +144,9 @@ class Grouping:
                 plan.decide(loser, elected)
             withdrawn = plan.withdraw_duplicates(losers)
             waiting = oldest_first([*waiting, *withdrawn, *await self._undecided_duplicates(losers, plan)])
-        return list(plan.decisions.values())
+        return plan
 
-    async def _rivals(self, page: Fingerprint, plan: "_Plan") -> list[Fingerprint]:
+    async def _rivals(self, page: Fingerprint, plan: Plan) -> list[Fingerprint]:
         """The representatives that have the same text as this page."""
         found = {other.page_id: other for other in await self._store.exact(page.content_hash) if page.words}
         if page.words >= MIN_WORDS:
@@ -132,15 +166,21 @@ class Grouping:
         pages = [await self._store.get(page_id) for page_id in sorted(missing)]
         return {page.page_id: page for page in pages if page is not None}
 
-    async def _undecided_duplicates(self, losers: Sequence[Fingerprint], plan: "_Plan") -> list[Fingerprint]:
-        """The duplicates of pages that are no longer representatives, without those that the plan has decided."""
-        found = [page for loser in losers for page in await self.duplicates(loser.page_id)]
+    async def _undecided_duplicates(self, losers: Sequence[Fingerprint], plan: Plan) -> list[Fingerprint]:
+        """Some duplicates of pages that are no longer representatives, without those that the plan has decided."""
+        for loser in losers:
+            if loser.page_id not in plan.orphans:
+                plan.orphans[loser.page_id] = await self.duplicates(loser.page_id)
+        found = [page for loser in losers for page in plan.orphans[loser.page_id]]
         return [page for page in found if page.page_id not in plan.decisions]
 
     async def duplicates(self, representative: UUID) -> list[Fingerprint]:
-        """The duplicates of a representative."""
-        pages = [await self._store.get(page_id) for page_id in await self._store.duplicates(representative)]
-        return [page for page in pages if page is not None]
+        """Duplicates of a representative, at most MAX_DUPLICATES."""
+        return await self._store.duplicates(representative, MAX_DUPLICATES)
+
+    async def rivals(self, page: Fingerprint) -> list[Fingerprint]:
+        """The representatives and undecided pages that have the same text as this page."""
+        return await self._rivals(page, Plan())
 
     async def have_same_text(self, one: Fingerprint, other: Fingerprint) -> bool:
         """Whether the two pages are exact duplicates or near-duplicates."""
@@ -152,28 +192,3 @@ class Grouping:
         if abs(estimate - SIMILARITY) > CERTAIN:
             return estimate >= SIMILARITY
         return await self._compare(one, other) >= SIMILARITY
-
-
-class _Plan:
-    """The decisions so far. They count before what the store contains."""
-
-    def __init__(self) -> None:
-        self.decisions: dict[UUID, Decision] = {}
-
-    def decide(self, page: Fingerprint, representative: Fingerprint) -> None:
-        self.decisions[page.page_id] = Decision(page, representative)
-
-    def withdraw_duplicates(self, representatives: Sequence[Fingerprint]) -> list[Fingerprint]:
-        """Withdraw the decisions for these representatives, and return their pages: they need another one."""
-        lost = {page.page_id for page in representatives}
-        pages = [made.page for made in self.decisions.values() if made.representative.page_id in lost]
-        for page in pages:
-            del self.decisions[page.page_id]
-        return pages
-
-    def may_represent(self, page: Fingerprint) -> bool:
-        decision = self.decisions.get(page.page_id)
-        return decision.elects_page if decision else may_represent(page)
-
-    def representatives(self) -> list[Fingerprint]:
-        return [decision.page for decision in self.decisions.values() if decision.elects_page]

@@ -10,7 +10,7 @@ answer, which the runtime retries. Every write is idempotent: the same call twic
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,6 +227,15 @@ class Fingerprint:
         return self.site_first_seen or self.first_seen
 
 
+MAX_FOUND = 32
+"""Maximum number of pages that a look-up of fingerprints returns."""
+
+
+def group_of(representative: UUID, text: str = "") -> UUID:
+    """The id of the group of a representative with this content hash. Without a text it is the page's id."""
+    return uuid5(representative, text) if text else representative
+
+
 @dataclass(frozen=True, slots=True)
 class AliasEvidence:
     """Two URLs that a URL alias rule makes one, and whether their pages were duplicates."""
@@ -241,7 +250,11 @@ class AliasEvidence:
 
 
 class Fingerprints(Protocol):
-    """Fingerprints, read by key and never by a scan."""
+    """Fingerprints, read by key and never by a scan.
+
+    The look-ups `exact`, `near` and `similar` find representatives and undecided pages only. So their cost does not
+    depend on the size of a group.
+    """
 
     async def put(self, fingerprint: Fingerprint, at: int) -> None:
         """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one."""
@@ -249,24 +262,33 @@ class Fingerprints(Protocol):
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        """Pages with this content, at most 1,000."""
+        """Pages with this content, at most MAX_FOUND."""
 
     async def near(self, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
-        """All pages whose SimHash has this version and differs in at most `distance` bits (at most 3)."""
+        """The nearest pages, at most MAX_FOUND: of this version, with at most `distance` other bits (at most 3)."""
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        """Pages that share a band with this one, with at least this estimated similarity. At most 100 per band."""
+        """The most similar pages, at most MAX_FOUND: they share a band and have at least this estimated similarity."""
 
     async def remove(self, page_id: UUID, at: int) -> None: ...
 
-    async def set_representative(self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0) -> None:
+    async def set_representative(
+        self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0, representative_text: str = ""
+    ) -> None:
         """Store the page's representative. If it is the page itself, the page leaves its group.
 
+        `representative_text` is the content hash of the representative: a page with another text has another group.
         Without a fingerprint nothing is stored.
         """
 
-    async def duplicates(self, representative: UUID) -> list[UUID]:
-        """The duplicates of this representative."""
+    async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
+        """Some duplicates of this representative: all, if they are less than `limit`."""
+
+    async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
+        """Make all duplicates of one page duplicates of another one, at a cost that doesn't depend on their number.
+
+        Those of the text with the content hash `kept_text` stay.
+        """
 
     async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
         """The duplicates of each representative that has some, about `limit` of each."""

@@ -44,6 +44,6 @@ async def test_duplicates_handled_at_once_have_one_representative(stack: Setting
         gone = await agents[0].handle(site.removed(urls[0], "gone", 20))
         assert [event.url for event in gone if isinstance(event, PageDeduplicated)] == [urls[1]]
         assert {await site.representative_of(url) for url in urls[1:7]} == {urls[1]}
-        assert len(await site.stores.fingerprints.duplicates(page_id(urls[1]))) == 5
+        assert len(await site.stores.fingerprints.duplicates(page_id(urls[1]), 10)) == 5
     finally:
         await session.close()

@@ -162,8 +162,8 @@ async def _representative(
 
 
 async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPage]:
-    ids = await context.stores.fingerprints.duplicates(page_id)
-    return await asyncio.gather(*(_related(context, other) for other in ids[:MAX_DUPLICATES]))
+    pages = await context.stores.fingerprints.duplicates(page_id, MAX_DUPLICATES)
+    return [RelatedPage(page.page_id, page.url) for page in pages]
 
 
 async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:

@@ -11,13 +11,19 @@ from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.minhash import sketch_similarity
-from streams.stores.protocols import AliasEvidence, Fingerprint
+from streams.stores.protocols import MAX_FOUND, AliasEvidence, Fingerprint, group_of
 from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
-PER_CONTENT = 1_000
+PER_BITS = 2_000
+"""Maximum number of hints that are read under one key of a SimHash."""
 PER_BAND = 100
+"""Maximum number of hints that are read under one band."""
+MAX_GROUPS = 100
+"""Maximum number of groups of one representative that are read or moved at once."""
 KEYS_AT_ONCE = 100
+_EARLIEST = 1
+"""Write time of a group's first representative. Each move replaces it, in whatever order they are written."""
 _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
@@ -32,14 +38,25 @@ _PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALU
 _GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :content_hash LIMIT :count"
 _CUT_CONTENT = "DELETE FROM fingerprints_by_content WHERE content_hash = :content_hash AND page_id = :page_id"
 _PUT_BITS = "INSERT INTO fingerprints_by_bits (bits, page_id, simhash) VALUES (:key, :page_id, :simhash)"
-_GET_BITS = "SELECT page_id, simhash FROM fingerprints_by_bits WHERE bits IN :keys"
+_GET_BITS = "SELECT page_id, simhash FROM fingerprints_by_bits WHERE bits IN :keys PER PARTITION LIMIT :count"
 _CUT_BITS = "DELETE FROM fingerprints_by_bits WHERE bits = :key AND page_id = :page_id"
 _PUT_BAND = "INSERT INTO fingerprints_by_band (band, page_id, sketch) VALUES (:key, :page_id, :sketch)"
 _GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :keys PER PARTITION LIMIT :count"
 _CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
 _PUT_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
-_GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical = :key"
-_GET_GROUPS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical IN :keys PER PARTITION LIMIT :count"
+_GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical IN :keys PER PARTITION LIMIT :count"
+_PUT_GROUP = (
+    "INSERT INTO fingerprint_groups (group_id, representative, at) VALUES (:key, :representative, :at) "
+    "USING TIMESTAMP :at"
+)
+_GET_GROUPS = "SELECT group_id, representative, at FROM fingerprint_groups WHERE group_id IN :keys"
+_PUT_GROUP_OF = (
+    "INSERT INTO fingerprint_groups_of (representative, group_id) VALUES (:representative, :key) USING TIMESTAMP :at"
+)
+_GET_GROUPS_OF = "SELECT group_id FROM fingerprint_groups_of WHERE representative IN :keys PER PARTITION LIMIT :count"
+_CUT_GROUP_OF = (
+    "DELETE FROM fingerprint_groups_of USING TIMESTAMP :at WHERE representative = :representative AND group_id = :key"
+)
 _GET_PAGES = (
     "SELECT page_id, value, at, canonical, decided_at, site_first_seen FROM fingerprints WHERE page_id IN :keys"
 )
@@ -49,6 +66,10 @@ _PUT_VARIANT = (
     "VALUES (:host, :rule, :slot, :url, :other, :agrees) USING TIMESTAMP :at"
 )
 _GET_VARIANTS = "SELECT rule, slot, url, other, agrees FROM url_variants WHERE host = :host"
+
+
+_Row = tuple[Fingerprint, UUID | None]
+"""A fingerprint, and the id of its group."""
 
 
 class CassandraFingerprints:
@@ -62,18 +83,8 @@ class CassandraFingerprints:
         former = await self.get(fingerprint.page_id)
         if former is not None and former.written_at > at:
             return
-        bits, bands = self._bits(fingerprint), _bands(fingerprint)
-        row = {
-            "page_id": fingerprint.page_id,
-            "value": pack_fingerprint(fingerprint),
-            "content_hash": fingerprint.content_hash,
-            "simhash": _signed(fingerprint.simhash),
-            "sketch": fingerprint.sketch,
-            **_numbered(bits, "bits"),
-            **_numbered(bands, "band"),
-        }
-        puts = [_PUT, _PUT_CONTENT, *_repeated(_PUT_BITS, bits, "bits"), *_repeated(_PUT_BAND, bands, "band")]
-        await self._session.execute(_batch(puts), row, at=at)
+        row = {"page_id": fingerprint.page_id, "value": pack_fingerprint(fingerprint)}
+        await self._put_hints(fingerprint, at, _PUT, row)
         if former is not None:
             await self._cut(former, fingerprint, at)
 
@@ -82,71 +93,96 @@ class CassandraFingerprints:
         return found[0] if found else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": PER_CONTENT})
+        rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": MAX_FOUND})
         found = await self._get_all(page_id for (page_id,) in rows)
         return [fingerprint for fingerprint in found if fingerprint.content_hash == content_hash]
 
     async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
-        rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash)})
-        close = [page_id for page_id, other in rows if hamming(_unsigned(other), simhash) <= distance]
-        found = await self._get_all(close)  # a hint doesn't contain the version, the page's own row does
+        rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash), "count": PER_BITS})
+        distances = {page_id: hamming(_unsigned(other), simhash) for page_id, other in rows}
+        nearest = sorted((bits, page_id) for page_id, bits in distances.items() if bits <= distance)[:MAX_FOUND]
+        found = await self._get_all(page_id for _, page_id in nearest)
+        # A hint doesn't contain the version, the page's own row does.
         alike = [fingerprint for fingerprint in found if fingerprint.simhash_version == version]
         return [fingerprint for fingerprint in alike if hamming(fingerprint.simhash, simhash) <= distance]
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         keys = _bands(fingerprint)
         rows = await self._session.execute(_GET_BANDS, {"keys": keys, "count": PER_BAND}) if keys else []
-        sketches: dict[UUID, bytes] = dict(rows)
-        alike = [
-            page for page, sketch in sketches.items() if sketch_similarity(fingerprint.sketch, sketch) >= similarity
-        ]
-        found = await self._get_all(alike)
+        shares = {page_id: sketch_similarity(fingerprint.sketch, sketch) for page_id, sketch in rows}
+        alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)[:MAX_FOUND]
+        found = await self._get_all(page_id for _, page_id in alike)
         return [other for other in found if sketch_similarity(fingerprint.sketch, other.sketch) >= similarity]
 
     async def remove(self, page_id: UUID, at: int) -> None:
-        former = await self.get(page_id)
+        found = await self._rows([page_id])
         await self._session.execute(_REMOVE, {"page_id": page_id}, at=at)
-        if former is None or former.written_at > at:
-            return
-        await self._cut(former, None, at)
-        if former.representative is not None:
-            row = {"key": former.representative, "page_id": page_id}
-            await self._session.execute(_CUT_MEMBER, row, at=max(at, former.decided_at))
+        for former, group in found:
+            if former.written_at > at:
+                continue
+            await self._cut(former, None, at)
+            if group is not None:
+                row = {"key": group, "page_id": page_id}
+                await self._session.execute(_CUT_MEMBER, row, at=max(at, former.decided_at))
 
-    async def set_representative(self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0) -> None:
-        former = await self.get(page_id)
-        if former is None or former.decided_at > at:
+    async def set_representative(
+        self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0, representative_text: str = ""
+    ) -> None:
+        found = await self._rows([page_id])
+        if not found or found[0][0].decided_at > at:
             return
-        if representative != page_id:
-            await self._session.execute(_PUT_MEMBER, {"key": representative, "page_id": page_id}, at=at)
-        decision = {"page_id": page_id, "canonical": representative, "site_first_seen": site_first_seen}
+        former, former_group = found[0]
+        group = page_id if representative == page_id else group_of(representative, representative_text)
+        if group == page_id:  # found by look-ups, before it is a representative
+            await self._put_hints(former, at)
+        else:
+            await self._session.execute(_PUT_MEMBER, {"key": group, "page_id": page_id}, at=at)
+            if group != representative:
+                await self._put_group(group, representative, _EARLIEST)
+        decision = {"page_id": page_id, "canonical": group, "site_first_seen": site_first_seen}
         await self._session.execute(_DECIDE, decision, at=at)
-        if former.representative not in (None, representative) and former.decided_at < at:
+        if group != page_id and at >= former.written_at:
+            await self._cut(former, None, at)
+        if former_group not in (None, group) and former.decided_at < at:
             # With the write time of the row that it deletes: a later one could delete another worker's new row.
-            row = {"key": former.representative, "page_id": page_id}
+            row = {"key": former_group, "page_id": page_id}
             await self._session.execute(_CUT_MEMBER, row, at=former.decided_at)
 
-    async def duplicates(self, representative: UUID) -> list[UUID]:
-        rows = await self._session.execute(_GET_MEMBERS, {"key": representative})
-        found = await self._get_all(page_id for (page_id,) in rows)
-        return [page.page_id for page in found if page.representative == representative != page.page_id]
+    async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
+        groups = [group for group, _ in await self._groups_of(representative)]
+        # A row may be a hint of a page that has left the group.
+        rows = await self._session.execute(_GET_MEMBERS, {"keys": sorted(groups), "count": 2 * limit})
+        found = await self._rows(list(dict.fromkeys(page_id for (page_id,) in rows))[: 2 * limit])
+        pages = [page for page, group in found if group in groups and page.page_id != representative]
+        return [replace(page, representative=representative) for page in pages][:limit]
+
+    async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
+        for group, written_at in await self._groups_of(former):
+            if kept_text and group == group_of(former, kept_text):
+                continue
+            if not await self._session.execute(_GET_MEMBERS, {"keys": [group], "count": 1}):
+                continue
+            moved_at = max(at, written_at + 1)
+            await self._put_group(group, successor, moved_at)
+            await self._session.execute(_CUT_GROUP_OF, {"representative": former, "key": group}, at=moved_at)
 
     async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        """Two requests, because a searcher waits: one request with many keys is less work than many requests."""
+        """A few requests with many keys, because a searcher waits: many requests are more work."""
         if not representatives:
             return {}
-        hints = await self._session.execute(_GET_GROUPS, {"keys": sorted(representatives), "count": limit})
-        members = sorted({page_id for (page_id,) in hints})
+        hints = await self._session.execute(_GET_GROUPS_OF, {"keys": sorted(representatives), "count": MAX_GROUPS})
+        groups = sorted({*representatives, *(group for (group,) in hints)})
+        rows = await self._session.execute(_GET_MEMBERS, {"keys": groups, "count": limit})
+        members = sorted({page_id for (page_id,) in rows})
         chunks = [members[start : start + KEYS_AT_ONCE] for start in range(0, len(members), KEYS_AT_ONCE)]
+        answers = await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks])
         found: dict[UUID, list[Fingerprint]] = {}
-        for rows in await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks]):
-            for page_id, *row in rows:
-                page = _fingerprint(page_id, *row)
-                if page and page.representative in set(representatives) - {page_id, None}:
-                    found.setdefault(page.representative, []).append(page)
-        return found
+        for page in await self._resolved([_row(*row) for rows in answers for row in rows]):
+            if page.representative in set(representatives) - {page.page_id, None}:
+                found.setdefault(page.representative, []).append(page)
+        return {representative: pages[:limit] for representative, pages in found.items()}
 
     async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
         row = {name: getattr(evidence, name) for name in ("host", "rule", "slot", "url", "other", "agrees")}
@@ -156,10 +192,57 @@ class CassandraFingerprints:
         return [AliasEvidence(host, *row) for row in await self._session.execute(_GET_VARIANTS, {"host": host})]
 
     async def _get_all(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
-        wanted = sorted(set(page_ids))
+        return await self._resolved(await self._rows(page_ids))
+
+    async def _rows(self, page_ids: Iterable[UUID]) -> list[_Row]:
+        """The pages' rows, each with the page's group (itself, if it is a representative)."""
+        wanted = list(dict.fromkeys(page_ids))
         answers = await self._session.execute_many(_GET, [{"page_id": page_id} for page_id in wanted])
-        found = (_fingerprint(page_id, *row) for page_id, rows in zip(wanted, answers, strict=True) for row in rows)
-        return [fingerprint for fingerprint in found if fingerprint]
+        found = (_row(page_id, *row) for page_id, rows in zip(wanted, answers, strict=True) for row in rows)
+        return [row for row in found if row]
+
+    async def _resolved(self, rows: Iterable[_Row | None]) -> list[Fingerprint]:
+        """The fingerprints of these rows, with the representatives of their groups."""
+        found = [row for row in rows if row]
+        groups = sorted({group for page, group in found if group is not None and group != page.page_id})
+        known = await self._session.execute(_GET_GROUPS, {"keys": groups}) if groups else []
+        moved: dict[UUID | None, UUID] = {group: representative for group, representative, _ in known}
+        return [
+            replace(page, representative=group if group == page.page_id else moved.get(group, group))
+            for page, group in found
+        ]
+
+    async def _groups_of(self, representative: UUID) -> list[tuple[UUID, int]]:
+        """The groups of this representative, each with the write time of its row."""
+        hints = await self._session.execute(_GET_GROUPS_OF, {"keys": [representative], "count": MAX_GROUPS})
+        groups = sorted({representative, *(group for (group,) in hints)})
+        rows = await self._session.execute(_GET_GROUPS, {"keys": groups})
+        known = {group: (other, at) for group, other, at in rows}
+        found = {group: known.get(group, (group, 0)) for group in groups}
+        return [(group, at) for group, (other, at) in found.items() if other == representative]
+
+    async def _put_group(self, group: UUID, representative: UUID, at: int) -> None:
+        row = {"key": group, "representative": representative}
+        await self._session.execute(_PUT_GROUP_OF, row, at=at)
+        await self._session.execute(_PUT_GROUP, row, at=at)
+
+    async def _put_hints(
+        self, page: Fingerprint, at: int, statement: str = "", values: dict[str, Any] | None = None
+    ) -> None:
+        """Write the rows under which look-ups find the page, and the page's own row if a statement is given."""
+        bits, bands = self._bits(page), _bands(page)
+        row = {
+            "page_id": page.page_id,
+            "content_hash": page.content_hash,
+            "simhash": _signed(page.simhash),
+            **({"sketch": page.sketch} if bands else {}),
+            **_numbered(bits, "bits"),
+            **_numbered(bands, "band"),
+            **(values or {}),
+        }
+        puts = [statement] if statement else []
+        puts += [_PUT_CONTENT, *_repeated(_PUT_BITS, bits, "bits"), *_repeated(_PUT_BAND, bands, "band")]
+        await self._session.execute(_batch(puts), row, at=at)
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
         """Delete the hints of a former fingerprint, except those that its successor has, too."""
@@ -180,25 +263,16 @@ class CassandraFingerprints:
         return sorted({_signed(table.key(simhash)) for table in self._tables})
 
 
-def _fingerprint(
-    page_id: UUID,
-    value: bytes | None,
-    at: int,
-    representative: UUID | None,
-    decided_at: int | None,
-    site_age: int | None,
-) -> Fingerprint | None:
+def _row(
+    page_id: UUID, value: bytes | None, at: int, group: UUID | None, decided_at: int | None, site_age: int | None
+) -> _Row | None:
     """A page's row. None if only its decision is left."""
     if value is None:
         return None
-    found = unpack_fingerprint(page_id, value)
-    return replace(
-        found,
-        written_at=at,
-        representative=representative,
-        decided_at=decided_at or 0,
-        site_first_seen=site_age if site_age and (decided_at or 0) >= at else 0,
-    )
+    decided = decided_at or 0
+    age = site_age if site_age and decided >= at else 0
+    page = unpack_fingerprint(page_id, value)
+    return replace(page, written_at=at, representative=group, decided_at=decided, site_first_seen=age), group
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:

@@ -170,7 +170,12 @@ async def test_the_same_writes_twice_are_one(store: Fingerprints) -> None:
         await store.put(page, 1)
         await store.set_representative(page.page_id, representative, 2)
     assert await store.get(page.page_id) == replace(page, written_at=1, representative=representative, decided_at=2)
-    assert await store.duplicates(representative) == [page.page_id]
+    assert await ids(store, representative) == [page.page_id]
+
+
+async def ids(store: Fingerprints, representative: UUID, limit: int = 100) -> list[UUID]:
+    """The ids of a representative's duplicates."""
+    return [page.page_id for page in await store.duplicates(representative, limit)]
 
 
 async def group(store: Fingerprints, count: int) -> tuple[UUID, list[UUID]]:
@@ -183,8 +188,8 @@ async def group(store: Fingerprints, count: int) -> tuple[UUID, list[UUID]]:
 
 async def test_a_representative_has_its_duplicates(store: Fingerprints) -> None:
     representative, members = await group(store, 3)
-    assert sorted(await store.duplicates(representative)) == sorted(members)
-    assert await store.duplicates(members[0]) == []
+    assert sorted(await ids(store, representative)) == sorted(members)
+    assert await ids(store, members[0]) == []
 
 
 async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> None:
@@ -205,8 +210,8 @@ async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> No
 async def test_a_representative_is_no_duplicate(store: Fingerprints) -> None:
     representative, (page,) = await group(store, 1)
     await store.set_representative(page, page, 2)
-    assert await store.duplicates(representative) == []
-    assert await store.duplicates(page) == []
+    assert await ids(store, representative) == []
+    assert await ids(store, page) == []
     found = await store.get(page)
     assert found is not None
     assert found.representative == page
@@ -217,27 +222,27 @@ async def test_the_latest_decision_wins(store: Fingerprints) -> None:
     other = uuid4()
     await store.set_representative(page, other, 3)
     await store.set_representative(page, representative, 2)
-    assert await store.duplicates(other) == [page]
-    assert await store.duplicates(representative) == []
+    assert await ids(store, other) == [page]
+    assert await ids(store, representative) == []
 
 
 async def test_a_new_fingerprint_keeps_the_decision(store: Fingerprints) -> None:
     representative, (page,) = await group(store, 1)
     await store.put(replace(a_page(), page_id=page), 4)
-    assert await store.duplicates(representative) == [page]
+    assert await ids(store, representative) == [page]
 
 
 async def test_a_page_without_a_fingerprint_gets_no_decision(store: Fingerprints) -> None:
     representative, page = uuid4(), uuid4()
     await store.set_representative(page, representative, 1)
-    assert await store.duplicates(representative) == []
+    assert await ids(store, representative) == []
     assert await store.get(page) is None
 
 
 async def test_a_removed_page_is_no_duplicate(store: Fingerprints) -> None:
     representative, (page,) = await group(store, 1)
     await store.remove(page, 2)
-    assert await store.duplicates(representative) == []
+    assert await ids(store, representative) == []
     await store.put(replace(a_page(), page_id=page), 3)
     found = await store.get(page)
     assert found is not None
@@ -275,3 +280,67 @@ async def test_the_age_of_a_site_counts_until_the_next_fingerprint(store: Finger
     found = await store.get(page.page_id)
     assert found is not None
     assert (found.site_first_seen, found.known_since) == (0, 5)
+
+
+async def found_by_look_ups(store: Fingerprints, page: Fingerprint) -> list[bool]:
+    """Whether each look-up finds the page."""
+    exact, near = await store.exact(page.content_hash), await store.near(page.simhash)
+    similar = await store.similar(page, 0.9)
+    return [page.page_id in [other.page_id for other in found] for found in (exact, near, similar)]
+
+
+async def test_look_ups_find_representatives_and_undecided_pages_only(store: Fingerprints) -> None:
+    page, representative = a_page(), uuid4()
+    await store.put(page, 1)
+    assert await found_by_look_ups(store, page) == [True] * 3, "undecided"
+    await store.set_representative(page.page_id, representative, 2)
+    assert await found_by_look_ups(store, page) == [False] * 3, "a duplicate"
+    await store.put(page, 1)
+    assert await found_by_look_ups(store, page) == [False] * 3, "a duplicate, after a redelivery"
+    await store.set_representative(page.page_id, page.page_id, 3)
+    assert await found_by_look_ups(store, page) == [True] * 3, "promoted"
+    await store.set_representative(page.page_id, representative, 4)
+    await store.put(page, 9)
+    assert await found_by_look_ups(store, page) == [True] * 3, "fetched again"
+
+
+async def test_look_ups_are_bounded(store: Fingerprints) -> None:
+    page = a_page()
+    for _ in range(40):
+        await store.put(replace(page, page_id=uuid4()), 1)
+    for found in (await store.exact(page.content_hash), await store.near(page.simhash), await store.similar(page, 0.9)):
+        assert len(found) == 32
+    representative, _ = await group(store, 5)
+    assert len(await store.duplicates(representative, 3)) == 3
+
+
+async def test_all_duplicates_move_to_another_representative_at_once(store: Fingerprints) -> None:
+    former, members = await group(store, 5)
+    successor, third = members[0], uuid4()
+    await store.set_representative(successor, successor, 2)
+    for _ in range(2):
+        await store.move_duplicates(former, successor, 2)
+    assert sorted(await ids(store, successor)) == sorted(members[1:])
+    assert await ids(store, former) == []
+    moved = await store.get(members[1])
+    assert moved is not None
+    assert (moved.representative, moved.decided_at) == (successor, 1)
+    assert sorted(page.page_id for page in (await store.groups([successor], 9))[successor]) == sorted(members[1:])
+    await store.move_duplicates(successor, third, 1)
+    assert sorted(await ids(store, third)) == sorted(members[1:]), "a later move wins, whatever its time"
+
+
+async def test_a_representative_with_another_text_has_another_group(store: Fingerprints) -> None:
+    representative, successor, old, new = uuid4(), uuid4(), a_page(), a_page()
+    for page, text in ((old, "old text"), (new, "new text")):
+        await store.put(page, 1)
+        await store.set_representative(page.page_id, representative, 1, representative_text=text)
+    assert sorted(await ids(store, representative)) == sorted([old.page_id, new.page_id])
+    await store.move_duplicates(representative, successor, 2, kept_text="new text")
+    assert (await ids(store, representative), await ids(store, successor)) == ([new.page_id], [old.page_id])
+    late = a_page()
+    await store.put(late, 9)
+    await store.set_representative(late.page_id, representative, 9, representative_text="old text")
+    found = await store.get(late.page_id)
+    assert found is not None
+    assert found.representative == successor, "a late page joins the group, wherever that has moved"
