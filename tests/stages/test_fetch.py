@@ -12,6 +12,7 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.crawl.fetch.agent import FetchAgent, now_micros
 from streams.crawl.fetch.outcomes import KEPT_HEADERS
+from streams.crawl.fetch.robots_pace import MAX_TARGETS, RobotsPace
 from streams.errors import StoreUnavailable
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryPages
@@ -125,6 +126,33 @@ async def test_an_expired_lease_is_not_fetched(tmp_path: Path) -> None:
 async def test_r7_a_lease_that_expired_within_the_clock_bound_is_fetched(tmp_path: Path) -> None:
     (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-2, generation=7))
     assert (outputs[0].outcome, outputs[0].generation, requests) == ("ok", 7, 1)
+
+
+async def test_m6_redirected_robots_of_many_hosts_keep_a_delay_at_their_target(tmp_path: Path) -> None:
+    hosts = [scheduled(purpose="robots", host=f"h{number}.example") for number in range(3)]
+    (first, *others), _, requests = await run(tmp_path, response(b"User-agent: *"), *hosts)
+    assert (first[0].outcome, requests) == ("ok", 1)
+    for [answer] in others:
+        assert (answer.outcome, answer.retryable, answer.headers) == ("rate_limited", True, {"retry-after": "1"})
+
+
+async def test_the_robots_of_a_host_itself_needs_no_other_delay(tmp_path: Path) -> None:
+    own = [scheduled(purpose="robots") for _ in range(2)]
+    outputs, _, requests = await run(tmp_path, response(b"User-agent: *"), *own)
+    assert ([fetched.outcome for [fetched] in outputs], requests) == (["ok", "ok"], 2)
+
+
+def test_the_pace_of_redirected_robots() -> None:
+    pace = RobotsPace(10)
+    event = scheduled(purpose="robots", host="a.example")
+    assert [pace.seconds_to_wait(event, now) for now in (0.0, 0.5, 9.5, 10.0, 10.1)] == [0, 10, 1, 0, 10]
+
+
+def test_the_memory_of_robots_targets_is_bounded() -> None:
+    pace = RobotsPace(10)
+    for number in range(MAX_TARGETS + 1):
+        pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url=f"https://b{number}.example/"), 0)
+    assert pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url="https://b0.example/"), 0) == 0
 
 
 class FailingOnce(MemoryPages):

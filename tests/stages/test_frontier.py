@@ -153,6 +153,23 @@ async def test_redirects_of_robots_are_followed() -> None:
     assert sorted(web.pages()) == [f"{A}/", f"{A}/0"]
 
 
+async def test_m6_a_redirected_robots_is_recorded_under_the_hosts_own() -> None:
+    web = world(a=Site(redirects={"/robots.txt": f"{B}/page"}, links={"/": []}), b=Site(links={}))
+    fetched: list[PageFetched] = []
+    handle = web.agent.handle
+
+    async def note(delivery: Any) -> Any:
+        if isinstance(delivery.event, PageFetched) and delivery.event.purpose == "robots":
+            fetched.append(delivery.event)
+        return await handle(delivery)
+
+    web.agent.handle = note  # type: ignore[method-assign] # notes each answer, changes nothing
+    web.seed(f"{A}/")
+    await web.run()
+    assert {event.url for event in fetched if event.host == "a.example"} == {f"{A}/robots.txt", f"{B}/page"}
+    assert {event.page_id for event in fetched if event.host == "a.example"} == {page_id(f"{A}/robots.txt")}
+
+
 async def test_robots_with_endless_redirects_allows_all() -> None:
     web = world(a=Site(redirects={"/robots.txt": f"{A}/robots.txt"}, links={"/": []}))
     web.seed(f"{A}/")

@@ -15,6 +15,8 @@ import structlog
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.envelope import micros_from_utc
 from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session
+from streams.crawl.fetch.outcomes import Verdict
+from streams.crawl.fetch.robots_pace import RobotsPace
 from streams.crawl.scope import CrawlScope
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
@@ -36,6 +38,7 @@ class FetchAgent(Agent):
         self._stores = stores
         self._now = now
         self._limits: Limits = limits_of(settings)
+        self._robots_pace = RobotsPace(settings.delay_seconds)
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self, emit: Emit) -> None:
@@ -60,9 +63,18 @@ class FetchAgent(Agent):
         if self._now() >= micros_from_utc(scheduled.lease_until) + bound:
             log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
             return [_expired(scheduled, self._now())]
+        wait = self._robots_pace.seconds_to_wait(scheduled, time.monotonic())
+        answer = _too_early(wait) if wait else await self._get(scheduled)
+        body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
+        fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now())
+        record = fetched.model_dump(mode="json", exclude_none=True)
+        await self._stores.pages.put(scheduled.page_id, "fetched", record, at)
+        return [fetched]
+
+    async def _get(self, scheduled: PageScheduled) -> Answer:
         if self._session is None:
             self._session = open_session(self._settings)
-        answer = await get(
+        return await get(
             self._session,
             scheduled.url,
             purpose=scheduled.purpose,
@@ -71,17 +83,18 @@ class FetchAgent(Agent):
             etag=scheduled.etag,
             last_modified=scheduled.last_modified,
         )
-        body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
-        fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now())
-        record = fetched.model_dump(mode="json", exclude_none=True)
-        await self._stores.pages.put(scheduled.page_id, "fetched", record, at)
-        return [fetched]
 
     async def _answer_to(self, page_id: UUID, lease_id: UUID) -> PageFetched | None:
         record = (await self._stores.pages.get(page_id)).get("fetched")
         if record is None or record.get("lease_id") != str(lease_id):
             return None
         return PageFetched.model_validate(record)
+
+
+def _too_early(seconds: int) -> Answer:
+    """Return the answer to a redirected robots.txt whose target was requested a moment ago."""
+    reason = f"another robots.txt was redirected to this host a moment ago; it can be requested in {seconds} s"
+    return Answer(Verdict("rate_limited", True, reason), headers={"retry-after": str(seconds)})
 
 
 def _expired(scheduled: PageScheduled, now: int) -> PageFetched:

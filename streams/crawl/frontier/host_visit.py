@@ -118,7 +118,8 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
 
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
     host = live.host
-    page_id = page_id_of(host.robots_url())
+    # The host's own robots.txt, even after a redirect: so the answer never touches the record of another page.
+    page_id = page_id_of(f"https://{host.name}/robots.txt")
     lease = decisions.robots_lease_of(host, page_id, frontier.policy, now)
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
