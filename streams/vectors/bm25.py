@@ -17,7 +17,7 @@ import xxhash
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
 from streams.stores.protocols import SparseVector
-from streams.vectors.stemming import stem, stems
+from streams.vectors.stemming import stems
 
 K1 = 1.2
 B = 0.75
@@ -56,16 +56,12 @@ def query_vector(text: str, language: str = "") -> SparseVector:
     return _sparse({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
 
 
-def term_id(word: str) -> int:
-    """The id of a word's English stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
-    return _term_id(stem(word))
-
-
 def _terms(found: Sequence[str], language: str) -> Iterator[int]:
     return (_term_id(stemmed) for forms in stems(found, language) for stemmed in forms)
 
 
 def _term_id(stemmed: str) -> int:
+    """The id of a stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
     return xxhash.xxh32_intdigest(stemmed.encode("utf-8", "replace"))
 
 

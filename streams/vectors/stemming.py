@@ -44,11 +44,6 @@ def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
     return [(one,) if one == other else (one, other) for one, other in zip(english, stemmed, strict=True)]
 
 
-def stem(word: str) -> str:
-    """The English stem of a word."""
-    return stems([word])[0][0]
-
-
 def _stemmed(words: Sequence[str], name: str, fit: Sequence[bool]) -> list[str]:
     # A stemmer must not be used by two threads at once. Making one takes 5 microseconds.
     stemmer: Any = Stemmer.Stemmer(name, 0)

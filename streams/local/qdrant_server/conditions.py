@@ -1,4 +1,4 @@
-"""Filters: from the API's JSON to the engine's objects."""
+"""Filters: from the API's JSON to the engine's objects. The conditions are those that Riffle uses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,28 +9,18 @@ from streams.local.qdrant_server.errors import BadRequest
 
 Json = Mapping[str, Any]
 
-_MATCHES: dict[str, Callable[[Any], Any]] = {
-    "value": edge.MatchValue,
-    "any": edge.MatchAny,
-    "except": edge.MatchExcept,
-    "text": edge.MatchText,
-    "phrase": edge.MatchPhrase,
-}
+_MATCHES: dict[str, Callable[[Any], Any]] = {"value": edge.MatchValue, "any": edge.MatchAny}
 
 
 def parse_filter(json: Json | None) -> Any:
     """The engine's Filter, or None. Raises BadRequest for an unknown field."""
     if json is None:
         return None
-    _only(json, {"must", "should", "must_not", "min_should"}, "filter")
-    min_should = json.get("min_should")
+    _only(json, {"must", "should", "must_not"}, "filter")
     return edge.Filter(
         must=_conditions(json.get("must")),
         should=_conditions(json.get("should")),
         must_not=_conditions(json.get("must_not")),
-        min_should=None
-        if min_should is None
-        else edge.MinShould(_conditions(min_should["conditions"]) or [], int(min_should["min_count"])),
     )
 
 
@@ -43,26 +33,14 @@ def _conditions(json: Json | Sequence[Json] | None) -> list[Any] | None:
 def _condition(json: Json) -> Any:
     if not isinstance(json, Mapping):
         raise BadRequest(f"Format error in JSON body: a condition must be an object, not {json!r}")
-    if "has_id" in json:
-        return edge.HasIdCondition(set(json["has_id"]))
-    if "has_vector" in json:
-        return edge.HasVectorCondition(json["has_vector"])
-    if "is_empty" in json:
-        return edge.IsEmptyCondition(_key(json["is_empty"]))
-    if "is_null" in json:
-        return edge.IsNullCondition(_key(json["is_null"]))
-    if "nested" in json:
-        return edge.NestedCondition(json["nested"]["key"], parse_filter(json["nested"]["filter"]))
     return _field(json) if "key" in json else parse_filter(json)
 
 
 def _field(json: Json) -> Any:
-    _only(json, {"key", "match", "range", "values_count"}, "field condition")
-    count = json.get("values_count")
+    _only(json, {"key", "match", "range"}, "field condition")
     condition: dict[str, Any] = {
         "match": _match(json["match"]) if json.get("match") is not None else None,
         "range": _range(json["range"]) if json.get("range") is not None else None,
-        "values_count": edge.ValuesCount(**count) if count is not None else None,
     }
     if all(part is None for part in condition.values()):
         raise BadRequest("Validation error in JSON body: at least one field condition must be specified")
@@ -79,16 +57,10 @@ def _match(json: Json) -> Any:
 
 def _range(json: Json) -> Any:
     _only(json, {"gt", "gte", "lt", "lte"}, "range")
-    bounds = {name: bound for name, bound in json.items() if bound is not None}
-    kind = edge.RangeDateTime if any(isinstance(bound, str) for bound in bounds.values()) else edge.RangeFloat
-    return kind(**bounds)
+    return edge.RangeFloat(**{name: bound for name, bound in json.items() if bound is not None})
 
 
-def _key(json: Json | str) -> str:
-    return json if isinstance(json, str) else str(json["key"])
-
-
-def _only(json: Json, known: set[str], what: str) -> None:
+def _only(json: Json, known: set[str], part: str) -> None:
     unknown = sorted(name for name, value in json.items() if name not in known and value is not None)
     if unknown:
-        raise BadRequest(f"Format error in JSON body: unknown {what} field `{unknown[0]}`")
+        raise BadRequest(f"Format error in JSON body: unknown {part} field `{unknown[0]}`")
