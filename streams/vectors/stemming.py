@@ -26,7 +26,7 @@ LANGUAGES = dict(pair.split() for pair in _NAMES.split(", "))
 """The stemmer's name by language, as `primary` writes languages. English and all others have Porter's alone."""
 _MIN_CHARS = 3
 """Minimum length of a word that is stemmed (characters)."""
-_ENGLISH = re.compile(rf"[a-z]{{{_MIN_CHARS},}}\Z")
+_ENGLISH = re.compile(rf"[a-z]{{{_MIN_CHARS},}}")
 _NO_WORD = re.compile(r"[\d_'.,+#]")
 """Characters of numbers and names (`utf8`, `c++`), which have no inflections."""
 
@@ -36,7 +36,7 @@ def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
 
     A word that isn't of plain letters alone, or has one or two, stays as it is.
     """
-    english = _stemmed(words, "porter", [bool(_ENGLISH.match(word)) for word in words])
+    english = _stemmed(words, "porter", [bool(_ENGLISH.fullmatch(word)) for word in words])
     name = LANGUAGES.get(primary(language), "")
     if not name:
         return [(stem,) for stem in english]
