@@ -33,7 +33,7 @@ from streams.pages.normalize import normalize
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
-from streams.pages.sandbox.worker import settle
+from streams.sandbox.worker import settle
 from tests.unit.pages.extruct_oracle import read_with_extruct
 
 SYNTAXES = ("json-ld", "microdata", "rdfa")

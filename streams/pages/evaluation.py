@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from streams.errors import Refused, UsageError
 from streams.pages.normalize import normalize
-from streams.pages.sandbox.worker import settle
+from streams.sandbox.worker import settle
 
 _WORD = re.compile(r"\w+")
 _T = TypeVar("_T", bound=Hashable)

@@ -145,7 +145,7 @@ async def test_a_refused_page_shows_the_reason(explainer: Explainer, body: bytes
     assert f"The page can&#39;t be taken apart: {reason}." in await shown(stores, explainer)
 
 
-TIME = "parsing took more than 6 seconds of CPU time"
+TIME = "it took more than 6 seconds of CPU time"
 MEMORY = ("more than 200 MiB", "the parser failed, as it does when it gets no more memory")
 TOO_MUCH = [
     # Each end tag is looked for among all open elements: some ten thousand million steps, in little memory.
@@ -171,7 +171,7 @@ def children() -> set[int]:
     return {int(pid) for pid in found.split()}
 
 
-async def test_a_process_that_hangs_is_killed_and_the_page_shows_it() -> None:
+async def test_a_process_that_hangs_is_replaced_and_the_page_is_explained() -> None:
     before = children()
     explainer = Explainer(lambda: ParsePool(1, stall_seconds=1), seconds=120)
     try:
@@ -179,8 +179,8 @@ async def test_a_process_that_hangs_is_killed_and_the_page_shows_it() -> None:
         assert "Element nav" in await shown(stores, explainer)
         (process,) = children() - before
         os.kill(process, signal.SIGSTOP)
-        assert "The page can&#39;t be taken apart: the parsing process was killed." in await shown(stores, explainer)
         assert "Element nav" in await shown(stores, explainer)
+        assert process not in children()
     finally:
         await explainer.close()
     assert children() <= before

@@ -36,8 +36,6 @@ DOORS: dict[str, str] = {
     "streams/crawl/frontier/dispatcher.py": "the frontier's loop: waits until a host is due",
     "streams/crawl/frontier/url_writer.py": "writes the rows of a URL side by side",
     "streams/pages/evaluation.py": "measures the time of other extractors in the same run",
-    "streams/pages/sandbox/pool.py": "starts and kills the processes that parse",
-    "streams/pages/sandbox/worker.py": "the process that parses",
 }
 
 

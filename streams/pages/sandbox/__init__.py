@@ -1,1 +1,1 @@
-"""The killable processes that read strangers' HTML."""
+"""Reads strangers' HTML in killable processes (`streams.sandbox`)."""

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import Refused
-from streams.pages.sandbox.pool import ParsePool
-from streams.pages.sandbox.worker import CPU_SECONDS
+from streams.pages.sandbox.pool import LIMITS, ParsePool
 
 URL = "https://site.example/"
 MEGABYTE = 1_000_000
@@ -44,7 +43,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]
         processes.append(await start(*arguments, **options))  # type: ignore[arg-type]
         return processes[-1]
 
-    monkeypatch.setattr("streams.pages.sandbox.pool.asyncio.create_subprocess_exec", counted)
+    monkeypatch.setattr("streams.sandbox.pool.asyncio.create_subprocess_exec", counted)
     return processes
 
 
@@ -75,18 +74,6 @@ async def test_pages_behind_one_that_is_refused_for_memory_are_read() -> None:
     async with ParsePool(1) as pool:
         rules = await asyncio.gather(*(rule_of(pool, page) for page in pages))
     assert [bool(rule) for rule in rules] == [page is TOO_MUCH for page in pages]
-
-
-async def test_a_process_that_keeps_much_memory_is_replaced(
-    started: list[asyncio.subprocess.Process], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "streams.pages.sandbox.pool.WORKER",
-        ("-c", "from streams.pages.sandbox import worker; worker.KEPT_BYTES = -1; worker.main()"),
-    )
-    async with ParsePool(1) as pool:
-        assert [await rule_of(pool, b"<p>a page") for _ in range(3)] == ["", "", ""]
-    assert len(started) >= 3
 
 
 async def test_a_run_of_pages_needs_one_process(started: list[asyncio.subprocess.Process]) -> None:
@@ -130,7 +117,7 @@ async def test_five_megabytes_are_a_document_or_a_refusal_within_the_limits(
         rule = await task
         peak, seconds = max(peak, peak_bytes(process)), max(seconds, cpu_seconds(process) - before)
     assert rule in ({""} if kind in ORDINARY else {"", "memory", "parser", "time"})
-    assert 0 < seconds <= CPU_SECONDS + 0.1
+    assert 0 < seconds <= LIMITS.cpu_seconds + 0.1
     assert 0 < peak <= RESIDENT_BYTES
 
 

@@ -1,0 +1,67 @@
+"""The sandbox tasks of pages: HTML to a `PageOutcome`, and HTML to an `Explanation`.
+
+Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields of the result.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgpack
+
+from streams.errors import Refused
+from streams.pages.sandbox.explanation import explanation
+from streams.pages.sandbox.worker_messages import page_outcome
+from streams.sandbox.limits import MemoryRefused
+
+NORMALIZE = f"{__name__}:normalize_page"
+EXPLAIN = f"{__name__}:explain_page"
+_SHORT_OF_MEMORY = "parser"
+"""The rule of a parser that gives up. Lack of memory is its only reason."""
+_WARM_UP_PAGE = b"""<title>This page loads all models and libraries before the limits</title>
+<script type="application/ld+json">{"@type": "Thing", "name": "a thing"}</script><p>Text.
+<div itemscope itemtype="https://schema.org/Thing"><p itemprop=name>a thing</div>
+<div vocab="https://schema.org/" typeof=Thing><p property=name>a thing</div>"""
+
+
+def pack_page(body: bytes, url: str, headers: Mapping[str, str]) -> bytes:
+    packed: bytes = msgpack.packb([url, dict(headers), body], use_bin_type=True)
+    return packed
+
+
+def unpack_fields(answer: bytes) -> dict[str, Any]:
+    fields: dict[str, Any] = msgpack.unpackb(answer, raw=False, strict_map_key=False)
+    return fields
+
+
+def normalize_page(request: bytes) -> bytes:
+    """Normalize a page. Raises Refused."""
+    url, headers, body = msgpack.unpackb(request, raw=False)
+    try:
+        fields = page_outcome(body, url=url, headers=headers).to_fields()
+    except Refused as refusal:
+        raise _refused(refusal) from None
+    return _packed(fields)
+
+
+def explain_page(request: bytes) -> bytes:
+    """Explain what was removed from a page. Raises Refused."""
+    url, headers, body = msgpack.unpackb(request, raw=False)
+    try:
+        fields = explanation(body, url=url, headers=headers).to_fields()
+    except Refused as refusal:
+        raise _refused(refusal) from None
+    return _packed(fields)
+
+
+def warm_up() -> None:
+    """Read a page, so that everything is loaded."""
+    normalize_page(pack_page(_WARM_UP_PAGE, "https://start.example/", {}))
+
+
+def _refused(refusal: Refused) -> Refused:
+    return MemoryRefused(refusal.rule, refusal.detail) if refusal.rule == _SHORT_OF_MEMORY else refusal
+
+
+def _packed(fields: dict[str, Any]) -> bytes:
+    packed: bytes = msgpack.packb(fields, use_bin_type=True)
+    return packed

@@ -1,0 +1,5 @@
+"""Killable processes for pure functions over strangers' text: parsing, sentence splitting, fingerprints.
+
+A task is a module-level function from bytes to bytes, named `module:function`. The kernel limits its CPU time and
+memory, and the process has no network, no secrets in its environment, and can start no program.
+"""

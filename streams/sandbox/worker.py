@@ -1,0 +1,116 @@
+"""The sandbox process: reads requests from its standard input, writes answers to its standard output.
+
+    python -m streams.sandbox.worker PARENT_PID LIMITS TASK...
+
+It may be killed at any moment, and the kernel ends it when a task uses too much CPU time or memory (`limits`). A
+process that got no more memory, or keeps much of what it got, ends after its answer, so that a task's result does not
+depend on the tasks before it.
+"""
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from streams.errors import Refused
+from streams.sandbox.confinement import confine, die_with_parent
+from streams.sandbox.limits import (
+    Limits,
+    MemoryRefused,
+    data_bytes,
+    limit_process,
+    start_cpu_limit,
+    stop_cpu_limit,
+)
+from streams.sandbox.messages import pack_frame, read_frame
+
+Task = Callable[[bytes], bytes]
+COLLECTED_OBJECTS = 20_000
+"""Objects after which the collector runs. A page makes some ten thousand, hardly any of them in cycles, and by default
+the collector would look at them fifteen times."""
+
+
+def load_task(name: str) -> Task:
+    """Import a task, `module:function`."""
+    module, _, function = name.partition(":")
+    task: Task = getattr(import_module(module), function)
+    return task
+
+
+def warm_up(names: list[str]) -> None:
+    """Call `warm_up()` of each task's module that has one."""
+    for module in dict.fromkeys(name.partition(":")[0] for name in names):
+        prepare = getattr(import_module(module), "warm_up", None)
+        if prepare is not None:
+            prepare()
+
+
+def run_task(task: Task, payload: bytes, limits: Limits) -> tuple[bool, list[Any]]:
+    """Run a task. Returns whether it was short of memory, and the rest of the answer."""
+    try:
+        return False, ["ok", task(payload)]
+    except Refused as refusal:
+        return isinstance(refusal, MemoryRefused), ["refused", refusal.rule, refusal.detail]
+    except MemoryError:
+        return True, _too_much(limits)
+    except RecursionError:
+        return False, ["refused", "nesting", "structures nest deeper than the interpreter's stack"]
+    except Exception as error:
+        return False, ["failed", f"{type(error).__name__}: {error}"]
+
+
+def serve(source: BinaryIO, sink: BinaryIO, tasks: dict[str, Task], limits: Limits, started_with: int) -> None:
+    """Answer until the input ends or the memory is used up.
+
+    The input ends when the parent ends, too. `started_with`: data of the process before the first task (bytes).
+    """
+    most = started_with + int(limits.memory_bytes * limits.kept_share)
+    ends = False
+    while not ends and (request := read_frame(source)) is not None:
+        name, payload = request
+        start_cpu_limit(limits)
+        short_of_memory, answer = run_task(tasks[name], payload, limits)
+        stop_cpu_limit()
+        del request, payload  # not kept while the next one is read
+        ends = short_of_memory or (started_with > 0 and data_bytes() > most)
+        try:
+            _write(sink, [ends, short_of_memory, *answer])
+        except MemoryError:
+            ends = True
+            _write(sink, [ends, True, *_too_much(limits)])
+
+
+def _too_much(limits: Limits) -> list[Any]:
+    return ["refused", "memory", f"more than {limits.memory_bytes >> 20} MiB"]
+
+
+def _write(sink: BinaryIO, frame: list[Any]) -> None:
+    sink.write(pack_frame(frame))
+    sink.flush()
+
+
+def settle() -> None:
+    """Exempt from garbage collection what is loaded, and let the collector run seldom."""
+    gc.freeze()
+    gc.set_threshold(COLLECTED_OBJECTS)
+
+
+def main() -> None:
+    parent, limits, names = int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), sys.argv[3:]
+    die_with_parent(parent)
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not be between the frames
+    tasks = {name: load_task(name) for name in names}
+    warm_up(names)
+    started_with = limit_process(limits)
+    in_force = confine()
+    settle()
+    _write(sink, [in_force])
+    serve(sys.stdin.buffer, sink, tasks, limits, started_with)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""The sandbox: a result depends on the payload alone, and nothing that happens to a process is a verdict on it."""
+
+import asyncio
+import json
+import os
+import platform
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from streams.errors import PoisonError, Refused, TransientError
+from streams.sandbox.confinement import filter_program, minimal_environment
+from streams.sandbox.inline import InlineSandbox
+from streams.sandbox.limits import Limits
+from streams.sandbox.pool import Sandbox, SandboxPool
+from tests.unit.sandbox import tasks
+
+MEGABYTE = 1024 * 1024
+LIMITS = Limits(cpu_seconds=1.0, memory_bytes=64 * MEGABYTE)
+NAMES = (
+    "echo", "was_warm", "refuse", "fail", "spin", "allocate", "keep", "nest", "process_id", "sleep_once",
+    "sleep_always", "abort", "environment", "attempts",
+)  # fmt: skip
+TASKS = {name: f"{tasks.__name__}:{name}" for name in NAMES}
+
+
+def pool_of(processes: int = 1, *, stall_seconds: float = 60.0) -> SandboxPool:
+    return SandboxPool(tuple(TASKS.values()), processes=processes, limits=LIMITS, stall_seconds=stall_seconds)
+
+
+@pytest.fixture(scope="module")
+async def pool() -> AsyncIterator[SandboxPool]:
+    async with pool_of() as started:
+        yield started
+
+
+@pytest.fixture(params=["real", "inline"], scope="module")
+async def sandbox(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
+    started = pool_of() if request.param == "real" else InlineSandbox(tuple(TASKS.values()))
+    async with started:
+        yield started
+
+
+async def rule_of(run: Awaitable[bytes]) -> str:
+    """The rule that refuses a payload; empty if none does."""
+    try:
+        await run
+    except Refused as refused:
+        return refused.rule
+    return ""
+
+
+async def test_a_task_is_run(sandbox: Sandbox) -> None:
+    payloads = [bytes([number]) * number for number in range(50)]
+    assert await asyncio.gather(*(sandbox.run(TASKS["echo"], payload) for payload in payloads)) == payloads
+
+
+async def test_a_refusal_of_the_task_is_a_refusal(sandbox: Sandbox) -> None:
+    with pytest.raises(Refused) as refused:
+        await sandbox.run(TASKS["refuse"], b"why")
+    assert (refused.value.rule, refused.value.detail) == ("a rule", "why")
+
+
+async def test_a_failure_of_the_task_is_poison(sandbox: Sandbox) -> None:
+    with pytest.raises(PoisonError, match="KeyError: 'why'"):
+        await sandbox.run(TASKS["fail"], b"why")
+
+
+async def test_nesting_beyond_the_stack_is_refused(sandbox: Sandbox) -> None:
+    assert await rule_of(sandbox.run(TASKS["nest"], b"")) == "nesting"
+
+
+async def test_modules_are_warmed_up_once(pool: SandboxPool) -> None:
+    assert await pool.run(TASKS["was_warm"], b"") == b"1"
+
+
+async def test_only_tasks_of_the_pool_are_run(pool: SandboxPool) -> None:
+    with pytest.raises(ValueError, match="not among the tasks"):
+        await pool.run("os:getcwd", b"")
+
+
+async def test_cpu_time_is_limited_and_the_next_payload_is_run(pool: SandboxPool) -> None:
+    runs = [pool.run(TASKS["echo"], b"before"), pool.run(TASKS["spin"], b""), pool.run(TASKS["echo"], b"after")]
+    before, spun, after = await asyncio.gather(*runs, return_exceptions=True)
+    assert (before, after) == (b"before", b"after")
+    assert isinstance(spun, Refused)
+    assert spun.rule == "time"
+
+
+async def test_memory_is_limited_and_the_next_payload_is_run(pool: SandboxPool) -> None:
+    most = str(LIMITS.memory_bytes + MEGABYTE).encode()
+    assert await rule_of(pool.run(TASKS["allocate"], most)) == "memory"
+    assert await pool.run(TASKS["allocate"], b"1000") == b"1000"
+
+
+async def test_memory_that_tasks_before_it_keep_is_no_verdict() -> None:
+    half = str(LIMITS.memory_bytes * 2 // 3).encode()
+    async with pool_of() as pool:
+        first, second = [await pool.run(TASKS["keep"], half) for _ in range(2)]
+    assert first != second, "the second one ran in a fresh process"
+
+
+async def test_a_process_that_keeps_much_is_replaced() -> None:
+    most = str(int(LIMITS.memory_bytes * (LIMITS.kept_share + 0.05))).encode()
+    async with pool_of() as pool:
+        assert await pool.run(TASKS["keep"], most) != await pool.run(TASKS["process_id"], b"")
+
+
+def read_pids(path: Path) -> list[int]:
+    return [int(pid) for pid in path.read_text().split()] if path.exists() else []
+
+
+async def pids_in(path: Path, count: int) -> list[int]:
+    """The process ids in a file, once it has so many."""
+    while len(found := read_pids(path)) < count:
+        await asyncio.sleep(0.01)
+    return found
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+async def test_r3_a_killed_parser_child_is_no_verdict(tmp_path: Path, how: signal.Signals) -> None:
+    async with pool_of() as pool:
+        runs = [pool.run(TASKS["sleep_once"], str(tmp_path / "pid").encode()), pool.run(TASKS["echo"], b"after")]
+        both = asyncio.gather(*runs)
+        os.kill((await pids_in(tmp_path / "pid", 1))[0], how)
+        assert await both == [b"done", b"after"]
+
+
+async def test_r3_a_payload_whose_process_died_twice_is_refused(tmp_path: Path) -> None:
+    async with pool_of(2) as pool:
+        path = tmp_path / "pids"
+        run = asyncio.create_task(rule_of(pool.run(TASKS["sleep_always"], str(path).encode())))
+        for count in (1, 2):
+            os.kill((await pids_in(path, count))[-1], signal.SIGKILL)
+        assert await run == "crash"
+        assert await pool.run(TASKS["echo"], b"after") == b"after"
+    assert len(read_pids(path)) == 2
+
+
+async def test_r3_a_stopped_child_is_no_verdict(tmp_path: Path) -> None:
+    async with pool_of(stall_seconds=2.0) as pool:
+        run = asyncio.create_task(pool.run(TASKS["sleep_once"], str(tmp_path / "pid").encode()))
+        os.kill((await pids_in(tmp_path / "pid", 1))[0], signal.SIGSTOP)
+        assert await run == b"done"
+
+
+async def test_r3_an_innocent_neighbour_of_a_crash_is_run(pool: SandboxPool) -> None:
+    runs = [rule_of(pool.run(TASKS[name], b"")) for name in ("echo", "abort", "echo", "abort", "process_id")]
+    assert await asyncio.gather(*runs) == ["", "crash", "", "crash", ""]
+
+
+async def test_runs_that_wait_at_the_end_are_transient() -> None:
+    pool = pool_of()
+    run = asyncio.create_task(pool.run(TASKS["spin"], b""))
+    await asyncio.sleep(0)
+    await pool.close()
+    with pytest.raises(TransientError):
+        await run
+
+
+async def test_m7_the_child_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIFFLE_CASSANDRA__PASSWORD", "a-secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+    async with pool_of() as pool:
+        variables, raw = json.loads(await pool.run(TASKS["environment"], b""))
+    assert not [name for name in variables if name.startswith(("RIFFLE_", "AWS_"))]
+    assert "a-secret" not in raw
+
+
+ENVIRONMENTS = [
+    # (the parent's, the child's without PYTHONPATH and the numbers of threads)
+    ({"RIFFLE_QDRANT__API_KEY": "x", "PATH": "/bin"}, {"PATH": "/bin"}),
+    ({"LD_PRELOAD": "x", "SSH_AUTH_SOCK": "x", "TZ": "UTC"}, {"TZ": "UTC"}),
+    ({}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "expected"), ENVIRONMENTS)
+def test_m7_the_minimal_environment(given: dict[str, str], expected: dict[str, str]) -> None:
+    made = minimal_environment(given, ["", "/a", "/b"])
+    assert made.pop("PYTHONPATH") == "/a:/b"
+    assert {name: value for name, value in made.items() if not name.endswith("_NUM_THREADS")} == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not filter_program(platform.machine()), reason="no seccomp filter here")
+async def test_m7_the_child_has_no_network_and_starts_no_program(pool: SandboxPool) -> None:
+    found = json.loads(await pool.run(TASKS["attempts"], b""))
+    assert pool.confinement == ["no new privileges", "no network, no programs"]
+    assert found.pop("no_new_privs") == "1"
+    assert set(found.values()) == {"PermissionError"}, found
+
+
+PROGRAMS: list[tuple[str, Callable[[bytes], bool]]] = [
+    ("x86_64", lambda program: len(program) % 8 == 0 and len(program) > 8 * 30),
+    ("aarch64", lambda program: len(program) == len(filter_program("x86_64"))),
+    ("riscv64", lambda program: program == b""),
+]
+
+
+@pytest.mark.parametrize(("machine", "holds"), PROGRAMS)
+def test_m7_filters_by_machine(machine: str, holds: Callable[[bytes], bool]) -> None:
+    assert holds(filter_program(machine))
