@@ -58,5 +58,8 @@ class Agent:
     async def assigned(self, partitions: frozenset[int]) -> None:
         """Called when this worker gets its partitions of the stage's inputs: these, and no others."""
 
+    async def revoked(self) -> None:
+        """Called when this worker's partitions are taken away, before the next assignment. Act on events alone."""
+
     async def stop(self) -> None:
         """Called after the last event."""

@@ -79,15 +79,25 @@ def _credentials(settings: Settings) -> Any:
     return faust.SSLCredentials(context)
 
 
+async def _do_nothing() -> None: ...
+
+
 class StageApp:
     """A running stage: a Faust app that feeds a Processor."""
 
-    def __init__(self, stage: Stage, settings: Settings, on_assigned: Callable[[frozenset[int]], Awaitable[None]]):
+    def __init__(
+        self,
+        stage: Stage,
+        settings: Settings,
+        on_assigned: Callable[[frozenset[int]], Awaitable[None]],
+        on_revoked: Callable[[], Awaitable[None]] = _do_nothing,
+    ):
         self.stage = stage
         self.app = new_app(stage, settings)
         self.ready = False
         self.finished = 0
         self._on_assigned = on_assigned
+        self._on_revoked = on_revoked
         # One for both feeders: an event from the retry topic never runs at the same time as one with its key.
         self._tasks = KeyedTasks(stage.concurrency)
         self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry")}
@@ -189,6 +199,7 @@ class StageApp:
         """
         self.ready = False
         self._epoch += 1
+        await self._on_revoked()
         if not await self._tasks.drain(self._drain_seconds):
             log.warning("events were cancelled at a rebalance", stage=self.stage.name)
         for order in self._orders.values():

@@ -92,7 +92,7 @@ async def _start(
 ) -> _Running:
     agent = await build_agent(stage, settings, stores)
     observer = StageObserver(stage.name, metrics, provider)
-    app = StageApp(stage, settings, agent.assigned)
+    app = StageApp(stage, settings, agent.assigned, agent.revoked)
     processor = Processor(stage, agent, app.send, observer, settings.runtime)
     app.connect(processor, observer)
     # The agent first: it must be ready for the first event, which may come with the assignment.

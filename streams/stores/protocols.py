@@ -386,6 +386,16 @@ class HeldUrl:
     """The write time."""
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionOwner:
+    """The frontier worker that owns a partition."""
+
+    partition: int
+    worker: str
+    epoch: int
+    """Number that grows with each owner of the partition."""
+
+
 class FrontierStore(Protocol):
     """The frontier's durable state: hosts, the time-ordered queue of each, and URLs.
 
@@ -394,6 +404,12 @@ class FrontierStore(Protocol):
 
     async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
         """Return name and due time of every host of the partition that is due at some time."""
+
+    async def owner(self, partition: int) -> PartitionOwner | None:
+        """Return the owner with the highest epoch."""
+
+    async def put_owner(self, owner: PartitionOwner) -> None:
+        """Write the owner, unless one with a higher epoch is there."""
 
     async def host(self, partition: int, host: str) -> FrontierHost | None: ...
 

@@ -9,11 +9,13 @@ import asyncio
 import random as randomness
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from uuid import uuid4
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from schemas.envelope import micros_from_utc
 from streams.crawl import robots
 from streams.crawl.frontier.dispatcher import Dispatcher
+from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.held_urls import HeldUrls
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.intake.discovered import take_discovered
@@ -70,6 +72,9 @@ class FrontierAgent(Agent):
         self.state.held.forget()
         self.dispatcher.assign(partitions)
 
+    async def revoked(self) -> None:
+        await self.dispatcher.pause()
+
     def measurements(self) -> Mapping[str, float]:
         return {
             "frontier_leases": self.state.hosts.leased,
@@ -95,7 +100,8 @@ def _new_state(
     settings: CrawlSettings, stores: Stores, now: Callable[[], int], random: Callable[[], float]
 ) -> FrontierState:
     policy, store, emit = Policy.of(settings), stores.frontier, Sender()
-    hosts = Hosts(store, now, lambda host: host.concurrency(policy))
+    fence = Fence(store, str(uuid4()), now)
+    hosts = Hosts(store, fence, now, lambda host: host.concurrency(policy))
     held = HeldUrls(store, emit)
     return FrontierState(
         policy=policy,

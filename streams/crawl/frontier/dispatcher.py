@@ -8,6 +8,7 @@ import asyncio
 
 import structlog
 
+from streams.crawl.frontier.fence import LostPartition
 from streams.crawl.frontier.host_visit import visit
 from streams.crawl.frontier.hosts import RETRY_MICROS
 from streams.crawl.frontier.policy import SECOND
@@ -17,6 +18,8 @@ log = structlog.get_logger(__name__)
 
 VISITS_AT_ONCE = 16
 """Maximum hosts that are visited side by side."""
+MAX_PAUSE_SECONDS = 2.0
+"""Maximum seconds for which a reassignment of partitions waits for the visits in progress."""
 MAX_WAIT_SECONDS = 5.0
 """Maximum wait between two rounds (seconds)."""
 
@@ -29,13 +32,24 @@ class Dispatcher:
         self._hosts = state.hosts
         self._in_flight = in_flight
         self._wanted: frozenset[int] = frozenset()
+        self._visiting = asyncio.Lock()
         self.woken = self._hosts.changed
 
     def assign(self, partitions: frozenset[int]) -> None:
         """Own these partitions from the next round on. Scheduling for all others stops now."""
+        self._hosts.paused = False
         self._wanted = partitions
         self._hosts.owned &= partitions
         self.woken.set()
+
+    async def pause(self) -> None:
+        """Schedule nothing until the next assignment. Returns when no visit is in progress, or after a while."""
+        self._hosts.paused = True
+        try:
+            async with asyncio.timeout(MAX_PAUSE_SECONDS), self._visiting:
+                return
+        except TimeoutError:
+            log.warning("a visit of the frontier outlasts the reassignment of its partitions")
 
     async def run(self) -> None:
         """Visit hosts until cancelled."""
@@ -50,10 +64,16 @@ class Dispatcher:
 
     async def round(self) -> int | None:
         """Visit all hosts that are due. Return when the next one is due, or None if only an input can change that."""
+        async with self._visiting:
+            return await self._round()
+
+    async def _round(self) -> int | None:
+        if self._hosts.paused:
+            return None
         if self._wanted != self._hosts.owned:
             await self._hosts.own(self._wanted)
         await self._expire_leases()
-        while self._hosts.leased < self._in_flight:
+        while self._hosts.leased < self._in_flight and not self._hosts.paused:
             due = [name for name in (self._pop() for _ in range(VISITS_AT_ONCE)) if name]
             if not due:
                 return self._hosts.due.next_at()
@@ -63,7 +83,7 @@ class Dispatcher:
     async def _expire_leases(self) -> None:
         """Visit all hosts with an expired lease, even if no slot is free: expired leases may hold all slots."""
         expiring = self._hosts.expiring
-        while name := expiring.pop(self._state.now(), self._state.random):
+        while not self._hosts.paused and (name := expiring.pop(self._state.now(), self._state.random)):
             await self._visit(name)
 
     def _pop(self) -> str | None:
@@ -71,10 +91,14 @@ class Dispatcher:
 
     async def _visit(self, name: str) -> None:
         partition = self._hosts.partition_of(name)
-        if partition is None or partition not in self._hosts.owned:
+        if partition is None or not self._hosts.may_schedule(partition):
             return
         try:
             await visit(self._state, name, partition, self._in_flight)
+        except LostPartition:
+            log.warning("another worker owns a partition of this frontier", partition=partition)
+            self._wanted -= {partition}
+            self._hosts.owned -= {partition}
         except Exception as error:
             log.warning("a visit of a host failed; it is read again", host=name, error=str(error) or repr(error))
 

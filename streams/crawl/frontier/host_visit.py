@@ -32,7 +32,7 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
 def _may_ask(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
     host, hosts = live.host, frontier.hosts
     return (
-        live.partition in hosts.owned
+        hosts.may_schedule(live.partition)
         and host.next_at <= frontier.now()
         and len(host.leases) < host.concurrency(frontier.policy)
         and hosts.leased + len(host.leases) - live.leased < in_flight

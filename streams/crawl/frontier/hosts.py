@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
@@ -66,8 +67,11 @@ class LiveHost:
 class Hosts:
     """All hosts of this worker's partitions that are due or in use."""
 
-    def __init__(self, store: FrontierStore, now: Callable[[], int], concurrency: Callable[[Host], int]) -> None:
+    def __init__(
+        self, store: FrontierStore, fence: Fence, now: Callable[[], int], concurrency: Callable[[Host], int]
+    ) -> None:
         self._store = store
+        self._fence = fence
         self._now = now
         self._concurrency = concurrency
         self.changed = asyncio.Event()
@@ -79,6 +83,11 @@ class Hosts:
         self.expiring = DueHosts()
         """Hosts with leases, by the time at which the first of them expires."""
         self.leased = 0
+        self.paused = False
+        """The partitions are being reassigned, so nothing is scheduled."""
+
+    def may_schedule(self, partition: int) -> bool:
+        return partition in self.owned and not self.paused
 
     def partition_of(self, name: str) -> int | None:
         return self._partition_of.get(name)
@@ -93,6 +102,7 @@ class Hosts:
             # Owned first, so that a host which an event makes active during the read is not missed.
             self.owned |= {partition}
             try:
+                await self._fence.claim(partition)
                 active = await self._store.active_hosts(partition)
             except BaseException:
                 self.owned -= {partition}
@@ -109,6 +119,7 @@ class Hosts:
         try:
             async with live.lock:
                 try:
+                    await self._fence.require(partition)
                     if live.state is None:
                         await self._read(live)
                     yield live
@@ -139,6 +150,8 @@ class Hosts:
         return url
 
     async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
+        """Write a URL. Raises LostPartition."""
+        await self._fence.require(live.partition)
         await self._store.put_url(url)
         self._remember(live, url)
 
@@ -152,7 +165,11 @@ class Hosts:
         live.urls[url.page_id] = url
 
     async def persist(self, live: LiveHost) -> None:
-        """Write the host. A host with leases is written as due now, so that its next owner visits it at once."""
+        """Write the host. A host with leases is written as due now, so that its next owner visits it at once.
+
+        Raises LostPartition.
+        """
+        await self._fence.require(live.partition)
         host = live.host
         due = self._now() if host.leases else live.next_due(self._concurrency(host))
         await self._store.put_host(host.to_row(due, self._now()))

@@ -6,12 +6,14 @@ from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, QueueEntry
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, PartitionOwner, QueueEntry
 from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 CRAWL_BUCKETS = 16
 """Number of partitions that hold one crawl's rows: a million URLs are about 4 MB in each."""
 
+_OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
+_PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
 _ACTIVE = "SELECT host, due FROM frontier_hosts WHERE partition = :partition"
 _HOST = "SELECT due, state, at FROM frontier_hosts WHERE partition = :partition AND host = :host"
 _PUT_HOST = (
@@ -58,6 +60,15 @@ class CassandraFrontier:
     async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
         rows = await self._session.execute(_ACTIVE, {"partition": partition})
         return [(host, due) for host, due in rows if due != _IDLE]
+
+    async def owner(self, partition: int) -> PartitionOwner | None:
+        rows = await self._session.execute(_OWNER, {"partition": partition})
+        return PartitionOwner(partition, *unpack(rows[0][0])["owner"]) if rows else None
+
+    async def put_owner(self, owner: PartitionOwner) -> None:
+        # One value, so that two owners that are written with one epoch are never mixed.
+        values = {"partition": owner.partition, "owner": pack({"owner": [owner.worker, owner.epoch]})}
+        await self._session.execute(_PUT_OWNER, values, at=owner.epoch)
 
     async def host(self, partition: int, host: str) -> FrontierHost | None:
         rows = await self._session.execute(_HOST, {"partition": partition, "host": host})

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from uuid import UUID
 
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, QueueEntry
+from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, PartitionOwner, QueueEntry
 from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 _Host = tuple[int, int | None, bytes]
@@ -16,6 +16,7 @@ class MemoryFrontier:
     """The frontier's store in memory."""
 
     def __init__(self) -> None:
+        self._owners: dict[int, PartitionOwner] = {}
         self._hosts: dict[tuple[int, str], _Host] = {}
         self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
         self._urls: dict[UUID, tuple[int, bytes]] = {}
@@ -25,6 +26,14 @@ class MemoryFrontier:
     async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
         found = ((host, due) for (of, host), (_, due, _state) in self._hosts.items() if of == partition)
         return [(host, due) for host, due in sorted(found) if due is not None]
+
+    async def owner(self, partition: int) -> PartitionOwner | None:
+        return self._owners.get(partition)
+
+    async def put_owner(self, owner: PartitionOwner) -> None:
+        former = self._owners.get(owner.partition)
+        if former is None or (owner.epoch, owner.worker) >= (former.epoch, former.worker):
+            self._owners[owner.partition] = owner
 
     async def host(self, partition: int, host: str) -> FrontierHost | None:
         row = self._hosts.get((partition, host))

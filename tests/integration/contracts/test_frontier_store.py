@@ -11,7 +11,15 @@ import pytest
 from schemas.ids import page_id
 from streams.stores.cassandra import CassandraFrontier
 from streams.stores.memory import MemoryFrontier
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierStore, FrontierUrl, HeldUrl, QueueEntry
+from streams.stores.protocols import (
+    CrawlState,
+    FrontierHost,
+    FrontierStore,
+    FrontierUrl,
+    HeldUrl,
+    PartitionOwner,
+    QueueEntry,
+)
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -64,6 +72,15 @@ async def test_active_hosts_are_those_for_which_something_waits(frontier: Fronti
     await frontier.put_host(FrontierHost(partition, was_idle, 0, {}, 2))
     await frontier.put_host(FrontierHost(partition + 1, elsewhere, 5, {}, 1))
     assert sorted(await frontier.active_hosts(partition)) == sorted([(waiting, 5), (was_idle, 0)])
+
+
+async def test_the_owner_with_the_highest_epoch_stands(frontier: FrontierStore) -> None:
+    partition = random.randrange(1_000, 1_000_000_000)
+    assert await frontier.owner(partition) is None
+    first, second = PartitionOwner(partition, "a", 5), PartitionOwner(partition, "b", 6)
+    for owner in (first, second, first):
+        await frontier.put_owner(owner)
+    assert await frontier.owner(partition) == second
 
 
 async def test_a_queue_is_in_the_order_of_time_and_then_of_pages(frontier: FrontierStore) -> None:

@@ -1,0 +1,54 @@
+"""The fence: a worker that lost a partition can't write over its successor.
+
+Each new owner of a partition writes itself into the store, with a higher epoch than the owner before. Before a worker
+writes, it checks that it is still the owner, at most once in CHECK_MICROS. So a worker that was stopped for a while
+checks first. A write that it had sent before carries an older write time, and loses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streams.crawl.frontier.policy import SECOND
+from streams.errors import TransientError
+from streams.stores.protocols import FrontierStore, PartitionOwner
+
+CHECK_MICROS = SECOND
+"""Microseconds after which a worker checks again that it is the owner."""
+
+
+class LostPartition(TransientError):
+    """Another worker owns the partition. The event is handled there."""
+
+
+@dataclass(slots=True)
+class _Claim:
+    epoch: int
+    checked_at: int
+
+
+class Fence:
+    """The partitions that this worker has claimed."""
+
+    def __init__(self, store: FrontierStore, worker: str, now: Callable[[], int]) -> None:
+        self._store = store
+        self._worker = worker
+        self._now = now
+        self._claims: dict[int, _Claim] = {}
+
+    async def claim(self, partition: int) -> None:
+        """Become the owner of a partition."""
+        now = self._now()
+        former = await self._store.owner(partition)
+        epoch = max(now, former.epoch + 1) if former else now
+        await self._store.put_owner(PartitionOwner(partition, self._worker, epoch))
+        self._claims[partition] = _Claim(epoch, now)
+
+    async def require(self, partition: int) -> None:
+        """Raise LostPartition if another worker has claimed a partition that this one had."""
+        claim, now = self._claims.get(partition), self._now()
+        if claim is None or 0 <= now - claim.checked_at < CHECK_MICROS:
+            return
+        owner = await self._store.owner(partition)
+        if owner is None or (owner.worker, owner.epoch) != (self._worker, claim.epoch):
+            raise LostPartition(f"partition {partition} of the frontier has another owner")
+        claim.checked_at = now

@@ -1,0 +1,68 @@
+"""Two frontier workers, of which one has lost its partition."""
+
+import pytest
+
+from schemas import PageScheduled
+from schemas.ids import page_id
+from streams.crawl.frontier.agent import FrontierAgent
+from streams.crawl.frontier.fence import LostPartition
+from streams.settings import CrawlSettings
+from streams.stores.memory import MemoryFrontier
+from streams.stores.opener import Stores
+from tests.stages.frontier_world import SECOND, START, World, delivery, discovered
+from tests.stages.test_frontier import all_rows
+from tests.stages.test_frontier_outages import hosts
+
+
+async def worlds_agents() -> tuple[World, FrontierAgent]:
+    """Return a world whose crawl the second worker has finished, and the first worker, stopped in the middle of it."""
+    web = World(hosts(4, 6), CrawlSettings(delay_seconds=1, lease_seconds=30), seed=1, kill_probability=0)
+    for name in web.sites:
+        web.seed(f"https://{name}/")
+    await web.run(hours=3 / 3_600)
+    stopped = web.agent
+    assert stopped.state.hosts.leased or len(stopped.state.hosts.due)
+    web.restart()
+    web.now += 60 * SECOND
+    await web.run()
+    assert len(web.pages()) == 24
+    return web, stopped
+
+
+async def test_r18_a_worker_that_lost_its_partition_changes_nothing() -> None:
+    web, stopped = await worlds_agents()
+    before, requests = all_rows(web), len(web.pages())
+    await stopped.dispatcher.round()
+    await stopped.dispatcher.round()
+    assert all_rows(web) == before
+    await web.run()
+    assert len(web.pages()) == requests
+    assert stopped.state.hosts.owned == frozenset(), "it does not claim the partition again by itself"
+
+
+async def test_r18_an_event_of_a_lost_partition_is_not_handled() -> None:
+    web, stopped = await worlds_agents()
+    event = discovered("https://h0.example/new")
+    with pytest.raises(LostPartition):
+        await stopped.handle(delivery(event, page_id("x"), web.now))
+    assert await web.frontier_store.url(event.page_id) is None
+
+
+async def test_r18_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> None:
+    sent: list[PageScheduled] = []
+
+    async def emit(event: object, _: str) -> None:
+        if isinstance(event, PageScheduled):
+            sent.append(event)
+
+    stores = Stores(frontier=MemoryFrontier())
+    agent = FrontierAgent(CrawlSettings(), stores, now=lambda: START, random=lambda: 0.5)
+    agent.connect(emit)
+    await agent.assigned(frozenset({0}))
+    await agent.handle(delivery(discovered("https://a.example/", why="seed", force=True), page_id("x"), START))
+    await agent.revoked()
+    await agent.dispatcher.round()
+    assert sent == []
+    await agent.assigned(frozenset({0}))
+    await agent.dispatcher.round()
+    assert [event.url for event in sent] == ["https://a.example/robots.txt"]
