@@ -1,0 +1,164 @@
+"""Every regular expression of `streams/` takes linear time on any text, or is harmless for a stated reason."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.pages.text import normal_forms, tokens
+from tests.linear_patterns import faults
+
+ROOT = Path(__file__).parents[2]
+Pattern = re.Pattern[str] | re.Pattern[bytes]
+LIMITED = "the process that normalizes a page has a limit of CPU time, and the text is short"
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("streams/local/demo/build.py", "_HREF"): "reads the pages of the demo, which are part of the package",
+    ("streams/local/web_files.py", "_META_CHARSET"): "reads 1,024 bytes",
+    ("streams/pages/assemble/footnotes.py", "_BACK"): LIMITED,
+    ("streams/pages/content/removal_reasons.py", "_CODE"): LIMITED,
+    ("streams/pages/metadata/authors.py", "_AFTER"): "reads 500 characters",
+    ("streams/pages/metadata/authors.py", "_NOT_NAME"): "reads 500 characters",
+    ("streams/pages/metadata/structured_data.py", "_CODE_COMMENT"): "a comment without an end is the rest of the text",
+    ("streams/pages/metadata/titles.py", "_ENDING"): LIMITED,
+    ("streams/pages/metadata/titles.py", "_SEPARATOR"): LIMITED,
+    ("streams/pages/parse/charset.py", "_COMMENT"): "reads 2,048 bytes",
+    ("streams/pages/text/dates.py", "_CLOCK"): "reads 120 characters",
+    ("streams/pages/text/dates.py", "_MONTH_FIRST"): "reads 120 characters",
+    ("streams/pages/text/dates.py", "_DAY_FIRST"): "reads 120 characters",
+    ("streams/pages/text/dates.py", "_NAMED"): "reads 120 characters",
+    ("streams/pages/text/tokens.py", "_ASCII_WORD"): "the digits of a number that fails are a word",
+    ("streams/pages/text/tokens.py", "_PLAIN_WORD"): "the digits of a number that fails are a word",
+    ("streams/statements/boundaries.py", "_BEFORE"): "reads 24 characters",
+    ("streams/stores/inference/antecedents.py", "_EXPLETIVE"): "words have one space between them",
+}
+"""File and name of each pattern that the check does not accept, with the reason why it is harmless."""
+IN_FUNCTIONS: dict[tuple[str, str], str] = {
+    ("streams/crawl/robots.py", "product_token"): "reads Riffle's own user agent",
+    ("streams/crawl/url_rules.py", "_by_rule"): "a run of one character",
+    ("streams/gateway/http/presentation.py", "highlights"): "escaped words of a query",
+    ("streams/gateway/http/presentation.py", "_stem"): "two characters at the end",
+    ("streams/gateway/labs/source_view.py", "_folds"): "one character",
+    ("streams/gateway/search/request.py", "normalize_host"): "one character",
+    ("streams/local/web.py", "_handle"): "digits behind a colon",
+    ("streams/local/web.py", "_raw_path"): "matches at the start alone",
+    ("streams/pages/text/normal_forms.py", "_long_runs"): "test_patterns_that_are_built_from_tables",
+    ("streams/pages/text/tokens.py", "_marked_word"): "test_patterns_that_are_built_from_tables",
+    ("streams/stores/cassandra/migrating.py", "statements"): "reads Riffle's own migrations",
+    ("streams/stores/vector_collection.py", "collection_name"): "reads the names of models",
+}
+"""File and function of each pattern that is not a constant of its module, with the reason."""
+SEARCHES = {"search", "finditer", "findall", "sub", "subn", "split", "scanner"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"(?:a+)+b", {"nested", "rescanned"}),
+        (r"(\w+\s?)*$", {"nested", "rescanned"}),
+        (r"x\s*\s*y", {"adjacent"}),
+        (r"<.*=.*>", {"adjacent", "rescanned"}),
+        (r"_*[a-z]", {"rescanned"}),
+        (r"\s+$", {"rescanned"}),
+        (r"<!--.*?-->", {"rescanned"}),
+    ],
+)
+def test_faults_are_found(pattern: str, expected: set[str]) -> None:
+    assert faults(re.compile(pattern)) == expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?<![\d.,])\d++(?:[.,]\d++)+(?!\w)",
+        r"(?:(?<!_)_++)?[a-z]",
+        r"[a-z]+(?:'[a-z]+)?",
+        r"(?<!\s)\s++$",
+        r"\Aa*b",
+        r"<[^<>]*>",
+        r"\w+",
+        r'"[^"]*"',
+        r"x\s*+=\s*+y",
+    ],
+)
+def test_linear_patterns_have_no_fault(pattern: str) -> None:
+    assert faults(re.compile(pattern)) == set()
+
+
+def sources() -> list[Path]:
+    """The modules that use regular expressions."""
+    found = sorted((ROOT / "streams").rglob("*.py"))
+    return [path for path in found if re.search(r"^(?:import re$|from re )", path.read_text(encoding="utf-8"), re.M)]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def module_of(path: Path) -> object:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+
+
+def patterns_in(value: object) -> Iterator[Pattern]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from patterns_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from patterns_in(inner)
+
+
+def is_searched(tree: ast.Module, name: str) -> bool:
+    """Whether a pattern of a module is used in any other way than with `match` and `fullmatch`."""
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    anchored = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("match", "fullmatch") and isinstance(node.value, ast.Name)
+    ]
+    reads = [node for node in uses if isinstance(node.ctx, ast.Load)]
+    return not reads or any(node not in anchored for node in reads)
+
+
+def in_functions(tree: ast.Module) -> set[str]:
+    """The functions in which `re` is called with a pattern."""
+    return {
+        function.name
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in {"compile", "match", "fullmatch", *SEARCHES}
+    }
+
+
+@pytest.mark.parametrize("path", sources(), ids=relative)
+def test_patterns_take_linear_time(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = {
+        name: kinds
+        for name, value in vars(module_of(path)).items()
+        for pattern in patterns_in(value)
+        if (kinds := faults(pattern, searched=is_searched(tree, name)))
+    }
+    allowed = {name for file, name in EXCEPTIONS if file == relative(path)}
+    assert {name: kinds for name, kinds in found.items() if name not in allowed} == {}
+
+
+@pytest.mark.parametrize("path", sources(), ids=relative)
+def test_patterns_are_compiled_where_they_are_checked(path: Path) -> None:
+    functions = in_functions(ast.parse(path.read_text(encoding="utf-8")))
+    assert functions <= {name for file, name in IN_FUNCTIONS if file == relative(path)}
+
+
+def test_patterns_that_are_built_from_tables() -> None:
+    assert faults(normal_forms._long_runs()) == set()
+    assert faults(tokens._marked_word()) <= {"rescanned"}, EXCEPTIONS["streams/pages/text/tokens.py", "_PLAIN_WORD"]
