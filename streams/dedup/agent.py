@@ -22,7 +22,7 @@ from streams.dedup.url_rule_evidence import AliasLearner
 from streams.errors import MissingBlob, PoisonError
 from streams.pages.document.codec import decode_document
 from streams.runtime.agent import Agent, Delivery
-from streams.settings import Settings
+from streams.settings import Settings, TritonSettings
 from streams.stores.minhash import sketch_similarity
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
@@ -39,8 +39,9 @@ MAX_CACHED_SHINGLES = 256
 class DedupAgent(Agent):
     """Handles one page at a time. Workers share groups through the store."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, model: str = TritonSettings().model) -> None:
         self._stores = stores
+        self._model = model
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
@@ -73,11 +74,24 @@ class DedupAgent(Agent):
         settled = log.record["settled"] if log.is_own else "unchanged" if same_content else "changed"
         # With another text it may no longer represent its duplicates.
         duplicates = await self._grouping.duplicates(event.page_id) if log.is_own or not same_content else []
-        base = {**facts(page), "settled": settled, "crawl_id": event.crawl_id}
+        base = {**facts(page), **_repetition(event, former, log), "settled": settled, "crawl_id": event.crawl_id}
         log = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at)
         page, outcome = await self._outcome(page, log)
         own = _own_events(event, page, outcome, settled)
+        if outcome["verdict"] == "unique" and log.record["repeats"] and await self._is_indexed(event.page_id, log):
+            own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
         return [*own, *await self._other_events(event.crawl_id, log)]
+
+    async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
+        """Whether the page's document is in the index, with vectors of the current model."""
+        parts = await self._stores.pages.get(page_id)
+        indexed, chunked = parts.get("indexed", {}), parts.get("chunked", {})
+        return (
+            _generation(indexed) > _generation(parts.get("removed", {}))
+            and _generation(indexed) == _generation(chunked) >= log.record["document_generation"]
+            and indexed.get("statements_ref") == chunked.get("statements_ref")
+            and indexed.get("model") == self._model
+        )
 
     async def _outcome(self, page: Fingerprint, log: Log) -> tuple[Fingerprint, Mapping[str, Any]]:
         """The page's current decision, or the log's if another worker is deciding the page at this moment."""
@@ -215,6 +229,22 @@ def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
     return known >= event.generation + SAME_FETCH
 
 
+def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> dict[str, Any]:
+    """Fields of the record about an unchanged document.
+
+    `repeats`: the same document as at an earlier fetch, of a page that was a representative already.
+    `document_generation`: the generation with which the document came first.
+    """
+    known = log.record.get("document_generation", event.generation)
+    if log.is_own:
+        return {"repeats": log.record.get("repeats", False), "document_generation": known}
+    if former is None or former.document_ref != event.document_ref:
+        return {"repeats": False, "document_generation": event.generation}
+    is_fetch = event.generation >= former.generation + SAME_FETCH
+    was_elected = former.representative == former.page_id and not is_undecided(former)
+    return {"repeats": is_fetch and was_elected, "document_generation": known}
+
+
 def _generation(record: Mapping[str, Any]) -> int:
     return int(record.get("generation", -1))
 
@@ -283,4 +313,4 @@ def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
     """The stage's agent. Raises UsageError if fingerprints can't be made."""
     frequencies.load()
-    return DedupAgent(stores)
+    return DedupAgent(stores, settings.triton.model)

@@ -12,7 +12,7 @@ from streams.ledger.agent import LedgerAgent
 from streams.ledger.discoveries import THRESHOLDS
 from streams.settings import Settings
 from streams.stores.protocols import Fingerprint
-from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, summary, text_of
+from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
 
 
 async def test_a_page_alone_is_unique() -> None:
@@ -207,3 +207,63 @@ async def test_simhashes_of_different_versions_are_not_compared(monkeypatch: pyt
     assert stored is not None
     assert (stored.simhash, stored.simhash_version) == (2**64 - 1, 2)
     assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["distance"] == 0
+
+
+async def index(site: Site, url: str, at: int, model: str = "sbert") -> None:
+    """Write the records of the statements and index stages."""
+    record = {"generation": NOW + at * SECOND, "statements_ref": "ref", "model": model}
+    await site.stores.pages.put(page_id(url), "chunked", record, NOW + at * SECOND)
+    await site.stores.pages.put(page_id(url), "indexed", record, NOW + at * SECOND)
+
+
+UNCHANGED = [
+    # (text of the new fetch, model of the index, what happened before, is PageDeduplicated published)
+    (TEXT, "sbert", "indexed", False),
+    (TEXT, "sbert", "not indexed", True),
+    (TEXT, "other", "indexed", True),
+    (TEXT, "sbert", "removed", True),
+    (TEXT, "sbert", "not indexed since the text changed", True),
+    (NEAR, "sbert", "indexed", True),
+]
+
+
+@pytest.mark.parametrize(("text", "model", "before", "publishes"), UNCHANGED)
+async def test_r16_an_unchanged_page_in_the_index_only_settles(
+    text: str, model: str, before: str, publishes: bool
+) -> None:
+    site = Site()
+    if before == "not indexed since the text changed":
+        await site.normalize(A, NEAR, 0)
+        await index(site, A, 0)
+        await site.normalize(A, TEXT, 1)
+    else:
+        await site.normalize(A, TEXT, 0)
+    if before in ("indexed", "removed"):
+        await index(site, A, 0, model)
+    if before == "removed":
+        removal = {"generation": NOW + 1 * SECOND, "reason": "noindex"}
+        await site.stores.pages.put(page_id(A), "removed", removal, NOW + 1 * SECOND)
+    one = await site.normalized(A, text, 5)
+    lines = summary(await site.agent.handle(one))
+    settled = f"{A} settled {'unchanged' if text == TEXT else 'changed'}"
+    assert lines == ([f"{A} unique", settled] if publishes else [settled])
+    assert summary(await site.agent.handle(one)) == lines, "a redelivery publishes the same"
+
+
+async def test_r16_a_replay_of_an_unchanged_page_publishes_it_again() -> None:
+    site = Site()
+    one = await site.normalized(A, TEXT, 0)
+    await site.agent.handle(one)
+    await index(site, A, 0)
+    assert summary(await site.agent.handle(later(one, 5)))[0] == f"{A} unique"
+
+
+async def test_r16_an_unchanged_page_that_is_promoted_is_published() -> None:
+    site = Site()
+    await site.normalize(A, TEXT, 0)
+    await site.normalize(B, TEXT, 1)
+    await index(site, B, 0)
+    await site.agent.handle(site.removed(A, "gone", 2))
+    await index(site, B, 3)
+    assert summary(await site.agent.handle(await site.normalized(B, TEXT, 5))) == [f"{B} settled unchanged"]
+    assert f"{A} unique" in await site.normalize(A, TEXT, 6)
