@@ -1,5 +1,8 @@
 """The fetch stage over memory stores, against a real server on loopback."""
 
+import asyncio
+import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,10 @@ from schemas.ids import page_id
 from streams.crawl.fetch.agent import FetchAgent, now_micros
 from streams.crawl.fetch.outcomes import KEPT_HEADERS
 from streams.crawl.fetch.robots_pace import MAX_TARGETS, RobotsPace
+from streams.crawl.fetch.thread import FetchThread
 from streams.errors import StoreUnavailable
 from streams.runtime.agent import Delivery
+from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
 from tests.hostile.servers import BadServer, Script, bad_server, raw, response
@@ -153,6 +158,49 @@ def test_the_memory_of_robots_targets_is_bounded() -> None:
     for number in range(MAX_TARGETS + 1):
         pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url=f"https://b{number}.example/"), 0)
     assert pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url="https://b0.example/"), 0) == 0
+
+
+async def test_h1_a_stalled_response_does_not_stop_the_loop_of_the_kafka_client(tmp_path: Path) -> None:
+    stalled = threading.Event()
+
+    def clock() -> float:
+        """Stop the thread that makes the requests, as a slow decoder would, until the test ends it."""
+        stalled.wait(60)
+        return time.monotonic()
+
+    async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
+        fetching = await FetchThread.start(server.settings(), clock)
+        answer = asyncio.create_task(fetching.get(scheduled()))
+        for _ in range(100):  # turns of this loop, while the other one stands still
+            await asyncio.sleep(0.001)
+        assert not answer.done()
+        stalled.set()
+        assert (await answer).body == b"<p>Hi"
+        await fetching.stop()
+
+
+async def test_invalid_settings_of_the_fetch_thread_are_raised_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="only loopback addresses"):
+        await FetchThread.start(CrawlSettings(local_hosts={"a.example": "10.0.0.1:443"}))
+
+
+async def test_a_cancelled_fetch_cancels_its_request(tmp_path: Path) -> None:
+    cancelled = asyncio.Event()
+
+    async def silent(writer: asyncio.StreamWriter) -> None:
+        while not writer.is_closing():
+            await asyncio.sleep(0.01)
+        cancelled.set()
+
+    async with bad_server(tmp_path, {"/x": silent}) as server:
+        fetching = await FetchThread.start(server.settings())
+        answer = asyncio.create_task(fetching.get(scheduled()))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        answer.cancel()
+        async with asyncio.timeout(30):
+            await cancelled.wait()
+        await fetching.stop()
 
 
 class FailingOnce(MemoryPages):

@@ -30,6 +30,7 @@ DOORS: dict[str, str] = {
     "streams/crawl/fetch/connection.py": "limits what a server may send on a connection",
     "streams/crawl/fetch/guard.py": "checks the addresses that sockets really connect to",
     "streams/crawl/fetch/resolver.py": "looks names up in DNS",
+    "streams/crawl/fetch/thread.py": "the thread that makes the requests",
     "streams/crawl/archives/importer.py": "reads archives from disk",
     "streams/crawl/frontier/hosts.py": "live hosts, each behind a lock, loaded from the store",
     "streams/crawl/frontier/robots_cache.py": "robots rules, read from blobs once and shared by those who wait",

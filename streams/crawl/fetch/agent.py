@@ -5,18 +5,19 @@ the second delivery sends the same event again, without a second request. An exp
 frontier has queued the page for another attempt, and a late request would ignore the host's pace.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-import aiohttp
 import structlog
 
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.envelope import micros_from_utc
-from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session
+from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
 from streams.crawl.fetch.robots_pace import RobotsPace
+from streams.crawl.fetch.thread import FetchThread
 from streams.crawl.scope import CrawlScope
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
@@ -37,17 +38,17 @@ class FetchAgent(Agent):
         self._settings = settings
         self._stores = stores
         self._now = now
-        self._limits: Limits = limits_of(settings)
         self._robots_pace = RobotsPace(settings.delay_seconds)
-        self._session: aiohttp.ClientSession | None = None
+        self._starting = asyncio.Lock()
+        self._thread: FetchThread | None = None
 
     async def start(self, emit: Emit) -> None:
-        self._session = open_session(self._settings)
+        self._thread = await FetchThread.start(self._settings)
 
     async def stop(self) -> None:
-        if self._session:
-            await close_session(self._session)
-            self._session = None
+        if self._thread:
+            await self._thread.stop()
+            self._thread = None
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         match delivery.event:
@@ -72,17 +73,10 @@ class FetchAgent(Agent):
         return [fetched]
 
     async def _get(self, scheduled: PageScheduled) -> Answer:
-        if self._session is None:
-            self._session = open_session(self._settings)
-        return await get(
-            self._session,
-            scheduled.url,
-            purpose=scheduled.purpose,
-            limits=self._limits,
-            monotonic=time.monotonic,
-            etag=scheduled.etag,
-            last_modified=scheduled.last_modified,
-        )
+        async with self._starting:
+            if self._thread is None:
+                self._thread = await FetchThread.start(self._settings)
+        return await self._thread.get(scheduled)
 
     async def _answer_to(self, page_id: UUID, lease_id: UUID) -> PageFetched | None:
         record = (await self._stores.pages.get(page_id)).get("fetched")

@@ -1,0 +1,72 @@
+"""The thread that makes the requests, with an event loop of its own, apart from the loop of the Kafka client.
+
+A response that takes long to parse or decode then delays other requests, but not the heartbeats to Kafka: without them
+the worker would lose its partitions. The decoders are C code that releases the interpreter's lock.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import aiohttp
+
+from schemas import PageScheduled
+from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
+from streams.settings import CrawlSettings
+
+
+class FetchThread:
+    """A running thread with a session. `start` makes it, and `stop` ends it."""
+
+    def __init__(self, settings: CrawlSettings, monotonic: Callable[[], float]) -> None:
+        self._settings = settings
+        self._limits = limits_of(settings)
+        self._monotonic = monotonic
+        self._opened: Future[tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession]] = Future()
+        self._stopping: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="fetch", daemon=True)
+
+    @classmethod
+    async def start(cls, settings: CrawlSettings, monotonic: Callable[[], float] = time.monotonic) -> "FetchThread":
+        """Start a thread. Raises ValueError if the settings are invalid."""
+        fetching = cls(settings, monotonic)
+        fetching._thread.start()
+        await asyncio.wrap_future(fetching._opened)
+        return fetching
+
+    async def get(self, scheduled: PageScheduled) -> Answer:
+        """Make the request of a scheduled URL. If the caller is cancelled, the request is, too."""
+        loop, session = self._opened.result()
+        request = get(
+            session,
+            scheduled.url,
+            purpose=scheduled.purpose,
+            limits=self._limits,
+            monotonic=self._monotonic,
+            etag=scheduled.etag,
+            last_modified=scheduled.last_modified,
+        )
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, loop))
+
+    async def stop(self) -> None:
+        """Close the session and end the thread."""
+        loop, _ = self._opened.result()
+        assert self._stopping
+        loop.call_soon_threadsafe(self._stopping.set)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._stopping = asyncio.Event()
+        try:
+            session = open_session(self._settings)
+        except Exception as error:
+            self._opened.set_exception(error)
+            return
+        self._opened.set_result((asyncio.get_running_loop(), session))
+        await self._stopping.wait()
+        await close_session(session)
