@@ -3,15 +3,18 @@
     RiffleError
     ├── TransientError        try again later: a store is slow, a connection was cut
     │   ├── StoreUnavailable
-    │   └── DeadlineExceeded
+    │   ├── DeadlineExceeded
+    │   └── EventOverdue
     ├── PoisonError           don't try again: the event itself has a fault
     │   ├── MissingBlob
+    │   ├── RecordTooLarge
     │   └── Refused           the content breaks a limit or rule, which the error names
-    └── UsageError            an argument or setting is wrong; the message has advice
+    └── UsageError            an argument, setting or permission is wrong; the message has advice
         └── StartError        a server of the local stack didn't start
 
-The runtime retries a TransientError (in place, then through the stage's retry topic), and sends a PoisonError and any
-other exception to the stage's dead-letter topic. The command line prints a UsageError and exits with status 2.
+The runtime waits while a store is away, retries other TransientErrors (in place, then through the stage's retry topic),
+and sends a PoisonError and any other exception to the stage's dead-letter topic. A UsageError stops a worker. The
+command line prints a UsageError and exits with status 2.
 """
 
 
@@ -31,12 +34,20 @@ class DeadlineExceeded(TransientError):
     """The answer didn't arrive in time."""
 
 
+class EventOverdue(TransientError):
+    """An event was not handled within its deadline."""
+
+
 class PoisonError(RiffleError):
     """Handling this event fails each time, because of a fault of the event."""
 
 
 class MissingBlob(PoisonError):
     """The blob of a reference doesn't exist."""
+
+
+class RecordTooLarge(PoisonError):
+    """Kafka doesn't accept a record of this size."""
 
 
 class Refused(PoisonError):
@@ -49,7 +60,7 @@ class Refused(PoisonError):
 
 
 class UsageError(RiffleError):
-    """An argument or setting is wrong."""
+    """An argument, setting or permission is wrong. The message has advice."""
 
 
 class StartError(UsageError):

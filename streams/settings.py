@@ -28,6 +28,10 @@ class KafkaSettings(_Group):
     """Number of partitions of each new topic. Production: at least the maximum number of workers of a stage."""
     replication: int = Field(1, ge=1)
     """Number of replicas of each new topic. Production: 3."""
+    max_record_bytes: int = Field(1_048_576, ge=100_000)
+    """Maximum size of a record. Not more than `message.max.bytes` of the brokers."""
+    compression: Literal["none", "gzip", "lz4"] = "lz4"
+    """Compression of sent records."""
     security_protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
     """SSL encrypts the connections, with the certificates below."""
     ca_file: Path | None = None
@@ -136,6 +140,8 @@ class RuntimeSettings(_Group):
     """Maximum number of passes through the retry topic, before the event becomes a dead letter."""
     retry_topic_delay_seconds: float = 5.0
     """Delay of the first pass through the retry topic. It doubles with each pass."""
+    event_deadline_seconds: float = Field(900.0, gt=0)
+    """Maximum duration of one attempt to handle an event. After it, the event goes to the retry topic."""
     max_waiting_events: int = Field(2_000, ge=1)
     """Maximum number of events that a worker holds without having acknowledged them, per stage and kind of topic."""
     commit_interval_seconds: float = 0.5

@@ -49,7 +49,7 @@ def _as_fields(states: list[TopicState], lags: list[Lag]) -> dict[str, object]:
             {"name": s.topic.name, "key": s.topic.key, "partitions": s.partitions, "records": s.messages}
             for s in states
         ],
-        "lag": [{"stage": lag.stage, "topic": lag.topic, "events": lag.events} for lag in lags],
+        "lag": [{"stage": lag.stage, "topic": lag.topic, "events": lag.events, "lost": lag.lost} for lag in lags],
     }
 
 
@@ -60,3 +60,6 @@ def _print(states: list[TopicState], lags: list[Lag]) -> None:
         count = str(state.partitions) if state.partitions else styled("[red]missing[/]")
         listed.add_row(state.topic.name, state.topic.key, count, str(state.messages), waiting)
     out.print(listed)
+    for lag in lags:
+        if lag.lost:
+            out.print(f"[red]Lost:[/] {lag.lost} events of {lag.topic}, deleted before {lag.stage} handled them.")

@@ -12,6 +12,9 @@ from streams.topology import STAGES
 async def worker(
     stages: Annotated[list[str], typer.Argument(help=f"One or several of {', '.join(s.name for s in STAGES)}.")],
     instance: Annotated[str, typer.Option(help="This worker's name among those of its stage (a pod's ordinal).")] = "",
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Continue after events that Kafka deleted before they were handled.")
+    ] = False,
     health_port: Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics. 0: any free port.")] = 0,
 ) -> int:
     """Run one or several stages until SIGTERM or Ctrl-C.
@@ -26,4 +29,4 @@ async def worker(
     settings = load_settings(runtime=runtime)
     from streams.runtime.worker import run_worker
 
-    return await run_worker(chosen, settings)
+    return await run_worker(chosen, settings, accept_loss=accept_loss)

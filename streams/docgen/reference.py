@@ -130,6 +130,7 @@ Answers are written to stdout, and everything else to stderr. With `--json`, std
 | 2 | an argument or setting is wrong: the message has advice |
 | 3 | a server doesn't answer |
 | 70 | a worker can't continue: start it again, and the same events are delivered again |
+| 78 | a worker can't continue with its configuration: change it as the message advises |
 | 130 | interrupted |"""
 
 

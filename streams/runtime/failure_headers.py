@@ -6,8 +6,10 @@
     riffle-error-type, riffle-error                  the last failure
     riffle-failed-at                                 ISO 8601, UTC
     riffle-not-before                                in the retry topic: when to try again, ISO 8601, UTC
+    riffle-value-ref                                 the blob with the original's value, if it is too large for a record
 
-The value is the original's, byte for byte, and the original's headers are kept. So a replay is a plain copy.
+The value is the original's, byte for byte (or empty, if it is in a blob), and the original's headers are kept. So a
+replay is a plain copy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,6 +33,7 @@ class FailureInfo:
     error: str
     failed_at: datetime
     not_before: datetime | None = None
+    value_ref: str = ""
 
     @property
     def id(self) -> str:
@@ -49,6 +52,7 @@ class FailureInfo:
             "error": self.error[:MAX_ERROR_CHARS],
             "failed-at": self.failed_at.isoformat(),
             "not-before": self.not_before.isoformat() if self.not_before else "",
+            "value-ref": self.value_ref,
         }
         own = [(PREFIX + name, value.encode("utf-8", "replace")) for name, value in fields.items() if value]
         return original_headers(original) + own
@@ -78,4 +82,5 @@ def read_failure(headers: Mapping[str, bytes]) -> FailureInfo | None:
         error=text("error"),
         failed_at=datetime.fromisoformat(text("failed-at")),
         not_before=datetime.fromisoformat(not_before) if not_before else None,
+        value_ref=text("value-ref"),
     )

@@ -17,9 +17,11 @@ from typing import Any
 
 import faust
 import structlog
+from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from faust.types import TP
 
-from streams.runtime.lag import input_topics
+from streams.errors import RecordTooLarge
+from streams.runtime.lag import PartitionOffsets, input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.processing import Incoming, Processor
@@ -31,6 +33,7 @@ log = structlog.get_logger()
 
 STREAM_BUFFER_EVENTS = 256
 HEARTBEATS_PER_SESSION = 3
+TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 REBALANCE_SHARE = 0.8
 """Part of the session timeout in which events in progress may finish at a rebalance."""
 
@@ -62,6 +65,8 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
         stream_wait_empty=False,
         producer_acks=-1,
         producer_linger=0.005,
+        producer_max_request_size=settings.kafka.max_record_bytes,
+        producer_compression_type=None if settings.kafka.compression == "none" else settings.kafka.compression,
         consumer_auto_offset_reset="earliest",
         worker_redirect_stdouts=False,
         **options,
@@ -128,7 +133,8 @@ class StageApp:
                 await order.room()
                 if epoch == self._epoch:  # else its partition was revoked meanwhile
                     incoming = incoming_of(event)
-                    done = order.arrived((incoming.topic, incoming.partition), _acknowledger(source, event))
+                    place, acknowledge = (incoming.topic, incoming.partition), _acknowledger(source, event)
+                    done = order.arrived(place, acknowledge, incoming.time)
                     observer.arrived(incoming)
                     self._submit(incoming, self._guarded(processor, incoming, done), processor.delay_seconds(incoming))
                 yield None
@@ -159,15 +165,24 @@ class StageApp:
         return work
 
     async def send(self, records: Sequence[Record]) -> None:
-        """Send records and wait until all in-sync replicas have them. Before the app's start it waits for the start."""
+        """Send records and wait until all in-sync replicas have them. Before the app's start it waits for the start.
+
+        Raises RecordTooLarge.
+        """
         await self._started.wait()
         producer = self.app.producer
-        deliveries = [
-            await producer.send(record.topic, record.key, record.value, None, None, record.headers)
-            for record in records
-        ]
-        for delivery in deliveries:
-            await delivery
+        try:
+            deliveries = [
+                await producer.send(record.topic, record.key, record.value, None, None, record.headers)
+                for record in records
+            ]
+            for delivery in deliveries:
+                await delivery
+        except Exception as error:
+            # Faust wraps the error of `send`, but not that of the delivery.
+            if isinstance(error, TOO_LARGE) or isinstance(error.__cause__, TOO_LARGE):
+                raise RecordTooLarge(f"a record is too large for Kafka: {error}") from error
+            raise
 
     async def start(self) -> None:
         self.app.finalize()
@@ -211,21 +226,20 @@ class StageApp:
         main = self.stage.inputs[0].topic
         await self._on_assigned(frozenset(tp.partition for tp in owned if tp.topic == main))
 
-    def committed(self) -> dict[object, int]:
-        """The committed offset of each of this worker's partitions, as far as it is known."""
+    async def offsets(self) -> dict[TP, PartitionOffsets]:
+        """The committed, first and next offset of each of this worker's partitions, as the broker knows them."""
         consumer: Any = self.app.consumer
-        return {tp: consumer._committed_offset.get(tp) or 0 for tp in self._owned()}
+        owned = self._owned()
+        if not owned:
+            return {}
+        ends = await consumer.highwaters(*owned)
+        starts = await consumer.earliest_offsets(*owned)
+        committed = consumer._committed_offset
+        return {tp: PartitionOffsets(committed.get(tp), starts[tp], ends[tp]) for tp in owned if tp in ends}
 
-    def lag(self) -> int:
-        """The number of events that wait on this worker's partitions."""
-        consumer = self.app.consumer
-        committed = self.committed()
-        behind = 0
-        for tp in self._owned():
-            top = consumer.highwater(tp)
-            if top:
-                behind += max(0, top - committed[tp])
-        return behind
+    def oldest(self) -> float | None:
+        """Kafka's time of the oldest event that this worker has not acknowledged, or None if there is none."""
+        return min((time for order in self._orders.values() if (time := order.oldest()) is not None), default=None)
 
     def _owned(self) -> set[TP]:
         if not self.app.started or not self.ready:
@@ -244,6 +258,7 @@ def incoming_of(event: Any) -> Incoming:
         key=message.key or b"",
         value=message.value,
         headers=list(dict(message.headers or {}).items()),
+        time=message.timestamp or 0.0,
     )
 
 

@@ -2,18 +2,21 @@
 
 A consumer that hangs after a rebalance still answers pings. So health means progress: while events wait, some are
 finished or committed, or a part of a long one is, and a worker without partitions is assigned some (or none) in time.
-An unhealthy worker should be restarted. A worker that isn't ready is only not to be relied on yet.
-Events that are finished but not committed for long are no reason for a restart (a large page may delay the line).
-`riffle_committed_age_seconds` is the metric to alarm on for them.
+One partition must not be stuck for longer than an event may take, either. An unhealthy worker should be restarted. A
+worker that isn't ready is only not to be relied on: it has no partitions yet, or waits for a store that is away, which
+/readyz names. A restart would not help it.
 """
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from streams.runtime.lag import PartitionOffsets
 from streams.runtime.metrics import Metrics
 
 
@@ -22,38 +25,71 @@ class Progress:
     """The progress of one stage, updated by regular observations. Pure: the time is an argument."""
 
     stall_seconds: float
-    committed: dict[object, int] = field(default_factory=dict)
+    stuck_seconds: float = math.inf
+    """Seconds without a commit on a partition with waiting events, after which the worker is unhealthy."""
+    committed: dict[object, int | None] = field(default_factory=dict)
+    committed_at: dict[object, float] = field(default_factory=dict)
+    """Time of the last commit of each partition, or of the first observation of its waiting events."""
     finished: int = 0
     lag: int = 0
-    measurements: dict[str, float] = field(default_factory=dict)
+    lost: int = 0
+    """Number of events that Kafka deleted before they were handled."""
+    measurements: Mapping[str, float] = field(default_factory=dict)
     """The agent's own numbers, shown on /healthz."""
-    waiting: bool = False
-    committed_at: float | None = None
+    waits: bool = False
     moved_at: float | None = None
+    waiting_for: str = ""
+    """The store that the stage waits for."""
+    _lost_before: dict[object, int] = field(default_factory=dict)
 
-    def look(self, committed: dict[object, int], finished: int, lag: int, now: float, *, assigned: bool = True) -> None:
-        """Record an observation: committed offsets by partition, number of finished and of waiting events, and whether
-        the worker has its assignment. A group that never finishes its rebalance counts as a stall, too."""
-        self.waiting = lag > 0 or not assigned
-        if assigned and not lag:
+    def observe(
+        self,
+        offsets: Mapping[Any, PartitionOffsets],
+        finished: int,
+        now: float,
+        *,
+        assigned: bool = True,
+        waiting_for: str = "",
+    ) -> None:
+        """Record an observation of the partitions, the number of finished events, and the store that is away, if any.
+
+        `assigned` is False while the worker has no assignment: a group that never finishes its rebalance is stalled.
+        """
+        self.lag = sum(place.waiting for place in offsets.values())
+        self.waiting_for = waiting_for
+        self.waits = (self.lag > 0 or not assigned) and not waiting_for
+        moved = self._observe_partitions(offsets, now, waiting_for=bool(waiting_for))
+        if moved or finished != self.finished or (assigned and not self.lag) or waiting_for or self.moved_at is None:
             self.moved_at = now
-        if committed != self.committed or (assigned and lag == 0) or self.committed_at is None:
-            self.committed_at = now
-            self.moved_at = now if assigned or self.moved_at is None else self.moved_at
-        if finished != self.finished:
-            self.moved_at = now
-        self.committed, self.finished, self.lag = dict(committed), finished, lag
+        self.finished = finished
+
+    def _observe_partitions(self, offsets: Mapping[Any, PartitionOffsets], now: float, *, waiting_for: bool) -> bool:
+        """Returns True if an offset was committed, or a partition was assigned or revoked."""
+        moved = offsets.keys() != self.committed.keys() and bool(offsets)
+        for partition, place in offsets.items():
+            changed = partition not in self.committed or place.committed != self.committed[partition]
+            moved = moved or changed
+            if changed or not place.waiting or waiting_for:
+                self.committed_at[partition] = now
+            if place.lost > self._lost_before.get(partition, 0):
+                self.lost += place.lost - self._lost_before.get(partition, 0)
+            self._lost_before[partition] = place.lost
+        for gone in self.committed_at.keys() - offsets.keys():
+            del self.committed_at[gone]
+        self.committed = {partition: place.committed for partition, place in offsets.items()}
+        return moved
 
     def stalled_seconds(self, now: float) -> float:
         """Seconds for which events, or the worker, have been waiting without progress. 0 if nothing waits."""
-        return now - self.moved_at if self.waiting and self.moved_at is not None else 0.0
+        return now - self.moved_at if self.waits and self.moved_at is not None else 0.0
 
     def uncommitted_seconds(self, now: float) -> float:
-        """Seconds for which events have been waiting without any commit. 0 if none waits."""
-        return 0.0 if self.committed_at is None or self.lag == 0 else now - self.committed_at
+        """Seconds since the last commit of the partition whose events have waited longest. 0 if none waits."""
+        return max((now - at for at in self.committed_at.values()), default=0.0)
 
     def healthy(self, now: float) -> bool:
-        return self.stalled_seconds(now) < self.stall_seconds
+        """False if nothing moves although events wait, or if one partition is stuck."""
+        return self.stalled_seconds(now) < self.stall_seconds and self.uncommitted_seconds(now) < self.stuck_seconds
 
 
 class HealthServer:
@@ -84,16 +120,22 @@ class HealthServer:
     async def _healthz(self, _: web.Request) -> web.Response:
         now = time.monotonic()
         stages = {
-            name: {"lag": progress.lag, "stalled_seconds": round(progress.stalled_seconds(now), 1)}
-            | progress.measurements
+            name: {
+                "lag": progress.lag,
+                "stalled_seconds": round(progress.stalled_seconds(now), 1),
+                "uncommitted_seconds": round(progress.uncommitted_seconds(now), 1),
+            }
+            | dict(progress.measurements)
             for name, progress in self._progress.items()
         }
         healthy = all(progress.healthy(now) for progress in self._progress.values())
         return web.json_response({"healthy": healthy, "stages": stages}, status=200 if healthy else 503)
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        ready = self._ready()
-        return web.json_response({"ready": ready}, status=200 if ready else 503)
+        waiting_for = {name: progress.waiting_for for name, progress in self._progress.items() if progress.waiting_for}
+        ready = self._ready() and not waiting_for
+        answer = {"ready": ready, **({"waiting_for": waiting_for} if waiting_for else {})}
+        return web.json_response(answer, status=200 if ready else 503)
 
     async def _page(self, _: web.Request) -> web.Response:
         return web.Response(body=generate_latest(self._metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

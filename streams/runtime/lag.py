@@ -1,14 +1,19 @@
 """The lag of each stage by the broker's offsets: for people, for health, and for autoscaling."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from streams.errors import UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,30 @@ class Lag:
     stage: str
     topic: str
     events: int
+    lost: int = 0
+    """Number of events that retention deleted before the stage handled them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffsets:
+    """The offsets of one partition for one consumer group."""
+
+    committed: int | None
+    """None if nothing was committed yet."""
+    start: int
+    """Offset of the first record that Kafka still holds."""
+    end: int
+    """Offset after the last record."""
+
+    @property
+    def waiting(self) -> int:
+        """Number of records that wait."""
+        return max(self.end - max(self.committed or 0, self.start), 0)
+
+    @property
+    def lost(self) -> int:
+        """Number of records that retention deleted before they were handled."""
+        return max(self.start - self.committed, 0) if self.committed is not None else 0
 
 
 def input_topics(stage: Stage) -> list[str]:
@@ -31,15 +60,15 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
     try:
         metadata = admin.list_topics(timeout=TIMEOUT_SECONDS).topics
         wanted = {topic for stage in stages for topic in input_topics(stage) if topic in metadata}
-        tops = _offsets(admin, [(t, p) for t in wanted for p in metadata[t].partitions], OffsetSpec.latest())
-        bottoms = _offsets(admin, list(tops), OffsetSpec.earliest())
+        ends = _offsets(admin, [(t, p) for t in wanted for p in metadata[t].partitions], OffsetSpec.latest())
+        starts = _offsets(admin, list(ends), OffsetSpec.earliest())
         lags = []
         for stage in stages:
             committed = _committed(admin, stage.group)
             for topic in input_topics(stage):
-                places = [place for place in tops if place[0] == topic]
-                behind = sum(tops[p] - max(committed.get(p, 0), bottoms[p]) for p in places)
-                lags.append(Lag(stage.name, topic, max(behind, 0)))
+                parts = [PartitionOffsets(committed.get(p), starts[p], ends[p]) for p in ends if p[0] == topic]
+                waiting, lost = sum(part.waiting for part in parts), sum(part.lost for part in parts)
+                lags.append(Lag(stage.name, topic, waiting, lost))
         return lags
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
@@ -75,3 +104,36 @@ def _committed(admin: AdminClient, group: str) -> dict[Place, int]:
     except KafkaException:
         return {}  # The group has never committed anything.
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
+
+
+def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss: bool = False) -> None:
+    """Raise UsageError if Kafka deleted events that a stage had not handled.
+
+    With `accept_loss` the stages continue at the first events that Kafka still holds.
+    """
+    lags = [lag for lag in stage_lags(settings, tuple(stages)) if lag.lost]
+    if not lags:
+        return
+    if accept_loss:
+        for stage in stages:
+            _skip_lost(settings, stage)
+        return
+    listed = ", ".join(f"{lag.lost} of {lag.topic} for stage {lag.stage}" for lag in lags)
+    raise UsageError(
+        f"Kafka deleted events before they were handled ({listed}): the stage was behind for longer than the topic's "
+        "retention. Find out why. To continue without them, start the worker once with --accept-loss"
+    )
+
+
+def _skip_lost(settings: Settings, stage: Stage) -> None:
+    """Commit the first offset of each partition whose committed offset is before it."""
+    admin = AdminClient(client_config(settings.kafka))
+    try:
+        committed = _committed(admin, stage.group)
+        starts = _offsets(admin, list(committed), OffsetSpec.earliest())
+        moved = [TopicPartition(*place, starts[place]) for place in committed if committed[place] < starts[place]]
+        request = ConsumerGroupTopicPartitions(stage.group, moved)
+        admin.alter_consumer_group_offsets([request])[stage.group].result(timeout=TIMEOUT_SECONDS)
+    except KafkaException as error:
+        # Kafka refuses it while other workers of the stage run. They continue at the first events by themselves.
+        log.warning("offsets can't be moved past the lost events", stage=stage.name, error=str(error))

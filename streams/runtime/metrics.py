@@ -34,7 +34,12 @@ class Metrics:
         )
         self.in_flight = gauge("events_in_flight", "Events in progress")
         self.lag = gauge("lag_events", "Events that wait in the topics, of the partitions that this worker owns")
-        self.committed_age = gauge("committed_age_seconds", "Time since an offset was last committed while events wait")
+        self.lag_age = gauge("lag_seconds", "Age of the oldest event that this worker has not acknowledged")
+        self.committed_age = gauge(
+            "committed_age_seconds", "Time since the last commit, of the partition where events wait for longest"
+        )
+        self.lost = gauge("events_lost", "Events that Kafka deleted before they were handled, since the worker's start")
+        self.waiting_for_store = gauge("waiting_for_store", "1 while the stage waits for a store that is away, else 0")
         self.partitions = gauge("partitions", "Partitions that this worker owns")
         self._gauge = gauge
         self._of_agents: dict[str, Gauge] = {}

@@ -19,6 +19,7 @@ CANCEL_SECONDS = 1.0
 @dataclass(slots=True)
 class _Place:
     acknowledge: Work
+    time: float
     done: bool = False
 
 
@@ -40,10 +41,13 @@ class InOrder:
             self._freed.clear()
             await self._freed.wait()
 
-    def arrived(self, partition: Hashable, acknowledge: Work) -> Work:
-        """Add an event to its partition's line. Call and await the result when the event is done."""
+    def arrived(self, partition: Hashable, acknowledge: Work, time: float = 0.0) -> Work:
+        """Add an event to its partition's line. Call and await the result when the event is done.
+
+        `time` is Kafka's time of the event (seconds since 1970 UTC).
+        """
         line = self._lines.setdefault(partition, deque())
-        place = _Place(acknowledge)
+        place = _Place(acknowledge, time)
         line.append(place)
         self._held += 1
 
@@ -57,6 +61,10 @@ class InOrder:
                 await first.acknowledge()
 
         return done
+
+    def oldest(self) -> float | None:
+        """Kafka's time of the oldest event that is not acknowledged, or None if there is none."""
+        return min((line[0].time for line in self._lines.values() if line), default=None)
 
     def forget(self) -> None:
         """Forget all events, after a rebalance: those without acknowledgement are delivered again."""

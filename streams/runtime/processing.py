@@ -1,9 +1,15 @@
 """The processing of one event: decode, handle, retry, dead-letter. It depends on neither Faust nor a clock.
 
     handled             its outputs were sent, and their delivery was awaited
+    a store is away     (StoreUnavailable, DeadlineExceeded) tried again in place; then the breaker opens, and the
+                        stage's events wait until the store is back (see `breaker`). An event that fails while others
+                        are handled goes through the retry topic, for about a day at most
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topic, and after the last
                         attempt there to the dead-letter topic
+    EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
+    RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
+    UsageError          a permission, table or setting is missing: `process` raises, and the worker stops
     InvalidEvent        dead-letter topic at once
     any other Exception tried again in place once, then dead-lettered: one event that hits a bug must not stop all
                         others (docs/decisions/0003-unforeseen-errors.md)
@@ -17,13 +23,23 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
 from schemas import Envelope, Event, InvalidEvent
-from streams.errors import PoisonError, TransientError
+from streams.errors import (
+    DeadlineExceeded,
+    EventOverdue,
+    MissingBlob,
+    PoisonError,
+    RecordTooLarge,
+    StoreUnavailable,
+    TransientError,
+    UsageError,
+)
 from streams.runtime.agent import Agent, Delivery
+from streams.runtime.breaker import Breaker
 from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
 from streams.runtime.records import Record, decode, encode
 from streams.settings import RuntimeSettings
@@ -32,6 +48,11 @@ from streams.topology import Stage
 Result = Literal["handled", "retried", "dead"]
 UNFORESEEN_RETRIES_IN_PLACE = 1
 MAX_BACKOFF_SECONDS = 10.0
+OUTAGES = (StoreUnavailable, DeadlineExceeded)
+OUTAGE_ROUNDS = 1_000
+"""Maximum number of passes through the retry topic because of a store: about a day with the default delays."""
+MAX_KEY_BYTES = 1_024
+"""Maximum length of the key of a dead letter whose headers are too large as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +65,22 @@ class Incoming:
     key: bytes
     value: bytes | None
     headers: list[tuple[str, bytes]]
+    time: float = 0.0
+    """Kafka's time of the record (seconds since 1970 UTC). 0 if it is unknown."""
 
 
 class Sender(Protocol):
     """Sends records and returns when all are delivered. Raises if one is not."""
 
     async def __call__(self, records: Sequence[Record]) -> None: ...
+
+
+class ValueBlobs(Protocol):
+    """Blobs for values that are too large for a record (the blob store has this form)."""
+
+    async def put(self, content: bytes) -> str: ...
+
+    async def get(self, ref: str) -> bytes: ...
 
 
 class Observer(Protocol):
@@ -74,19 +105,21 @@ class Processor:
     send: Sender
     observer: Observer
     settings: RuntimeSettings
+    blobs: ValueBlobs | None = None
+    breaker: Breaker = field(default_factory=Breaker)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
 
     async def process(self, incoming: Incoming) -> Result:
-        """Process one event to its end. Raises only when a record could not be sent."""
+        """Process one event to its end. Raises only if a record could not be sent, or UsageError."""
         result: Result
         try:
             failure = read_failure(dict(incoming.headers))
-            origin = incoming if failure is None else _original(incoming, failure)
+            origin = incoming if failure is None else await self._original(incoming, failure)
             attempts = failure.attempts if failure else 0
             event, envelope = decode(self._model(origin.topic), origin.value, origin.headers)
-        except (InvalidEvent, ValueError) as error:
+        except (InvalidEvent, ValueError, MissingBlob) as error:
             self.observer.failed(incoming, error, 1)
             await self._send_to_dead_topic(incoming, error, 1)
             result = "dead"
@@ -110,21 +143,53 @@ class Processor:
     ) -> Result:
         delivery = Delivery(event, envelope, origin.topic, origin.partition, origin.offset, attempts + 1)
         traceparent = self.observer.started(incoming, delivery)
-        tries = 0
+        tries, passed = 0, self.breaker.passed
         while True:
+            await self.breaker.wait_turn()
             tries += 1
             try:
-                outputs = await self.agent.handle(replace(delivery, attempt=attempts + tries))
+                outputs = await self._handle_in_time(replace(delivery, attempt=attempts + tries))
                 records = self._encode(outputs, str(envelope.id), traceparent)
+            except UsageError:
+                raise
             except Exception as error:
                 self.observer.failed(origin, error, attempts + tries)
-                if tries <= self._retries_in_place(error):
+                if self._is_outage(error, tries, passed):
+                    self.breaker.open(error)
+                    tries, passed = 0, self.breaker.passed
+                elif tries <= self._retries_in_place(error):
                     await self.sleep(backoff_seconds(self.settings.retry_backoff_seconds, tries, self.jitter()))
-                    continue
-                return await self._give_up(origin, error, attempts + tries)
+                else:
+                    return await self._give_up(origin, error, attempts + tries)
+            else:
+                return await self._finish(origin, records, attempts + tries)
+
+    async def _handle_in_time(self, delivery: Delivery) -> Sequence[Event]:
+        seconds = self.settings.event_deadline_seconds
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await self.agent.handle(delivery)
+        except TimeoutError:
+            if deadline.expired():
+                raise EventOverdue(f"the event was not handled within {seconds:.0f} s") from None
+            raise
+
+    def _is_outage(self, error: Exception, tries: int, passed: int) -> bool:
+        """True if a store is away: it still is, or no event was handled since this one's first try."""
+        if not isinstance(error, OUTAGES):
+            return False
+        return bool(self.breaker.reason) or (tries > self.settings.retries_in_place and self.breaker.passed == passed)
+
+    async def _finish(self, origin: Incoming, records: Sequence[Record], attempts: int) -> Result:
+        try:
             await self.send(records)
-            self.observer.sent(records)
-            return "handled"
+        except RecordTooLarge as error:
+            self.observer.failed(origin, error, attempts)
+            await self._send_to_dead_topic(origin, error, attempts)
+            return "dead"
+        self.breaker.success()
+        self.observer.sent(records)
+        return "handled"
 
     def _model(self, topic: str) -> type[Event]:
         for event in self.stage.inputs:
@@ -143,16 +208,23 @@ class Processor:
         ]
 
     def _retries_in_place(self, error: Exception) -> int:
+        if isinstance(error, EventOverdue):
+            return 0
         if isinstance(error, TransientError):
             return self.settings.retries_in_place
         return 0 if isinstance(error, PoisonError | InvalidEvent) else UNFORESEEN_RETRIES_IN_PLACE
 
     async def _give_up(self, origin: Incoming, error: Exception, attempts: int) -> Result:
-        rounds = attempts // (self.settings.retries_in_place + 1)
-        if not isinstance(error, TransientError) or rounds > self.settings.retry_topic_attempts:
+        # An attempt that was overdue counts as a whole round of tries in place.
+        tries_a_round = self.settings.retries_in_place + 1
+        rounds = -(-attempts // tries_a_round)
+        limit = OUTAGE_ROUNDS if isinstance(error, OUTAGES) else self.settings.retry_topic_attempts
+        if not isinstance(error, TransientError) or rounds > limit:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"
-        delay = timedelta(seconds=self.settings.retry_topic_delay_seconds * 2 ** (rounds - 1))
+        attempts = rounds * tries_a_round
+        doublings = min(rounds, self.settings.retry_topic_attempts) - 1
+        delay = timedelta(seconds=self.settings.retry_topic_delay_seconds * 2**doublings)
         failure = self._failure(origin, error, attempts, not_before=self.now() + delay)
         await self._send_failed(self.stage.retry_topic, origin, failure)
         return "retried"
@@ -177,22 +249,50 @@ class Processor:
         )
 
     async def _send_failed(self, topic: str, incoming: Incoming, failure: FailureInfo) -> None:
-        record = Record(topic, incoming.key, incoming.value or b"", failure.headers(incoming.headers))
-        await self.send([record])
+        value = incoming.value or b""
+        try:
+            await self.send([Record(topic, incoming.key, value, failure.headers(incoming.headers))])
+        except RecordTooLarge:
+            if self.blobs is None:
+                raise
+            failure = replace(failure, value_ref=await self._put_blob(value))
+            try:
+                await self.send([Record(topic, incoming.key, b"", failure.headers(incoming.headers))])
+            except RecordTooLarge:  # because of its headers: the letter has none of them
+                await self.send([Record(topic, incoming.key[:MAX_KEY_BYTES], b"", failure.headers([]))])
+
+    async def _put_blob(self, value: bytes) -> str:
+        assert self.blobs
+        while True:
+            await self.breaker.wait_turn()
+            try:
+                return await self.blobs.put(value)
+            except OUTAGES as error:
+                self.breaker.open(error)
+
+    async def _get_blob(self, ref: str) -> bytes:
+        assert self.blobs
+        while True:
+            await self.breaker.wait_turn()
+            try:
+                return await self.blobs.get(ref)
+            except OUTAGES as error:
+                self.breaker.open(error)
+
+    async def _original(self, incoming: Incoming, failure: FailureInfo) -> Incoming:
+        """The original of a record in the retry topic. Raises MissingBlob."""
+        value = await self._get_blob(failure.value_ref) if failure.value_ref and self.blobs else incoming.value
+        return replace(
+            incoming,
+            topic=failure.topic,
+            partition=failure.partition,
+            offset=failure.offset,
+            value=value,
+            headers=original_headers(incoming.headers),
+        )
 
 
 def backoff_seconds(base_seconds: float, attempt: int, jitter: float) -> float:
     """Exponential backoff with jitter: between half and all of base * 2^(attempt-1), at most MAX_BACKOFF_SECONDS."""
     full = min(base_seconds * 2.0 ** (attempt - 1), MAX_BACKOFF_SECONDS)
     return full * (0.5 + jitter / 2)
-
-
-def _original(incoming: Incoming, failure: FailureInfo) -> Incoming:
-    """The original of a record in the retry topic."""
-    return replace(
-        incoming,
-        topic=failure.topic,
-        partition=failure.partition,
-        offset=failure.offset,
-        headers=original_headers(incoming.headers),
-    )

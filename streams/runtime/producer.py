@@ -8,10 +8,10 @@ from typing import Any, Self
 from uuid import uuid4
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from schemas import Event
-from streams.errors import StoreUnavailable
+from streams.errors import RecordTooLarge, StoreUnavailable
 from streams.runtime.records import Record, encode
 from streams.settings import KafkaSettings, Settings
 
@@ -68,7 +68,7 @@ class EventProducer:
         await self.send_records(records)
 
     async def send_records(self, records: Iterable[Record]) -> None:
-        """Send records unchanged. Raises StoreUnavailable when one can't be delivered."""
+        """Send records unchanged. Raises StoreUnavailable or RecordTooLarge."""
         assert self._producer, "the producer is not started: use `async with`"
         try:
             deliveries = [
@@ -76,6 +76,8 @@ class EventProducer:
             ]
             for delivery in deliveries:
                 await delivery
+        except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
+            raise RecordTooLarge(f"a record is too large for Kafka: {error}") from error
         except KafkaError as error:
             raise StoreUnavailable(f"Kafka at {self._kafka.bootstrap}: an event could not be sent: {error}") from error
 
@@ -86,6 +88,8 @@ def _options(kafka: KafkaSettings) -> dict[str, Any]:
         "acks": "all",
         "enable_idempotence": True,
         "linger_ms": LINGER_MS,
+        "max_request_size": kafka.max_record_bytes,
+        "compression_type": None if kafka.compression == "none" else kafka.compression,
         "security_protocol": kafka.security_protocol,
     }
     if kafka.security_protocol == "SSL":

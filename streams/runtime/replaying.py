@@ -40,6 +40,8 @@ class DeadLetter:
 
     def value_text(self) -> str:
         """The original value for people: JSON indented, anything else as Python writes bytes."""
+        if self.failure.value_ref:
+            return f"(too large for a record; it is the blob {self.failure.value_ref})"
         value = self.record.value or b""
         try:
             return orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2).decode()
@@ -108,6 +110,7 @@ def retry_record(topic: str, stage: str, record: Incoming, now: datetime, origin
         error_type="Replay",
         error="",
         failed_at=now,
+        value_ref=origin.value_ref if origin else "",
     )
     return Record(topic, record.key, record.value or b"", failure.headers(original_headers(record.headers)))
 

@@ -1,27 +1,33 @@
 """A worker process: it opens the stores of its stages, starts their agents, and watches them until it is stopped.
 
 It ends with status 70, and without committing events in progress, when an event could neither be handled nor
-dead-lettered, or when Faust crashed. Its supervisor then starts it again, and the events are delivered again.
+dead-lettered, or when Faust crashed. Its supervisor then starts it again, and the events are delivered again. It ends
+with status 78 when a permission, table or setting is missing: a person must change the configuration.
 """
 
 import asyncio
 import importlib
+import math
 import os
 import signal
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import structlog
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
+from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
+from streams.runtime.breaker import Breaker
 from streams.runtime.clock import require_clock
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
+from streams.runtime.lag import PartitionOffsets, check_retention
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver
 from streams.runtime.processing import Processor
@@ -37,6 +43,12 @@ log = structlog.get_logger()
 WATCH_SECONDS = 1.0
 EXIT_FAILED = 70
 """Exit status EX_SOFTWARE of sysexits: a restart may help."""
+EXIT_CONFIGURATION = 78
+"""Exit status EX_CONFIG of sysexits: a restart doesn't help."""
+STUCK_DEADLINES = 2
+"""Number of event deadlines without a commit after which a partition with waiting events counts as stuck."""
+OFFSETS_SECONDS = 5.0
+"""Seconds between two requests to the broker for offsets."""
 
 
 @dataclass(slots=True)
@@ -45,22 +57,32 @@ class _Running:
     agent: Agent
     app: StageApp
     progress: Progress
+    breaker: Breaker
+    offsets: dict[Any, PartitionOffsets] = field(default_factory=dict)
+    asked_at: float = -math.inf
 
 
-async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
-    """Run the stages in this process. Returns the exit status."""
+async def run_worker(
+    stages: Sequence[Stage], settings: Settings, *, accept_loss: bool = False, stores: Stores | None = None
+) -> int:
+    """Run the stages in this process. Returns the exit status. Raises UsageError, StoreUnavailable.
+
+    `stores` replaces those of the settings, for tests.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await asyncio.to_thread(create_topics, settings)
     await asyncio.to_thread(check_partitions, settings, stages)
+    await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
     metrics = Metrics()
     names = "+".join(stage.name for stage in stages)
     provider = tracer_provider(names, settings.otlp_endpoint)
     async with AsyncExitStack() as stack:
         needs = {store for stage in stages for store in stage.stores}
-        stores = await stack.enter_async_context(open_stores(settings, needs))
+        if stores is None:
+            stores = await stack.enter_async_context(open_stores(settings, needs))
         if stores.clock_ahead:
             await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
         running = [await _start(stage, settings, stores, metrics, provider) for stage in stages]
@@ -76,9 +98,8 @@ async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
         log.info("worker started", stages=names, health=f"http://{settings.runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop)
         if failure:
-            log.error("worker ends, and the same events are delivered again", stages=names, exc_info=failure)
             # At once: an orderly stop would wait for, and perhaps commit, events that must be delivered again.
-            os._exit(EXIT_FAILED)
+            os._exit(_report_failure(failure, names))
         for item in running:
             await item.app.stop(settings.runtime.grace_seconds)
             await item.agent.stop()
@@ -87,18 +108,29 @@ async def run_worker(stages: Sequence[Stage], settings: Settings) -> int:
     return 0
 
 
+def _report_failure(failure: BaseException, names: str) -> int:
+    """Log why the worker ends. Returns the exit status."""
+    if isinstance(failure, UsageError):
+        log.error("worker stops: its configuration must be changed", stages=names, error=str(failure))
+        return EXIT_CONFIGURATION
+    log.error("worker ends, and the same events are delivered again", stages=names, exc_info=failure)
+    return EXIT_FAILED
+
+
 async def _start(
     stage: Stage, settings: Settings, stores: Stores, metrics: Metrics, provider: TracerProvider
 ) -> _Running:
     agent = await build_agent(stage, settings, stores)
     observer = StageObserver(stage.name, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked)
-    processor = Processor(stage, agent, app.send, observer, settings.runtime)
+    processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=stores.blobs)
     app.connect(processor, observer)
     # The agent first: it must be ready for the first event, which may come with the assignment.
     await agent.start(_emitter(stage, app))
     await app.start()
-    return _Running(stage, agent, app, Progress(settings.runtime.stall_seconds))
+    runtime = settings.runtime
+    progress = Progress(runtime.stall_seconds, runtime.stall_seconds + STUCK_DEADLINES * runtime.event_deadline_seconds)
+    return _Running(stage, agent, app, progress, processor.breaker)
 
 
 async def build_agent(stage: Stage, settings: Settings, stores: Stores) -> Agent:
@@ -126,7 +158,7 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
                 failure = item.app.failed.exception()
             if failure:
                 return failure
-            _observe(item, metrics)
+            await _observe(item, metrics)
         try:
             await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
         except TimeoutError:
@@ -134,13 +166,23 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
     return None
 
 
-def _observe(item: _Running, metrics: Metrics) -> None:
+async def _observe(item: _Running, metrics: Metrics) -> None:
     now, name = time.monotonic(), item.stage.name
-    committed = item.app.committed()
+    if now - item.asked_at >= OFFSETS_SECONDS:
+        item.asked_at = now
+        try:
+            async with asyncio.timeout(OFFSETS_SECONDS):
+                item.offsets = await item.app.offsets()
+        except Exception as error:  # the broker is away, or a rebalance is under way: the last offsets stay
+            log.debug("no offsets", stage=name, error=repr(error))
     done = item.app.finished + item.agent.steps
-    metrics.set_measurements(name, item.agent.measurements())
-    item.progress.measurements = dict(item.agent.measurements())
-    item.progress.look(committed, done, item.app.lag(), now, assigned=item.app.ready)
+    item.progress.observe(item.offsets, done, now, assigned=item.app.ready, waiting_for=item.breaker.reason)
+    item.progress.measurements = item.agent.measurements()
+    metrics.set_measurements(name, item.progress.measurements)
+    oldest = item.app.oldest()
     metrics.lag.labels(name).set(item.progress.lag)
+    metrics.lag_age.labels(name).set(max(time.time() - oldest, 0.0) if oldest else 0.0)
     metrics.committed_age.labels(name).set(item.progress.uncommitted_seconds(now))
-    metrics.partitions.labels(name).set(len(committed))
+    metrics.partitions.labels(name).set(len(item.offsets))
+    metrics.lost.labels(name).set(item.progress.lost)
+    metrics.waiting_for_store.labels(name).set(1 if item.breaker.reason else 0)

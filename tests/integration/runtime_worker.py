@@ -5,6 +5,7 @@ python -m tests.integration.runtime_worker BOOTSTRAP RUN [--raise-every N] [--pa
 
 import argparse
 import asyncio
+import hashlib
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from schemas import Event
-from streams.errors import PoisonError, TransientError
+from streams.errors import PoisonError, StoreUnavailable, TransientError, UsageError
 from streams.logs import configure_logging
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.topics import create_topics
@@ -49,10 +50,29 @@ def stage_of(run: str) -> Stage:
     )
 
 
+class FileBlobs:
+    """Blobs as files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def put(self, content: bytes) -> str:
+        ref = hashlib.blake2b(content, digest_size=32).hexdigest()
+        (self._folder / ref).write_bytes(content)
+        return ref
+
+    async def get(self, ref: str) -> bytes:
+        return (self._folder / ref).read_bytes()
+
+
 class Answering(Agent):
-    """Appends each handled number to a file (O_APPEND: lines of several workers don't mix), then answers."""
+    """Appends each handled number to a file (O_APPEND: lines of several workers don't mix), then answers.
+
+    While the file `outage` exists, its store is away.
+    """
 
     def __init__(self, file: Path, pause_seconds: float) -> None:
+        self._outage = file.with_name("outage")
         self._file = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._pause_seconds = pause_seconds
         self._tries: dict[int, int] = {}
@@ -69,6 +89,10 @@ class Answering(Agent):
             raise TransientError("not yet")
         if asked.wish == "always-flaky":
             raise TransientError("never")
+        if asked.wish == "unauthorized":
+            raise UsageError("Unauthorized: no MODIFY permission on the table")
+        if self._outage.exists():
+            raise StoreUnavailable("the store is away")
         await asyncio.sleep(self._pause_seconds)
         os.write(self._file, f"{asked.number}\n".encode())
         return [Answered(name=asked.name, number=asked.number)]
@@ -94,12 +118,20 @@ def main() -> None:
     parser.add_argument("run")
     parser.add_argument("home", type=Path)
     parser.add_argument("--instance", default="")
+    parser.add_argument("--accept-loss", action="store_true")
+    parser.add_argument("--health-port", type=int, default=0)
     arguments = parser.parse_args()
     stage = stage_of(arguments.run)
-    settings = settings_of(arguments.bootstrap, arguments.home, instance=arguments.instance)
+    settings = settings_of(
+        arguments.bootstrap, arguments.home, instance=arguments.instance, health_port=arguments.health_port
+    )
     configure_logging(settings)
     create_topics(settings, topics_of((Asked, Answered), (stage,)))
-    sys.exit(asyncio.run(run_worker([stage], settings)))
+    stores = Stores(blobs=FileBlobs(arguments.home))
+    try:
+        sys.exit(asyncio.run(run_worker([stage], settings, accept_loss=arguments.accept_loss, stores=stores)))
+    except UsageError as error:
+        sys.exit(f"UsageError: {error}")
 
 
 if __name__ == "__main__":

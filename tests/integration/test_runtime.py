@@ -1,10 +1,13 @@
 """The runtime on real Kafka: what raises, what is poison, what is killed, and who joins: nothing is lost."""
 
 import asyncio
+import random
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
@@ -12,12 +15,16 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Producer as RawProducer
+from confluent_kafka.admin import AdminClient
 
+from streams.local.ports import free_ports
 from streams.runtime.connection import client_config
 from streams.runtime.failure_headers import read_failure
-from streams.runtime.lag import stage_lags
+from streams.runtime.lag import check_retention, stage_lags
 from streams.runtime.producer import EventProducer
 from streams.runtime.topics import create_topics
+from streams.runtime.worker import EXIT_CONFIGURATION
 from streams.settings import Settings
 from streams.topology import Stage, topics_of
 from tests.integration.runtime_worker import Answered, Asked, settings_of, stage_of
@@ -37,9 +44,9 @@ class Run:
         self.workers: list[subprocess.Popen[bytes]] = []
         create_topics(self.settings, topics_of((Asked, Answered), (self.stage,)))
 
-    def start_worker(self, *, instance: str = "", pause_seconds: float = 0.0) -> subprocess.Popen[bytes]:
+    def start_worker(self, *options: str, instance: str = "", pause_seconds: float = 0.0) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.integration.runtime_worker"]
-        command += [self.settings.kafka.bootstrap, self.stage.name, str(self.home), "--instance", instance]
+        command += [self.settings.kafka.bootstrap, self.stage.name, str(self.home), "--instance", instance, *options]
         with (self.home / f"worker-{len(self.workers)}.log").open("wb") as log:
             worker = subprocess.Popen(
                 command, stderr=log, stdout=log, env={"PAUSE_SECONDS": str(pause_seconds), "PATH": "/usr/bin"}
@@ -187,3 +194,93 @@ async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothin
     await run.ask(range(600, 650))
     await run.until_done(650)
     assert set(run.handled()) == set(range(650))
+
+
+async def send_bytes(run: Run, *values: bytes) -> None:
+    """Send records as an outside producer does, up to the broker's own limit."""
+    producer = RawProducer({**client_config(run.settings.kafka), "message.max.bytes": 2_000_000})
+    for value in values:
+        producer.produce(run.stage.inputs[0].topic, key=b"key", value=value)
+    assert await asyncio.to_thread(producer.flush, 30) == 0
+
+
+async def test_r6_records_of_a_megabyte_are_dead_letters_and_stop_nothing(run: Run) -> None:
+    large, too_large_with_headers = random.Random(1).randbytes(1_010_000), random.Random(2).randbytes(1_048_400)
+    await run.ask(range(20))
+    await send_bytes(run, large, too_large_with_headers)
+    await run.ask(range(20, 40))
+    worker = run.start_worker()
+    await run.until_done(40)
+    assert worker.poll() is None, "the worker did not end"
+    letters = run.read_topic(run.stage.dead_topic)
+    assert len(letters) == 2
+    assert {letter.value() or b"" for letter in letters} == {large, b""}
+    (info,) = [read_failure(dict(letter.headers() or [])) for letter in letters if not letter.value()]
+    assert info is not None
+    assert (run.home / info.value_ref).read_bytes() == too_large_with_headers
+
+
+async def test_r9_while_a_store_is_away_events_wait_in_their_topic(run: Run) -> None:
+    await run.ask(range(200))
+    (run.home / "outage").touch()
+    (port,) = free_ports(1)
+    worker = run.start_worker("--health-port", str(port))
+    await run.until_logged("worker started")
+    end = time.monotonic() + DEADLINE_SECONDS
+    while "waiting_for" not in (answer := await asyncio.to_thread(page, port, "readyz")):
+        assert time.monotonic() < end, answer
+        await asyncio.sleep(0.2)
+    assert "the store is away" in answer
+    await asyncio.sleep(2)
+    assert '"healthy": true' in await asyncio.to_thread(page, port, "healthz")
+    assert "riffle_waiting_for_store" in await asyncio.to_thread(page, port, "metrics")
+    (run.home / "outage").unlink()
+    await run.until_done(200)
+    assert worker.poll() is None
+    assert run.read_topic(run.stage.retry_topic) == []
+    assert run.read_topic(run.stage.dead_topic) == []
+
+
+def page(port: int, name: str) -> str:
+    """A page of the worker, whatever its status."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{name}", timeout=10) as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
+async def test_r9_a_missing_permission_stops_the_worker_with_its_message(run: Run) -> None:
+    await run.ask([0], "unauthorized")
+    worker = run.start_worker()
+    assert await asyncio.to_thread(worker.wait, DEADLINE_SECONDS) == EXIT_CONFIGURATION
+    assert "no MODIFY permission" in (run.home / "worker-0.log").read_text()
+    assert run.read_topic(run.stage.dead_topic) == []
+    (lag,) = [lag for lag in stage_lags(run.settings, (run.stage,)) if lag.topic == run.stage.inputs[0].topic]
+    assert lag.events == 1
+
+
+async def test_r5_a_worker_refuses_to_start_after_events_that_were_deleted_unhandled(run: Run) -> None:
+    await run.ask(range(50))
+    worker = run.start_worker()
+    await run.until_done(50)
+    worker.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(worker.wait, 30) == 0
+    await run.ask(range(50, 400))
+    topic = run.stage.inputs[0].topic
+    places = [TopicPartition(topic, number, -1) for number in range(run.settings.kafka.partitions)]
+    admin = AdminClient(client_config(run.settings.kafka))
+    for future in admin.delete_records(places).values():
+        future.result(30)
+    lost = {lag.topic: (lag.events, lag.lost) for lag in stage_lags(run.settings, (run.stage,))}[topic]
+    assert lost == (0, 350)
+    await run.ask(range(400, 420))
+    refused = run.start_worker()
+    assert await asyncio.to_thread(refused.wait, DEADLINE_SECONDS) == 1
+    assert f"350 of {topic}" in (run.home / "worker-1.log").read_text()
+    accepting = run.start_worker("--accept-loss")
+    await run.until_done(70)
+    accepting.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(accepting.wait, 30) == 0
+    assert set(run.handled()) == {*range(50), *range(400, 420)}
+    check_retention(run.settings, (run.stage,))

@@ -3,6 +3,12 @@
 import pytest
 
 from streams.runtime.health import Progress
+from streams.runtime.lag import PartitionOffsets
+
+
+def offsets(committed: int, waiting: int) -> PartitionOffsets:
+    return PartitionOffsets(committed, 0, committed + waiting)
+
 
 LOOKS = list[tuple[int, int, int, float]]
 """(committed offset, events finished, lag, at second)"""
@@ -23,7 +29,7 @@ LOOKS = list[tuple[int, int, int, float]]
 def test_a_worker_is_healthy_while_it_gets_on(looks: LOOKS, now: float, healthy: bool) -> None:
     progress = Progress(stall_seconds=60)
     for committed, finished, lag, at in looks:
-        progress.look({"partition": committed}, finished, lag, at)
+        progress.observe({"partition": offsets(committed, lag)}, finished, at)
     assert progress.healthy(now) == healthy, f"stalled for {progress.stalled_seconds(now)} s"
 
 
@@ -44,13 +50,65 @@ def test_a_worker_without_partitions_is_healthy_for_a_while(
 ) -> None:
     progress = Progress(stall_seconds=60)
     for at, assigned in looks:
-        progress.look({"partition": 5} if assigned else {}, 0, 0, at, assigned=assigned)
+        progress.observe({"partition": offsets(5, 0)} if assigned else {}, 0, at, assigned=assigned)
     assert progress.healthy(now) == healthy, f"stalled for {progress.stalled_seconds(now)} s"
 
 
 def test_finished_but_not_committed_shows_in_its_own_age() -> None:
     progress = Progress(stall_seconds=60)
-    progress.look({"p": 5}, 0, 9, 0.0)
-    progress.look({"p": 5}, 7, 9, 50.0)
+    progress.observe({"p": offsets(5, 9)}, 0, 0.0)
+    progress.observe({"p": offsets(5, 9)}, 7, 50.0)
     assert progress.stalled_seconds(70.0) == 20.0
     assert progress.uncommitted_seconds(70.0) == 70.0
+
+
+def test_r10_one_stuck_partition_is_seen_beside_others_that_move() -> None:
+    progress = Progress(stall_seconds=60, stuck_seconds=600)
+    for minute in range(11):
+        at = minute * 60.0
+        moving = {"moves": offsets(minute, 100), "idle": offsets(7, 0), "stuck": offsets(5, 9)}
+        progress.observe(moving, minute, at)
+        assert progress.uncommitted_seconds(at) == at, "the age is that of the stuck partition"
+        assert progress.healthy(at) == (minute < 10)
+    progress.observe({"stuck": offsets(6, 8)}, 99, 700.0)
+    assert progress.uncommitted_seconds(700.0) == 0.0
+
+
+def test_r9_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
+    progress = Progress(stall_seconds=60, stuck_seconds=600)
+    for at in range(0, 7_201, 60):
+        progress.observe({"p": offsets(5, 9)}, 0, at, waiting_for="StoreUnavailable: Cassandra")
+    assert progress.healthy(7_200)
+    assert progress.waiting_for
+    progress.observe({"p": offsets(5, 9)}, 0, 7_201)
+    assert progress.healthy(7_202), "the time starts again when the store is back"
+    assert not progress.healthy(7_300)
+
+
+def test_r5_events_that_retention_deleted_are_counted_and_are_not_progress() -> None:
+    progress = Progress(stall_seconds=60)
+    progress.observe({"p": PartitionOffsets(committed=100, start=0, end=400)}, 0, 0.0)
+    progress.observe({"p": PartitionOffsets(committed=100, start=300, end=400)}, 0, 50.0)
+    progress.observe({"p": PartitionOffsets(committed=100, start=300, end=400)}, 0, 59.0)
+    assert (progress.lost, progress.lag) == (200, 100)
+    assert not progress.healthy(60.0)
+    progress.observe({"p": PartitionOffsets(committed=310, start=300, end=400)}, 10, 61.0)
+    progress.observe({"p": PartitionOffsets(committed=310, start=320, end=400)}, 10, 62.0)
+    assert progress.lost == 210
+
+
+@pytest.mark.parametrize(
+    ("committed", "start", "end", "waiting", "lost"),
+    [
+        pytest.param(5, 0, 9, 4, 0, id="some wait"),
+        pytest.param(9, 9, 9, 0, 0, id="all handled and deleted since"),
+        pytest.param(5, 8, 9, 1, 3, id="three were deleted before they were handled"),
+        pytest.param(5, 9, 9, 0, 4, id="all were"),
+        pytest.param(None, 3, 9, 6, 0, id="a new stage starts with what is there"),
+    ],
+)
+def test_waiting_and_lost_events_follow_from_the_offsets(
+    committed: int | None, start: int, end: int, waiting: int, lost: int
+) -> None:
+    place = PartitionOffsets(committed, start, end)
+    assert (place.waiting, place.lost) == (waiting, lost)

@@ -1,5 +1,6 @@
 """The processing of one event without Kafka: a table of failures, and no acknowledgement before delivery."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
@@ -7,12 +8,21 @@ from typing import ClassVar
 import pytest
 
 from schemas import Event, InvalidEvent
-from streams.errors import PoisonError, StoreUnavailable, TransientError
+from streams.errors import (
+    DeadlineExceeded,
+    PoisonError,
+    RecordTooLarge,
+    StoreUnavailable,
+    TransientError,
+    UsageError,
+)
 from streams.runtime.agent import Agent, Delivery
+from streams.runtime.breaker import Breaker
 from streams.runtime.failure_headers import read_failure
 from streams.runtime.processing import Incoming, Processor, Result, backoff_seconds
 from streams.runtime.records import Record, encode
 from streams.settings import RuntimeSettings
+from streams.stores.memory import MemoryBlobs
 from streams.topology import Stage
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -41,9 +51,12 @@ class Failing(Agent):
         self.errors = list(errors)
         self.output = output
         self.seen: list[Delivery] = []
+        self.pauses = False
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         self.seen.append(delivery)
+        if self.pauses:
+            await asyncio.sleep(0)
         if self.errors:
             raise self.errors.pop(0)
         assert isinstance(delivery.event, Asked)
@@ -79,7 +92,10 @@ def harness(agent: Agent, **settings: object) -> tuple[Processor, list[Record], 
 
     stage = Stage("answer", "answers", (Asked,), (Answered,), "tests:none")
     options = RuntimeSettings.model_validate({"retries_in_place": 2, "retry_topic_attempts": 2, **settings})
-    processor = Processor(stage, agent, send, Silent(), options, now=lambda: NOW, sleep=sleep, jitter=lambda: 1.0)
+    breaker = Breaker(sleep=sleep)
+    processor = Processor(
+        stage, agent, send, Silent(), options, breaker=breaker, now=lambda: NOW, sleep=sleep, jitter=lambda: 1.0
+    )
     return processor, sent, slept
 
 
@@ -94,7 +110,9 @@ def incoming(value: bytes | None = b'{"name": "a"}', **changes: object) -> Incom
     [
         pytest.param([], "handled", ["tests.answered"], 1, id="no failure"),
         pytest.param([TransientError("x")], "handled", ["tests.answered"], 2, id="a store that was away for a moment"),
-        pytest.param([StoreUnavailable("x")] * 3, "retried", ["answer.retry"], 3, id="a store that stays away"),
+        pytest.param([TransientError("x")] * 3, "retried", ["answer.retry"], 3, id="a fault that stays for a while"),
+        pytest.param([StoreUnavailable("x")] * 30, "handled", ["tests.answered"], 31, id="a store that stays away"),
+        pytest.param([DeadlineExceeded("x")] * 30, "handled", ["tests.answered"], 31, id="a store that hangs"),
         pytest.param([PoisonError("x")], "dead", ["answer.dead"], 1, id="poison is tried once"),
         pytest.param([KeyError("x")], "handled", ["tests.answered"], 2, id="unforeseen, and gone at the second try"),
         pytest.param([KeyError("x")] * 2, "dead", ["answer.dead"], 2, id="unforeseen, and stays"),
@@ -211,3 +229,118 @@ def test_a_letters_headers_are_read_back() -> None:
     assert found.not_before == NOW + timedelta(seconds=1)
     assert found.id == "answer/tests.asked/3/14"
     assert len(found.error) == 2000
+
+
+async def test_r9_a_store_that_is_away_leaves_every_event_in_its_topic() -> None:
+    agent = Failing(*[StoreUnavailable("Cassandra doesn't answer")] * 500)
+    processor, sent, slept = harness(agent)
+    events = [asyncio.create_task(processor.process(incoming(offset=number))) for number in range(10)]
+    agent.pauses = True
+    while not processor.breaker.reason:
+        await asyncio.sleep(0)
+    assert processor.breaker.reason == "StoreUnavailable: Cassandra doesn't answer"
+    assert await asyncio.gather(*events) == ["handled"] * 10
+    assert {record.topic for record in sent} == {"tests.answered"}
+    assert processor.breaker.reason == ""
+    assert max(slept) == 10.0, "tries become rare"
+    assert len(agent.seen) == 510
+
+
+async def test_r9_an_event_whose_store_fails_while_others_are_handled_goes_through_the_retry_topic() -> None:
+    processor, sent, _ = harness(Failing())
+
+    async def handle(delivery: Delivery) -> Sequence[Event]:
+        await asyncio.sleep(0)
+        if delivery.offset == 14:
+            raise StoreUnavailable("this row can't be written")
+        return []
+
+    processor.agent.handle = handle  # type: ignore[method-assign]
+    record = incoming()
+    for _ in range(20):  # more than retry_topic_attempts: an outage makes no dead letter
+        failing = asyncio.create_task(processor.process(record))
+        while not failing.done():
+            assert await processor.process(incoming(offset=1)) == "handled"
+            await asyncio.sleep(0)
+        assert failing.result() == "retried"
+        letter = sent[-1]
+        record = Incoming("answer.retry", 0, 0, letter.key, letter.value, letter.headers)
+
+
+async def test_r9_a_missing_permission_stops_the_worker_and_makes_no_dead_letter() -> None:
+    processor, sent, _ = harness(Failing(*[UsageError("Unauthorized: no MODIFY permission")] * 9))
+    with pytest.raises(UsageError, match="MODIFY"):
+        await processor.process(incoming())
+    assert sent == []
+
+
+async def test_r10_an_event_that_takes_too_long_ends_in_the_retry_topic_and_then_as_a_dead_letter() -> None:
+    async def handle(delivery: Delivery) -> Sequence[Event]:
+        await asyncio.Event().wait()
+        return []
+
+    processor, sent, _ = harness(Failing(), event_deadline_seconds=0.01)
+    processor.agent.handle = handle  # type: ignore[method-assign]
+    results = [await processor.process(incoming())]
+    while results[-1] == "retried":
+        letter = sent[-1]
+        results.append(
+            await processor.process(Incoming("answer.retry", 0, 0, letter.key, letter.value, letter.headers))
+        )
+    assert results == ["retried", "retried", "dead"]
+    failure = read_failure(dict(sent[-1].headers))
+    assert failure is not None
+    assert failure.error_type == "EventOverdue"
+
+
+LIMIT = 1_000
+
+
+def limited(processor: Processor, sent: list[Record]) -> MemoryBlobs:
+    """Make the processor's Kafka refuse records that are larger than LIMIT. Returns its blobs."""
+
+    async def send(records: Sequence[Record]) -> None:
+        for record in records:
+            headers = sum(len(name) + len(value) for name, value in record.headers)
+            if len(record.key) + len(record.value) + headers > LIMIT:
+                raise RecordTooLarge("too large")
+        sent.extend(records)
+
+    blobs = MemoryBlobs()
+    processor.send, processor.blobs = send, blobs
+    return blobs
+
+
+async def test_r6_a_dead_letter_that_is_too_large_points_to_a_blob() -> None:
+    processor, sent, _ = harness(Failing())
+    blobs = limited(processor, sent)
+    value = b"x" * LIMIT
+    assert await processor.process(incoming(value)) == "dead"
+    failure = read_failure(dict(sent[-1].headers))
+    assert failure is not None
+    assert (sent[-1].topic, sent[-1].value) == ("answer.dead", b"")
+    assert await blobs.get(failure.value_ref) == value
+
+
+async def test_r6_headers_that_are_too_large_are_left_out_of_the_letter() -> None:
+    processor, sent, _ = harness(Failing())
+    limited(processor, sent)
+    assert await processor.process(incoming(b"{", headers=[("x", b"y" * LIMIT)])) == "dead"
+    assert read_failure(dict(sent[-1].headers)) is not None
+
+
+async def test_r6_an_output_that_is_too_large_is_poison() -> None:
+    processor, sent, _ = harness(Failing())
+    limited(processor, sent)
+    assert await processor.process(incoming(b'{"name": "%s"}' % (b"a" * LIMIT))) == "dead"
+    assert b"RecordTooLarge" in dict(sent[-1].headers)["riffle-error-type"]
+
+
+async def test_r6_a_large_event_is_replayed_from_its_blob() -> None:
+    processor, sent, _ = harness(Failing(TransientError("x"), TransientError("x"), TransientError("x")))
+    limited(processor, sent)
+    value = b'{"name": "a", "more": "%s"}' % (b"x" * LIMIT)
+    assert await processor.process(incoming(value)) == "retried"
+    letter = sent[-1]
+    assert await processor.process(Incoming("answer.retry", 0, 0, b"a", letter.value, letter.headers)) == "handled"
+    assert sent[-1].topic == "tests.answered"
