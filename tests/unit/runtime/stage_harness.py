@@ -68,7 +68,7 @@ class _Message:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.record, name)
 
-    generation_id = 0
+    timestamp = 1.0
 
 
 @dataclass
