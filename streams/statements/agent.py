@@ -1,35 +1,37 @@
 """The statements stage: the document of a page that is no duplicate becomes statements, each with its context."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
-from schemas import Event, PageChunked, PageDeduplicated
-from streams.pages.document.codec import decode_document
-from streams.pages.document.model import Document
+from schemas import Event, PageChunked, PageDeduplicated, PageRemoved
+from streams.errors import Refused
 from streams.runtime.agent import Agent, Delivery, Emit
+from streams.sandbox.limits import Limits
+from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.drafting import Draft, drafts
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sandbox_tasks import CPU_SECONDS, DRAFT, MEMORY_BYTES, Drafted, drafted
 from streams.stores.opener import Stores
+
+PROCESSES = 1
+"""Processes that draft, in each worker."""
 
 
 class StatementsAgent(Agent):
-    """Blob (statements) -> record (`chunked`) -> PageChunked. A duplicate leads to nothing."""
+    """Blob (statements), record (`chunked`), PageChunked. A duplicate leads to nothing.
 
-    def __init__(self, stores: Stores, splitter: SentenceSplitter) -> None:
+    A document that can't be drafted within the limits of the sandbox is refused: PageRemoved instead of PageChunked.
+    """
+
+    def __init__(self, stores: Stores, sandbox: Sandbox) -> None:
         self._stores = stores
-        self._splitter = splitter
-        # One thread: the splitter can't be shared, and more threads would only wait for the interpreter's lock.
-        self._thread = ThreadPoolExecutor(1, "statements")
+        self._sandbox = sandbox
 
     async def start(self, emit: Emit) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._splitter.load)
+        self._sandbox.start()
 
     async def stop(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        await self._sandbox.close()
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -37,23 +39,35 @@ class StatementsAgent(Agent):
         if event.canonical_page_id != event.page_id:
             return []
         content = await self._stores.blobs.get(event.document_ref)
-        document, drafted, left_out = await asyncio.get_running_loop().run_in_executor(
-            self._thread, self._draft, content
-        )
-        sentences, owners = chain_input(drafted)
+        try:
+            found = drafted(await self._sandbox.run(DRAFT, content))
+        except Refused as refusal:
+            return [await self._refuse(event, refusal, delivery.at)]
+        page = await self._chained(event, found)
+        return [await self._store(event, page, found.left_out, delivery.at)]
+
+    async def _chained(self, event: PageDeduplicated, found: Drafted) -> PageStatements:
+        sentences, owners = chain_input(found.drafts)
         antecedents = await self._stores.chains.antecedents(sentences)
-        page = PageStatements(
+        return PageStatements(
             page_id=event.page_id,
             url=event.url,
-            title=document.title,
-            language=document.language,
-            statements=statements(event.page_id, drafted, owners, antecedents),
+            title=found.title,
+            language=found.language,
+            statements=statements(event.page_id, found.drafts, owners, antecedents),
         )
-        return [await self._store(event, page, left_out, delivery.at)]
 
-    def _draft(self, content: bytes) -> tuple[Document, list[Draft], int]:
-        document = decode_document(content)
-        return document, *drafts(document, self._splitter)
+    async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:
+        record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
+        await self._stores.pages.put(event.page_id, "chunked", record, at)
+        return PageRemoved(
+            page_id=event.page_id,
+            url=event.url,
+            generation=event.generation,
+            crawl_id=event.crawl_id,
+            reason="unsupported",
+            detail=str(refusal),
+        )
 
     async def _store(self, event: PageDeduplicated, page: PageStatements, left_out: int, at: int) -> PageChunked:
         reference = await self._stores.blobs.put(encode_statements(page))
@@ -79,4 +93,5 @@ class StatementsAgent(Agent):
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:
-    return StatementsAgent(stores, SentenceSplitter())
+    limits = Limits(cpu_seconds=CPU_SECONDS, memory_bytes=MEMORY_BYTES)
+    return StatementsAgent(stores, SandboxPool((DRAFT,), processes=PROCESSES, limits=limits, name="statements"))

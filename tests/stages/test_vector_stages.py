@@ -15,9 +15,10 @@ from streams.errors import MissingBlob
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Agent, Delivery
+from streams.sandbox.inline import InlineSandbox
 from streams.statements.agent import StatementsAgent
 from streams.statements.codec import PageStatements, decode_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sandbox_tasks import DRAFT
 from streams.stores.memory import MemoryEmbedder
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Hit, Vectors
@@ -45,7 +46,7 @@ class Journey:
 
     def __post_init__(self) -> None:
         self.stages: list[Agent] = [
-            StatementsAgent(self.stores, SentenceSplitter()),
+            StatementsAgent(self.stores, InlineSandbox((DRAFT,))),
             EmbedAgent(self.stores),
             IndexAgent(self.stores),
         ]
