@@ -17,8 +17,9 @@ from streams.crawl.fetch.failing_suffixes import FailingSuffixes
 LOOKUP_SECONDS = 6.0
 """Seconds after which a lookup fails."""
 QUERY_SECONDS = 2.0
-"""Seconds after which a query is repeated."""
-QUERIES = 2
+"""Maximum seconds after which a query is repeated. c-ares waits five times the usual time, and doubles it each time."""
+QUERIES = 5
+"""Maximum number of queries for a name. A server that usually answers at once gets 7 seconds by that."""
 _NO_SEARCH = 1 << 5
 """ARES_FLAG_NOSEARCH: the search domains of this machine's network are never added to a crawled name."""
 _NO_ANSWER = frozenset({aiodns.error.ARES_ETIMEOUT, aiodns.error.ARES_ESERVFAIL, aiodns.error.ARES_ECONNREFUSED})
