@@ -1,4 +1,4 @@
-"""What the routes of the gateway share. It is passed to them, never looked up."""
+"""The settings, stores, metrics and clock that the gateway's routes share. They are passed, never looked up."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class GatewayContext:
-    """The settings, stores, metrics and clock of one gateway process."""
+    """One gateway process, as its routes see it."""
 
     settings: Settings
     stores: Stores

@@ -79,7 +79,7 @@ def describe_status(status: PageStatus, representative_url: str = "") -> str:
 
 
 def describe_next_step(status: PageStatus) -> str:
-    """What happens next by itself, or what a person can do."""
+    """A sentence with the next step: by Riffle itself, or by a person."""
     match status.next_step:
         case "wait":
             when = " at its host's pace" if status.waits_for in ("frontier", "fetch") else ""

@@ -100,7 +100,7 @@ class PageStatus(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of a page after some of its transitions."""
+    """The knowledge about a page after some of its transitions."""
 
     decided: PageStatus | None = None
     decided_by: str = ""

@@ -1,1 +1,1 @@
-"""The labs: how Riffle read a page, for people who wonder."""
+"""The labs: a page taken apart, for people who miss a text."""

@@ -17,7 +17,7 @@ from streams.pages.sandbox.pool import ParsePool
 MAX_WAITING = 8
 """Maximum pages in the process and waiting for it. The next ones are refused."""
 EXPLAIN_SECONDS = 10.0
-"""Seconds from the question to the answer, the process's start included. The limit of its CPU time is far lower."""
+"""Seconds from the question to the answer, the process's start included. The limit of its CPU time is lower."""
 _PARSER = "the parser failed, as it does when it gets no more memory"
 
 log = structlog.get_logger(__name__)

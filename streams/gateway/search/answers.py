@@ -67,7 +67,7 @@ class Reason(_Model):
 
 
 class Explanation(_Model):
-    """How the answer was found."""
+    """The parts of the search: their state, their time, and the model."""
 
     parts: dict[str, str] = Field(description="Each part's state: ok, cached, empty or failed.")
     timings_ms: dict[str, float]

@@ -47,7 +47,7 @@ class SearchRequest:
 
     @property
     def first(self) -> int:
-        """How many results come before this page."""
+        """The number of results before this page."""
         return (self.page - 1) * self.per_page
 
 
