@@ -12,18 +12,25 @@ import uvicorn
 from fastapi import FastAPI
 
 from schemas.ids import page_id
+from streams.gateway.context import GatewayContext
+from streams.gateway.http import responses
 from streams.gateway.http.connections import LimitedProtocol
+from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.problems import ProblemError
+from streams.gateway.http.templates import Views
 from streams.gateway.labs import view
 from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
+from streams.gateway.search.api import search_api_routes
+from streams.gateway.search.service import SearchService
 from streams.gateway.serve import server_config
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.sandbox.explanation import Explanation, RemovedGroup, RemovedText
-from streams.settings import GatewaySettings
+from streams.settings import GatewaySettings, Settings
+from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from tests.stages.gateway_fakes import client, gateway, searchable, statement
+from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.test_gateway_pages import HTML
 
 URL = "https://logs.example/wal"
@@ -40,12 +47,20 @@ class Impatient(LimitedProtocol):
     read_seconds = 0.2
 
 
+class Patient(LimitedProtocol):
+    """The gateway's protocol without a limit of time that a slow machine could meet."""
+
+    header_seconds = read_seconds = 600.0
+
+
 @contextlib.asynccontextmanager
-async def serving(app: FastAPI, *, max_connections: int = 100) -> AsyncIterator[int]:
+async def serving(
+    app: FastAPI, *, max_connections: int = 100, protocol: type[LimitedProtocol] = Impatient
+) -> AsyncIterator[int]:
     """The app as `riffle gateway` serves it, on a free port of loopback. Gives the port."""
     config = server_config(app, GatewaySettings(max_connections=max_connections))
     assert config.http is LimitedProtocol
-    config.http, config.http_protocol_class = Impatient, Impatient
+    config.http, config.http_protocol_class = protocol, protocol
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         running = asyncio.create_task(server._serve([listening]))
@@ -87,7 +102,7 @@ async def test_m8_a_half_sent_request_is_closed(app: FastAPI, sent: bytes) -> No
                 await reader.readuntil(b'"ok"}')
                 writer.write(b"a")
         assert all([await is_closed(reader) for reader, _ in connections])
-        async with httpx.AsyncClient(trust_env=False) as web:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web:
             assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 200
         for _, writer in connections:
             writer.close()
@@ -131,15 +146,16 @@ async def test_m8_a_client_that_stops_to_read_is_closed() -> None:
 
 
 async def test_m8_beyond_the_limit_of_connections_requests_are_refused(app: FastAPI) -> None:
-    async with serving(app, max_connections=3) as port:
+    async with serving(app, max_connections=3, protocol=Patient) as port:
+        address = f"http://127.0.0.1:{port}/healthz"
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-        async with httpx.AsyncClient(trust_env=False) as web:
-            assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 503
-            assert all([await is_closed(reader) for reader, _ in held])
-        async with httpx.AsyncClient(trust_env=False) as web:
-            assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 200
+        async with httpx.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web:
+            assert (await web.get(address)).status_code == 503
         for _, writer in held:
             writer.close()
+        async with httpx.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web, asyncio.timeout(HANG_SECONDS):
+            while (await web.get(address)).status_code != 200:
+                await asyncio.sleep(0.05)
 
 
 class Explaining(Explainer):
@@ -174,13 +190,54 @@ async def test_m8_the_page_of_a_large_page_is_small(blocks: tuple[Block, ...]) -
     texts = tuple(RemovedText("menu " * 400, 2_000) for _ in range(1_000))
     explainer = Explaining(Explanation((RemovedGroup("element", "nav", 1_000, 2_000_000, texts),)))
     stores = await stored(Document(URL, "Large", blocks=blocks), b"<p>" + b"word " * 2_000_000)
-    async with client(gateway(stores, deadline_seconds=30, explainer=explainer)) as web:
+    async with client(gateway(stores, deadline_seconds=120, explainer=explainer)) as web:
         page = await web.get("/labs/page", params={"url": URL}, headers=HTML)
     assert page.status_code == 200
     most = view.MAX_ORIGINAL_CHARS + view.MAX_DOCUMENT_CHARS + view.MAX_REMOVED_CHARS
     assert len(page.text) < 3 * most
     assert "more characters" in page.text or "The first" in page.text
     assert "more are not shown" in page.text
+
+
+class Slow(MemoryIndex):
+    """An index that answers when `release` is set, and counts the searches that wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = asyncio.Event()
+        self.waiting = self.most = 0
+
+    async def search(self, **options: Any) -> Any:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        try:
+            await self.release.wait()
+        finally:
+            self.waiting -= 1
+        return []
+
+
+@pytest.mark.parametrize(("released", "status"), [(True, 200), (False, 503)], ids=["soon", "never"])
+async def test_m8_searches_beyond_the_limit_wait_and_are_refused_after_the_deadline(
+    released: bool, status: int
+) -> None:
+    stores = memory_stores()
+    stores.vectors = index = Slow()
+    settings = Settings(gateway=GatewaySettings(deadline_seconds=30 if released else 0.2))
+    context = GatewayContext(settings, stores, Metrics(), lambda: NOW)
+    service = SearchService(context, None, max_at_once=2)
+    app = FastAPI()
+    app.include_router(search_api_routes(service))
+    responses.install(app, Views())
+    async with client(app) as web:
+        searches = [asyncio.create_task(web.get("/api/v1/search", params={"q": f"log {n}"})) for n in range(6)]
+        while index.most < 2:
+            await asyncio.sleep(0.01)
+        if released:
+            index.release.set()
+        statuses = [response.status_code for response in await asyncio.gather(*searches)]
+    assert statuses == [status] * 6
+    assert index.most == 2
 
 
 async def test_m8_of_many_labs_pages_at_once_the_last_are_refused() -> None:

@@ -1,17 +1,24 @@
 """The one search of the gateway, for the HTML pages and the API: check, search, publish the query, build the answer."""
 
+import asyncio
+
 from streams.gateway.context import GatewayContext
+from streams.gateway.http.problems import search_unavailable
 from streams.gateway.search.answers import SearchAnswer, to_search_answer
 from streams.gateway.search.query_events import Publish, QueryEvents
 from streams.gateway.search.request import SearchRequest, parse
-from streams.gateway.search.searcher import Searcher
+from streams.gateway.search.searcher import Searcher, SearchUnavailable
 from streams.vectors.bm25 import query_vector
+
+MAX_AT_ONCE = 32
+"""Maximum searches that are answered at the same time. More of them would only make each other late."""
 
 
 class SearchService:
     """Answers the searches of one gateway process."""
 
-    def __init__(self, context: GatewayContext, publish: Publish | None) -> None:
+    def __init__(self, context: GatewayContext, publish: Publish | None, max_at_once: int = MAX_AT_ONCE) -> None:
+        self._slots = asyncio.Semaphore(max_at_once)
         self._limits = context.settings.gateway
         self._metrics = context.metrics
         self._events = QueryEvents(publish, context.metrics)
@@ -43,12 +50,23 @@ class SearchService:
         )
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
-        """Raises SearchUnavailable when the index does not answer in time."""
-        found = await self._searcher.search(request)
-        for part in found.trace.failed:
-            self._metrics.partial_answers.labels(part).inc()
-        self._events.publish_query(found)
-        return to_search_answer(found)
+        """Raises SearchUnavailable when the index does not answer in time, or no other search ends in time."""
+        await self._wait_for_slot()
+        try:
+            found = await self._searcher.search(request)
+            for part in found.trace.failed:
+                self._metrics.partial_answers.labels(part).inc()
+            self._events.publish_query(found)
+            return to_search_answer(found)
+        finally:
+            self._slots.release()
+
+    async def _wait_for_slot(self) -> None:
+        try:
+            async with asyncio.timeout(self._limits.deadline_seconds):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise SearchUnavailable(search_unavailable("Too many searches are being answered.")) from None
 
     def warm_up(self) -> None:
         """Load the language model and the stemmers, which the first query would wait for otherwise."""
