@@ -91,8 +91,8 @@ class Run:
         return await self._count(await self._normalized("/new", self._text, f"text of {self._origin}"))
 
     async def other_page_comes(self) -> int:
-        text = " ".join(f"other{number}" for number in range(300))
-        return await self._count(await self._normalized("/other", text, "other"))
+        text = " ".join(f"{number} of {self._origin}" for number in range(100))
+        return await self._count(await self._normalized("/other", text, f"other of {self._origin}"))
 
     async def representative_goes(self) -> int:
         url = f"{self._origin}/0"
