@@ -21,9 +21,11 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.dedup.agent import DedupAgent
 from streams.dedup.fingerprinting import fingerprint
+from streams.dedup.sandbox_tasks import TASKS
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
+from streams.sandbox.inline import InlineSandbox
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
@@ -110,7 +112,7 @@ class Run:
 
     async def _count(self, delivery: Delivery) -> int:
         before = self._reads()
-        await DedupAgent(self.stores).handle(delivery)
+        await DedupAgent(self.stores, InlineSandbox(TASKS)).handle(delivery)
         return self._reads() - before
 
 

@@ -16,12 +16,13 @@ from streams.crawl.urls import host_of
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import PART, DecisionApplier, Log, facts, outcome_of
 from streams.dedup.features import Hashes, jaccard
-from streams.dedup.fingerprinting import fingerprint, text_shingles
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
+from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
 from streams.dedup.url_rule_evidence import AliasLearner
-from streams.errors import MissingBlob, PoisonError
-from streams.pages.document.codec import decode_document
-from streams.runtime.agent import Agent, Delivery
+from streams.errors import MissingBlob, PoisonError, Refused
+from streams.runtime.agent import Agent, Delivery, Emit
+from streams.sandbox.limits import Limits
+from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings, TritonSettings
 from streams.stores.minhash import sketch_similarity
 from streams.stores.opener import Stores
@@ -32,6 +33,8 @@ SAME_FETCH = 500_000
 DECISION_MARGIN = 100
 """Microseconds that a replay adds to a generation, so that other workers' decisions at the same moment are older."""
 NEVER = 2**63 - 1
+LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
+"""Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
 MAX_CACHED_SHINGLES = 256
 """Maximum number of documents whose shingles are cached: some megabytes."""
 
@@ -39,14 +42,21 @@ MAX_CACHED_SHINGLES = 256
 class DedupAgent(Agent):
     """Handles one page at a time. Workers share groups through the store."""
 
-    def __init__(self, stores: Stores, model: str = TritonSettings().model) -> None:
+    def __init__(self, stores: Stores, sandbox: Sandbox, model: str = TritonSettings().model) -> None:
         self._stores = stores
+        self._sandbox = sandbox
         self._model = model
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
         self._learner = AliasLearner(stores.fingerprints)
         self._shingle_cache: dict[str, Hashes] = {}
+
+    async def start(self, emit: Emit) -> None:
+        self._sandbox.start()
+
+    async def stop(self) -> None:
+        await self._sandbox.close()
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -63,7 +73,10 @@ class DedupAgent(Agent):
             return await self._reemit_overtaken(event, delivery)
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
-        made = await self._fingerprint(event, former, generation)
+        try:
+            made = await self._fingerprint(event, former, generation)
+        except Refused as refusal:
+            return _refusal_events(event, generation, refusal)
         made = replace(made, first_seen=await self._first_seen(made, event, former, delivery.at))
         await self._fingerprints.put(made, delivery.at)
         page = await self._fingerprints.get(event.page_id)
@@ -145,7 +158,8 @@ class DedupAgent(Agent):
         return generation + DECISION_MARGIN if generation >= event.generation else generation
 
     async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, generation: int) -> Fingerprint:
-        prints = await asyncio.to_thread(fingerprint, await self._text(event.document_ref))
+        document = await self._stores.blobs.get(event.document_ref)
+        prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
         same_fetch = former is not None and former.generation >= event.generation
         return Fingerprint(
             page_id=event.page_id,
@@ -182,21 +196,18 @@ class DedupAgent(Agent):
         referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
         return len(referrers - {event.url})
 
-    async def _text(self, document_ref: str) -> str:
-        return decode_document(await self._stores.blobs.get(document_ref)).text
-
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
-        """The similarity of the texts, or its estimate if a text is no longer stored."""
+        """The similarity of the texts, or its estimate if a text is no longer stored, or too large for the sandbox."""
         try:
             pair = await asyncio.gather(self._shingles(one.document_ref), self._shingles(other.document_ref))
-        except MissingBlob:
+        except (MissingBlob, Refused):
             return sketch_similarity(one.sketch, other.sketch)
         return jaccard(*pair)
 
     async def _shingles(self, document_ref: str) -> Hashes:
         """The shingles of a document. They are cached: a reference never changes, and representatives come often."""
         if document_ref not in self._shingle_cache:
-            computed = await asyncio.to_thread(text_shingles, await self._text(document_ref))
+            computed = read_shingles(await self._sandbox.run(SHINGLES, await self._stores.blobs.get(document_ref)))
             while len(self._shingle_cache) >= MAX_CACHED_SHINGLES:
                 self._shingle_cache.pop(next(iter(self._shingle_cache)))
             self._shingle_cache[document_ref] = computed
@@ -290,6 +301,13 @@ def _own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, 
     return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
 
 
+def _refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:
+    """Remove a page whose text used up a sandbox process. The removal promotes a duplicate of it, if it has one."""
+    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
+    removed = PageRemoved(**shared, reason="unsupported", detail=str(refusal))
+    return [removed, PageSettled(**shared, host=host_of(event.url), verdict="refused")]
+
+
 def _promotion(page: Fingerprint, crawl_id: str) -> Event:
     return PageDeduplicated(
         **_shared(page.page_id, page.url, published_generation(page), crawl_id),
@@ -313,4 +331,4 @@ def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
     """The stage's agent. Raises UsageError if fingerprints can't be made."""
     frequencies.load()
-    return DedupAgent(stores, settings.triton.model)
+    return DedupAgent(stores, SandboxPool(TASKS, limits=LIMITS, name="dedup"), settings.triton.model)

@@ -8,6 +8,8 @@ import pytest
 from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
+from streams.dedup.sandbox_tasks import TASKS
+from streams.sandbox.inline import InlineSandbox
 from streams.settings import Settings
 from streams.stores import cassandra
 from streams.stores.opener import Stores
@@ -35,7 +37,7 @@ async def test_duplicates_handled_at_once_have_one_representative(stack: Setting
         deliveries = [
             await site.normalized(url, text, at) for at, (url, text) in enumerate(zip(urls, texts, strict=True))
         ]
-        agents = [DedupAgent(site.stores) for _ in range(3)]
+        agents = [DedupAgent(site.stores, InlineSandbox(TASKS)) for _ in range(3)]
         outputs = await asyncio.gather(*(agents[at % 3].handle(one) for at, one in enumerate(reversed(deliveries))))
         assert [await site.representative_of(url) for url in urls] == [*[urls[0]] * 7, urls[7]]
         removed = {event.url for events in outputs for event in events if isinstance(event, PageRemoved)}

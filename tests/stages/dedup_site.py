@@ -10,10 +10,12 @@ from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemov
 from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.dedup.agent import DedupAgent
+from streams.dedup.sandbox_tasks import TASKS
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.normalize import content_hash
 from streams.runtime.agent import Delivery
+from streams.sandbox.inline import InlineSandbox
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 
@@ -47,7 +49,7 @@ class Site:
     @property
     def agent(self) -> DedupAgent:
         """A new agent each time, since a stage needs nothing that is in memory only."""
-        return DedupAgent(self.stores)
+        return DedupAgent(self.stores, InlineSandbox(TASKS))
 
     async def normalized(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> Delivery:
         ref = await self.stores.blobs.put(encode_document(Document(url, blocks=(Block("p", text),))))
@@ -152,7 +154,7 @@ async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
         fingerprints=_Breaking(stores.fingerprints, left),
     )
     try:
-        await DedupAgent(breaking).handle(one)
+        await DedupAgent(breaking, InlineSandbox(TASKS)).handle(one)
     except Crash:
         return True
     return False

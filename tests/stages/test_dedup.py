@@ -1,15 +1,20 @@
 """The dedup stage over memory stores: groups, election and removal."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from schemas import PageDeduplicated, PageDiscovered
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent, build
+from streams.dedup.fingerprinting import fingerprint
 from streams.dedup.grouping import may_represent
+from streams.dedup.sandbox_tasks import TASKS
+from streams.errors import Refused
 from streams.ledger.agent import LedgerAgent
 from streams.ledger.discoveries import THRESHOLDS
+from streams.sandbox.inline import InlineSandbox
 from streams.settings import Settings
 from streams.stores.protocols import Fingerprint
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
@@ -267,3 +272,32 @@ async def test_r16_an_unchanged_page_that_is_promoted_is_published() -> None:
     await index(site, B, 3)
     assert summary(await site.agent.handle(await site.normalized(B, TEXT, 5))) == [f"{B} settled unchanged"]
     assert f"{A} unique" in await site.normalize(A, TEXT, 6)
+
+
+async def test_c2_a_document_that_the_sandbox_refuses_is_removed_and_its_duplicates_stay_searchable() -> None:
+    site = Site()
+    await site.normalize(A, TEXT)
+    await site.normalize(B, TEXT, 1)
+    one = await site.normalized(A, text_of(3), 5)
+
+    class Full(InlineSandbox):
+        async def run(self, task: str, payload: bytes) -> bytes:
+            raise Refused("time", "10 s of CPU time")
+
+    agent = DedupAgent(site.stores, Full(TASKS))
+    removed, settled = await agent.handle(one)
+    assert summary([removed, settled]) == [f"{A} removed unsupported", f"{A} settled refused"]
+    assert summary(await agent.handle(replace(one, event=removed))) == [f"{B} unique"]
+
+
+async def test_c2_fingerprints_are_made_in_killable_processes() -> None:
+    site = Site()
+    one = await site.normalized(A, TEXT)
+    agent = await build(Settings(), site.stores)
+    try:
+        assert summary(await agent.handle(one)) == [f"{A} unique", f"{A} settled changed"]
+    finally:
+        await agent.stop()
+    made = await site.stores.fingerprints.get(page_id(A))
+    assert made is not None
+    assert made.sketch == fingerprint(TEXT).sketch

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,9 @@ import pytest
 from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
+from streams.dedup.sandbox_tasks import TASKS
 from streams.runtime.agent import Delivery
+from streams.sandbox.inline import InlineSandbox
 from streams.stores.opener import Stores
 from tests.stages.dedup_site import (
     NEAR,
@@ -234,22 +236,24 @@ async def test_near_duplicates_handled_at_once_agree(seed: int, is_one_site: boo
         ledger=stores.ledger,
         fingerprints=_Slow(stores.fingerprints, chance),
     )
-    outputs = await asyncio.gather(*(DedupAgent(slow).handle(one) for one in deliveries))
+    outputs = await asyncio.gather(*(DedupAgent(slow, InlineSandbox(TASKS)).handle(one) for one in deliveries))
     representatives = [await site.representative_of(url) for url in urls]
     assert representatives == [best[0]] * 3 + [best[1]] * 2
     removed = {event.url for events in outputs for event in events if isinstance(event, PageRemoved)}
     assert removed == set(urls) - set(best)
 
 
-def _at_any_time(chance: random.Random) -> Callable[..., Awaitable[Any]]:
-    """A replacement of `to_thread` that is ready after a random number of steps, the same for each seed."""
+class _SlowSandbox(InlineSandbox):
+    """A sandbox that answers after a random number of steps of the loop, the same for each seed."""
 
-    async def ready(function: Callable[..., Any], *arguments: Any) -> Any:
-        for _ in range(chance.choice([0, 0, 1, 5, 20, 60])):
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__(TASKS)
+        self._chance = chance
+
+    async def run(self, task: str, payload: bytes) -> bytes:
+        for _ in range(self._chance.choice([0, 0, 1, 5, 20, 60])):
             await asyncio.sleep(0)
-        return function(*arguments)
-
-    return ready
+        return await super().run(task, payload)
 
 
 class Index:
@@ -276,12 +280,9 @@ class Index:
 
 @pytest.mark.parametrize("hosts", ["abcdefg", "aaaaaaa", "aabbccc"])
 @pytest.mark.parametrize("seed", [*range(12), 762, 1732])
-async def test_after_any_events_at_once_the_index_contains_exactly_the_representatives(
-    seed: int, hosts: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_after_any_events_at_once_the_index_contains_exactly_the_representatives(seed: int, hosts: str) -> None:
     """Pages of two groups change, vanish, come back and are delivered twice, in several workers at once."""
     site, chance, index = Site(), random.Random(seed), Index()
-    monkeypatch.setattr(asyncio, "to_thread", _at_any_time(chance))
     urls = [f"https://{name}.test/" + "x" * number for number, name in enumerate(hosts)]
     texts = [edited(text_of(group), count, group) for group in (1, 2) for count in (1, 4, 10, 22)]
     history = [(chance.choice(urls), chance.choice([*texts, "gone"]), at) for at in range(1, 17)]
@@ -299,9 +300,9 @@ async def test_after_any_events_at_once_the_index_contains_exactly_the_represent
             one = site.removed(url, what, at) if what == "gone" else await site.normalized(url, what, at)
             index.apply([one.event])
             for again in chance.choice([[], [], [], [one], [later(one, 1_000)], [one, later(one, 9)]]):
-                index.apply(await DedupAgent(slow).handle(one))
+                index.apply(await DedupAgent(slow, _SlowSandbox(chance)).handle(one))
                 one = again
-            index.apply(await DedupAgent(slow).handle(one))
+            index.apply(await DedupAgent(slow, _SlowSandbox(chance)).handle(one))
 
     await asyncio.gather(*(life(url) for url in urls))
     known = [page for url in urls if (page := await site.stores.fingerprints.get(page_id(url)))]
