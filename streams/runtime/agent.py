@@ -44,6 +44,9 @@ class Agent:
     """Number of parts of events that are done. A stage whose events may take minutes counts parts here, so that its
     worker counts as making progress."""
 
+    partition_count: int = 1
+    """Number of partitions of each of the stage's inputs. The worker sets it before the start."""
+
     async def start(self, emit: Emit) -> None:
         """Called before the first event. Keep `emit` to send events without an input. It must return soon."""
 

@@ -67,8 +67,8 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
     return created
 
 
-def check_partitions(settings: Settings, stages: Sequence[Stage]) -> None:
-    """Raise UsageError if the topics of a stage have different numbers of partitions.
+def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, int]:
+    """Return the number of partitions of each stage's topics. Raises UsageError if they differ within a stage.
 
     Events with the same key are handled in order only if the same worker owns their partitions, and Kafka assigns
     partitions of one number together only if the numbers of partitions agree.
@@ -77,6 +77,7 @@ def check_partitions(settings: Settings, stages: Sequence[Stage]) -> None:
     for stage in stages:
         if problem := partitions_problem(stage, existing):
             raise UsageError(problem)
+    return {stage.name: existing.get(stage.inputs[0].topic, 1) for stage in stages}
 
 
 def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:

@@ -74,7 +74,7 @@ async def run_worker(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await asyncio.to_thread(create_topics, settings)
-    await asyncio.to_thread(check_partitions, settings, stages)
+    partitions = await asyncio.to_thread(check_partitions, settings, stages)
     await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
     metrics = Metrics()
     names = "+".join(stage.name for stage in stages)
@@ -85,7 +85,7 @@ async def run_worker(
             stores = await stack.enter_async_context(open_stores(settings, needs))
         if stores.clock_ahead:
             await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
-        running = [await _start(stage, settings, stores, metrics, provider) for stage in stages]
+        running = [await _start(stage, settings, stores, metrics, provider, partitions[stage.name]) for stage in stages]
         health = HealthServer(
             metrics,
             {item.stage.name: item.progress for item in running},
@@ -118,9 +118,10 @@ def _report_failure(failure: BaseException, names: str) -> int:
 
 
 async def _start(
-    stage: Stage, settings: Settings, stores: Stores, metrics: Metrics, provider: TracerProvider
+    stage: Stage, settings: Settings, stores: Stores, metrics: Metrics, provider: TracerProvider, partitions: int
 ) -> _Running:
     agent = await build_agent(stage, settings, stores)
+    agent.partition_count = partitions
     observer = StageObserver(stage.name, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=stores.blobs)

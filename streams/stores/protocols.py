@@ -310,9 +310,10 @@ answers again. All other states are final."""
 
 @dataclass(frozen=True, slots=True)
 class FrontierHost:
-    """The frontier's row of a host. Only the agent that owns the host's partition writes it."""
+    """The frontier's row of a host. Only the agent that owns the host's Kafka partition writes it."""
 
-    partition: int
+    bucket: int
+    """0..4095, from the host's name (`streams.stores.host_buckets`)."""
     host: str
     due: int | None
     """When the host is due, microseconds since 1970 UTC. None: nothing waits."""
@@ -402,8 +403,8 @@ class FrontierStore(Protocol):
     Every call reads or writes by key. A queue is read from a cursor, so entries already taken are never read again.
     """
 
-    async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
-        """Return name and due time of every host of the partition that is due at some time."""
+    async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
+        """Return name and due time of every host in these buckets that is due at some time."""
 
     async def owner(self, partition: int) -> PartitionOwner | None:
         """Return the owner with the highest epoch."""
@@ -411,7 +412,7 @@ class FrontierStore(Protocol):
     async def put_owner(self, owner: PartitionOwner) -> None:
         """Write the owner, unless one with a higher epoch is there."""
 
-    async def host(self, partition: int, host: str) -> FrontierHost | None: ...
+    async def host(self, bucket: int, host: str) -> FrontierHost | None: ...
 
     async def put_host(self, host: FrontierHost) -> None: ...
 

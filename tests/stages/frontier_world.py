@@ -21,6 +21,7 @@ from streams.crawl.scope import CrawlScope
 from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
+from streams.stores.host_buckets import partition_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier
 from streams.stores.opener import Stores
 
@@ -122,6 +123,8 @@ class World:
         self.fetchers_away: list[tuple[int, int]] = []
         """Begin and end of times at which no fetcher runs. Events wait in their topic meanwhile."""
         self._waiting: list[PageScheduled] = []
+        self.partitions = 1
+        """Number of partitions of each topic. One worker owns them all."""
         self.fetch_clock_ahead = 0
         """Microseconds by which the fetchers' clock is ahead of the true time."""
         self.frontier_clock_ahead = 0
@@ -148,7 +151,8 @@ class World:
             self.settings, stores, now=lambda: self.now + self.frontier_clock_ahead, random=self.rng.random
         )
         agent.connect(self._emitter(self._process))
-        agent.dispatcher.assign(frozenset({0}))
+        agent.partition_count = self.partitions
+        agent.dispatcher.assign(frozenset(range(self.partitions)))
         return agent
 
     def _emitter(self, process: Process) -> Callable[[Event, str], Awaitable[None]]:
@@ -313,11 +317,11 @@ class World:
         """Handle as the runtime does: an event is tried again while the store is not available."""
         while True:
             try:
-                return await self.agent.handle(delivery(event, id_, self.now))
+                return await self.agent.handle(delivery(event, id_, self.now, self.partitions))
             except TransientError:
                 continue
 
 
-def delivery(event: Event, id_: UUID, now: int) -> Delivery:
+def delivery(event: Event, id_: UUID, now: int, partitions: int = 1) -> Delivery:
     envelope = Envelope(id=id_, type=event.event_type(), source="/riffle/test", time=utc_from_micros(now))
-    return Delivery(event, envelope, event.topic, partition=0, offset=0)
+    return Delivery(event, envelope, event.topic, partition_of(event.key(), partitions), offset=0)

@@ -66,3 +66,21 @@ async def test_r18_nothing_is_scheduled_between_revoke_and_the_next_assignment()
     await agent.assigned(frozenset({0}))
     await agent.dispatcher.round()
     assert [event.url for event in sent] == ["https://a.example/robots.txt"]
+
+
+@pytest.mark.parametrize("after", [2, 3, 8, 12, 4_096])
+async def test_r8_a_crawl_continues_after_the_number_of_partitions_was_changed(after: int) -> None:
+    web = World(hosts(10, 8), CrawlSettings(delay_seconds=1), seed=1, kill_probability=0)
+    web.partitions = 8 if after != 8 else 1
+    web.restart()
+    for name in web.sites:
+        web.seed(f"https://{name}/")
+    await web.run(hours=4 / 3_600)
+    assert 0 < len(web.pages()) < 80
+    web.partitions = after
+    web.restart()
+    await web.run()
+    assert sorted(web.pages()) == sorted(set(web.pages()))
+    assert len(web.pages()) == 80
+    for requests in web.fetches.values():
+        assert [url for *_, url in requests if url.endswith("/robots.txt")] == [requests[0][2]]

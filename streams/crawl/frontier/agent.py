@@ -48,7 +48,7 @@ class FrontierAgent(Agent):
         now: Callable[[], int] = now_micros,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self.state = _new_state(settings, stores, now, random)
+        self.state = _new_state(settings, stores, now, random, lambda: self.partition_count)
         self.dispatcher = Dispatcher(self.state, settings.in_flight)
         self._task: asyncio.Task[None] | None = None
 
@@ -97,11 +97,15 @@ class FrontierAgent(Agent):
 
 
 def _new_state(
-    settings: CrawlSettings, stores: Stores, now: Callable[[], int], random: Callable[[], float]
+    settings: CrawlSettings,
+    stores: Stores,
+    now: Callable[[], int],
+    random: Callable[[], float],
+    partitions: Callable[[], int],
 ) -> FrontierState:
     policy, store, emit = Policy.of(settings), stores.frontier, Sender()
     fence = Fence(store, str(uuid4()), now)
-    hosts = Hosts(store, fence, now, lambda host: host.concurrency(policy))
+    hosts = Hosts(store, fence, now, lambda host: host.concurrency(policy), partitions)
     held = HeldUrls(store, emit)
     return FrontierState(
         policy=policy,

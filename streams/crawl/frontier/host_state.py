@@ -67,7 +67,7 @@ class Robots:
 class Host:
     """All that the frontier knows of a host, without its queue."""
 
-    partition: int
+    bucket: int
     name: str
     version: int = 0
     """Write time of the last write."""
@@ -135,14 +135,14 @@ class Host:
             "crawls": {crawl_id: [share.seeded, share.scheduled] for crawl_id, share in self.crawls.items()},
             "robots": asdict(self.robots),
         }
-        return FrontierHost(self.partition, self.name, due, state, self.version)
+        return FrontierHost(self.bucket, self.name, due, state, self.version)
 
     @classmethod
     def from_row(cls, row: FrontierHost) -> "Host":
         state = row.state
         leases = [Lease(**known_fields(Lease, lease)) for lease in state["leases"]]
         return cls(
-            partition=row.partition,
+            bucket=row.bucket,
             name=row.host,
             version=row.at,
             cursor=QueueEntry(*state["cursor"]) if state["cursor"] else None,

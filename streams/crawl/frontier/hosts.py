@@ -12,6 +12,7 @@ from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
+from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
 from streams.stores.protocols import FrontierStore, FrontierUrl
 
 RETRY_MICROS = SECOND
@@ -68,12 +69,18 @@ class Hosts:
     """All hosts of this worker's partitions that are due or in use."""
 
     def __init__(
-        self, store: FrontierStore, fence: Fence, now: Callable[[], int], concurrency: Callable[[Host], int]
+        self,
+        store: FrontierStore,
+        fence: Fence,
+        now: Callable[[], int],
+        concurrency: Callable[[Host], int],
+        partitions: Callable[[], int],
     ) -> None:
         self._store = store
         self._fence = fence
         self._now = now
         self._concurrency = concurrency
+        self._partitions = partitions
         self.changed = asyncio.Event()
         """Set when a host may have become due."""
         self._live: dict[str, LiveHost] = {}
@@ -103,13 +110,14 @@ class Hosts:
             self.owned |= {partition}
             try:
                 await self._fence.claim(partition)
-                active = await self._store.active_hosts(partition)
+                active = await self._store.active_hosts(buckets_of(partition, self._partitions()))
             except BaseException:
                 self.owned -= {partition}
                 raise
             for name, due in active:
-                self._partition_of[name] = partition
-                self.due.put(name, due)
+                if partition_of(name, self._partitions()) == partition:
+                    self._partition_of[name] = partition
+                    self.due.put(name, due)
 
     @asynccontextmanager
     async def holding(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
@@ -192,8 +200,9 @@ class Hosts:
             host.trimmed = 0
 
     async def _read(self, live: LiveHost) -> None:
-        row = await self._store.host(live.partition, live.name)
-        live.state = Host.from_row(row) if row else Host(live.partition, live.name)
+        bucket = bucket_of(live.name)
+        row = await self._store.host(bucket, live.name)
+        live.state = Host.from_row(row) if row else Host(bucket, live.name)
         live.persisted_due = row.due if row else None
         live.unsent = set(live.state.leases)
         live.head, live.urls = Head(), {}

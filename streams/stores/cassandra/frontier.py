@@ -1,6 +1,7 @@
 """The frontier's state in Cassandra."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +15,11 @@ CRAWL_BUCKETS = 16
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
-_ACTIVE = "SELECT host, due FROM frontier_hosts WHERE partition = :partition"
-_HOST = "SELECT due, state, at FROM frontier_hosts WHERE partition = :partition AND host = :host"
+_ACTIVE = "SELECT host, due FROM frontier_hosts_by_bucket WHERE bucket = :bucket"
+_HOST = "SELECT due, state, at FROM frontier_hosts_by_bucket WHERE bucket = :bucket AND host = :host"
 _PUT_HOST = (
-    "INSERT INTO frontier_hosts (partition, host, due, state, at) "
-    "VALUES (:partition, :host, :due, :state, :at) USING TIMESTAMP :at"
+    "INSERT INTO frontier_hosts_by_bucket (bucket, host, due, state, at) "
+    "VALUES (:bucket, :host, :due, :state, :at) USING TIMESTAMP :at"
 )
 _PUSH = "INSERT INTO frontier_queue (host, position, page_id) VALUES (:host, :position, :page_id) USING TIMESTAMP :at"
 _QUEUED = (
@@ -57,9 +58,9 @@ class CassandraFrontier:
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
 
-    async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
-        rows = await self._session.execute(_ACTIVE, {"partition": partition})
-        return [(host, due) for host, due in rows if due != _IDLE]
+    async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
+        found = await self._session.execute_many(_ACTIVE, [{"bucket": bucket} for bucket in buckets])
+        return [(host, due) for rows in found for host, due in rows if due != _IDLE]
 
     async def owner(self, partition: int) -> PartitionOwner | None:
         rows = await self._session.execute(_OWNER, {"partition": partition})
@@ -70,16 +71,16 @@ class CassandraFrontier:
         values = {"partition": owner.partition, "owner": pack({"owner": [owner.worker, owner.epoch]})}
         await self._session.execute(_PUT_OWNER, values, at=owner.epoch)
 
-    async def host(self, partition: int, host: str) -> FrontierHost | None:
-        rows = await self._session.execute(_HOST, {"partition": partition, "host": host})
+    async def host(self, bucket: int, host: str) -> FrontierHost | None:
+        rows = await self._session.execute(_HOST, {"bucket": bucket, "host": host})
         if not rows:
             return None
         due, state, at = rows[0]
-        return FrontierHost(partition, host, None if due == _IDLE else due, unpack(state), at)
+        return FrontierHost(bucket, host, None if due == _IDLE else due, unpack(state), at)
 
     async def put_host(self, host: FrontierHost) -> None:
         due = _IDLE if host.due is None else host.due
-        values = {"partition": host.partition, "host": host.host, "due": due, "state": pack(host.state)}
+        values = {"bucket": host.bucket, "host": host.host, "due": due, "state": pack(host.state)}
         await self._session.execute(_PUT_HOST, values, at=host.at)
 
     async def push(self, host: str, entry: QueueEntry, at: int) -> None:

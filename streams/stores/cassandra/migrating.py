@@ -17,6 +17,7 @@ from cassandra import AlreadyExists, InvalidRequest
 from streams.errors import UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import new_cluster
+from streams.stores.cassandra.host_rows import move_host_rows
 from streams.stores.cassandra.session import translated
 
 _NAME = re.compile(r"\d{4}_[a-z0-9_]+\.cql")
@@ -61,9 +62,12 @@ async def migrate(settings: CassandraSettings, migrations: list[Migration] | Non
     """
     wanted = packaged_migrations() if migrations is None else migrations
     try:
-        return await asyncio.to_thread(_migrate, settings, wanted)
+        applied = await asyncio.to_thread(_migrate, settings, wanted)
     except Exception as error:
         raise translated(error, settings) from error
+    if migrations is None:
+        await move_host_rows(settings)
+    return applied
 
 
 def _migrate(settings: CassandraSettings, migrations: list[Migration]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right, insort
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from uuid import UUID
 
 from streams.stores.packing import pack, unpack
@@ -23,8 +24,9 @@ class MemoryFrontier:
         self._crawls: defaultdict[str, dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
         self._held: defaultdict[str, dict[tuple[UUID, int], tuple[int, HeldUrl | None]]] = defaultdict(dict)
 
-    async def active_hosts(self, partition: int) -> list[tuple[str, int]]:
-        found = ((host, due) for (of, host), (_, due, _state) in self._hosts.items() if of == partition)
+    async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
+        wanted = set(buckets)
+        found = ((host, due) for (bucket, host), (_, due, _state) in self._hosts.items() if bucket in wanted)
         return [(host, due) for host, due in sorted(found) if due is not None]
 
     async def owner(self, partition: int) -> PartitionOwner | None:
@@ -35,12 +37,12 @@ class MemoryFrontier:
         if former is None or (owner.epoch, owner.worker) >= (former.epoch, former.worker):
             self._owners[owner.partition] = owner
 
-    async def host(self, partition: int, host: str) -> FrontierHost | None:
-        row = self._hosts.get((partition, host))
-        return row and FrontierHost(partition, host, row[1], unpack(row[2]), row[0])
+    async def host(self, bucket: int, host: str) -> FrontierHost | None:
+        row = self._hosts.get((bucket, host))
+        return row and FrontierHost(bucket, host, row[1], unpack(row[2]), row[0])
 
     async def put_host(self, host: FrontierHost) -> None:
-        key = (host.partition, host.host)
+        key = (host.bucket, host.host)
         if host.at >= self._hosts.get(key, (_NEVER,))[0]:
             self._hosts[key] = (host.at, host.due, pack(host.state))
 

@@ -9,8 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.ids import page_id
-from streams.stores.cassandra import CassandraFrontier
+from streams.settings import CassandraSettings
+from streams.stores.cassandra import CassandraFrontier, CassandraSession
+from streams.stores.cassandra.host_rows import move_host_rows
+from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryFrontier
+from streams.stores.packing import pack
 from streams.stores.protocols import (
     CrawlState,
     FrontierHost,
@@ -63,15 +67,15 @@ async def test_the_latest_write_of_a_host_stands_whole(frontier: FrontierStore, 
 
 
 async def test_active_hosts_are_those_for_which_something_waits(frontier: FrontierStore) -> None:
-    partition = random.randrange(1_000, 1_000_000_000)
+    bucket = random.randrange(1_000, 1_000_000_000)
     waiting, idle, was_idle, elsewhere = (host_name() for _ in range(4))
-    await frontier.put_host(FrontierHost(partition, waiting, 5, {}, 1))
-    await frontier.put_host(FrontierHost(partition, idle, 5, {}, 1))
-    await frontier.put_host(FrontierHost(partition, idle, None, {}, 2))
-    await frontier.put_host(FrontierHost(partition, was_idle, None, {}, 1))
-    await frontier.put_host(FrontierHost(partition, was_idle, 0, {}, 2))
-    await frontier.put_host(FrontierHost(partition + 1, elsewhere, 5, {}, 1))
-    assert sorted(await frontier.active_hosts(partition)) == sorted([(waiting, 5), (was_idle, 0)])
+    await frontier.put_host(FrontierHost(bucket, waiting, 5, {}, 1))
+    await frontier.put_host(FrontierHost(bucket, idle, 5, {}, 1))
+    await frontier.put_host(FrontierHost(bucket, idle, None, {}, 2))
+    await frontier.put_host(FrontierHost(bucket, was_idle, None, {}, 1))
+    await frontier.put_host(FrontierHost(bucket, was_idle, 0, {}, 2))
+    await frontier.put_host(FrontierHost(bucket + 1, elsewhere, 5, {}, 1))
+    assert sorted(await frontier.active_hosts([bucket, bucket + 2])) == sorted([(waiting, 5), (was_idle, 0)])
 
 
 async def test_the_owner_with_the_highest_epoch_stands(frontier: FrontierStore) -> None:
@@ -179,3 +183,24 @@ async def test_a_released_url_stays_away_until_it_is_held_anew(frontier: Frontie
     await frontier.hold(later)
     await frontier.release(held)
     assert await frontier.held(host, None, 9) == [later]
+
+
+@pytest.mark.integration("cassandra")
+async def test_r8_host_rows_of_an_earlier_version_are_moved_to_their_buckets(
+    cassandra_session: CassandraSession, cassandra_settings: CassandraSettings
+) -> None:
+    frontier = CassandraFrontier(cassandra_session)
+    old, newer = host_name(), host_name()
+    insert = (
+        "INSERT INTO frontier_hosts (partition, host, due, state, at) VALUES (:partition, :host, 7, :state, 5) "
+        "USING TIMESTAMP :at"
+    )
+    for partition, host in ((random.randrange(1_000, 1_000_000_000), name) for name in (old, newer)):
+        values = {"partition": partition, "host": host, "state": pack({"old": True})}
+        await cassandra_session.execute(insert, values, at=5)
+    await frontier.put_host(FrontierHost(bucket_of(newer), newer, None, {}, 6))
+    for _ in range(2):
+        await move_host_rows(cassandra_settings)
+    assert await frontier.host(bucket_of(old), old) == FrontierHost(bucket_of(old), old, 7, {"old": True}, 5)
+    assert await frontier.host(bucket_of(newer), newer) == FrontierHost(bucket_of(newer), newer, None, {}, 6)
+    assert await cassandra_session.execute("SELECT DISTINCT partition FROM frontier_hosts") == []
