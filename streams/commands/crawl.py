@@ -23,7 +23,7 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
-from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
+from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import TransientError, UsageError
 from streams.runtime.producer import EventProducer
@@ -93,6 +93,7 @@ def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool =
 
 
 async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[Seen, CrawlProgress, bool]:
+    reader = ProgressReader(stores, crawl_id, time.monotonic)
     seen, progress = Seen(crawl_id, last_event_at=time.monotonic()), CrawlProgress()
     with Progress(*PROGRESS_COLUMNS, console=err) as bars:
         fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
@@ -101,7 +102,7 @@ async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[See
             seen.note(events, time.monotonic())
             # The crawl continues when this command's own view of it is cut for a while, so the command does, too.
             with suppress(TransientError):
-                progress = await crawl_progress(stores, crawl_id)
+                progress = await reader.read()
             finished = progress.fetched + progress.failed + progress.refused
             bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
             bars.update(indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1))

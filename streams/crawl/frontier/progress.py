@@ -1,8 +1,14 @@
 """The progress of a crawl, counted from the states of its URLs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streams.stores.opener import Stores
+
+MIN_READ_SECONDS = 2.0
+"""Minimum seconds between two reads of a crawl's progress."""
+MAX_READ_SHARE = 0.05
+"""Maximum share of the time that the reads take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +59,25 @@ async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
         refused=counts.get("refused", 0),
         seen=counts.get("seen", 0),
     )
+
+
+class ProgressReader:
+    """Reads the progress of a crawl repeatedly. A read counts all URLs of the crawl, so it is repeated seldom enough
+    to take a small share of the time."""
+
+    def __init__(self, stores: Stores, crawl_id: str, monotonic: Callable[[], float]) -> None:
+        self._stores = stores
+        self._crawl_id = crawl_id
+        self._monotonic = monotonic
+        self._next_at = 0.0
+        self._last = CrawlProgress()
+
+    async def read(self) -> CrawlProgress:
+        """Return the progress, at most some seconds old. A crawl that seems to be done is always read again."""
+        begin = self._monotonic()
+        if begin < self._next_at and not self._last.done:
+            return self._last
+        self._last = await crawl_progress(self._stores, self._crawl_id)
+        end = self._monotonic()
+        self._next_at = end + max(MIN_READ_SECONDS, (end - begin) / MAX_READ_SHARE)
+        return self._last
