@@ -54,6 +54,7 @@ _FAILURES = {
     "too_large": "Larger than the limit",
     "unsupported_type": "Not a page: its content type is not supported",
     "guarded": "Its address is not on the public network",
+    "lease_expired": "Not requested: its lease had expired",
     "invalid": "The answer was not valid HTTP, or the URL is not one of a page",
 }
 """The sentence for each outcome of a fetch that brought no content."""
@@ -192,7 +193,8 @@ def _fetch_outcome(event: PageFetched) -> str:
             return "Not modified since the last fetch"
         case "redirect":
             return _redirected(event.redirect_to)
-    return _failed(FetchFailure(outcome=event.outcome, error=event.error or "", retryable=event.retryable))
+    outcome = "lease_expired" if event.lease_expired else event.outcome
+    return _failed(FetchFailure(outcome=outcome, error=event.error or "", retryable=event.retryable))
 
 
 def _normalized(event: PageNormalized) -> str:

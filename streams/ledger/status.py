@@ -75,7 +75,7 @@ class FetchFailure(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    outcome: str = Field(description="The `outcome` of the event `pages.fetched`, such as `timeout`.")
+    outcome: str = Field(description="As in `pages.fetched`, such as `timeout`; or `lease_expired`: no request.")
     http_status: int | None = Field(None, description="Absent when the server gave no answer.")
     error: str = ""
     retryable: bool = Field(False, description="The frontier tries it again.")
@@ -200,7 +200,7 @@ def _after_failure(before: _Known, step: Transition, generation: int) -> _Known:
     """A fetch without content. An indexed page stays indexed: only a PageRemoved takes it out."""
     outcome = step.data.get("outcome", "")
     failure = FetchFailure(
-        outcome=outcome,
+        outcome="lease_expired" if step.data.get("lease_expired") else outcome,
         http_status=step.data.get("status"),
         error=step.data.get("error") or "",
         retryable=bool(step.data.get("retryable")),

@@ -38,6 +38,10 @@ LINES: list[tuple[Event, str]] = [
     (fetched(source="warc", body_bytes=2_000), "Read from a WARC archive: 2,000 bytes in 0 ms"),
     (fetched("redirect", redirect_to="https://b.example/"), "Redirects to https://b.example/"),
     (fetched("timeout", retryable=True, error="30 s"), "The server did not answer in time (30 s), will be tried again"),
+    (
+        fetched("timeout", retryable=True, lease_expired=True),
+        "Not requested: its lease had expired, will be tried again",
+    ),
     (fetched("gone", purpose="robots", error="status 404"), "robots.txt: Gone (status 404)"),
     (normalized(), "Normalized: 12,345 characters in en, 1 link"),
     (deduplicated(), "Unique"),

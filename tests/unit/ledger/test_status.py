@@ -77,6 +77,10 @@ HISTORIES: dict[str, tuple[list[Event], dict[str, Any]]] = {
         [LINK, SCHEDULED, fetched("server_error", retryable=True, error="status 503", status=503)],
         waiting("frontier", reason="fetch_failed", failure=RETRIED),
     ),
+    "a lease that had expired before the request": (
+        [LINK, SCHEDULED, fetched("timeout", retryable=True, lease_expired=True)],
+        waiting("frontier", reason="fetch_failed", failure=FetchFailure(outcome="lease_expired", retryable=True)),
+    ),
     "failed for good": (
         [LINK, SCHEDULED, fetched("client_error", error="status 400", status=400), settled("failed")],
         ended("not_indexed", "fetch_failed", failure=FAILED),
