@@ -1,28 +1,30 @@
-"""Train the content model of `streams.pages.content.classifier`, and say how well it does on pages that it never saw.
+"""Train the content model of `streams.pages.content.classifier`, and measure it on held-out pages.
 
-    python benchmarks/content_model.py DIR [--folds 4] [--out streams/pages/content_model.json]
+    python -m benchmarks.content_model DIR... [--folds 4] [--out streams/pages/content/content_model.json]
 
-DIR holds `html/ID.html` and `truth/ID.json` (as for `riffle eval extract`). Each segment's label is the share of its
-words that stand in the truth in the same order (trigrams); a page counts as much as any other, a segment by its length.
-The loss is cross-entropy and the page's soft F1. With --folds the pages are split by number, no page on both sides. The
-weights that ship were trained on WCXB's development set (CC BY 4.0, Murrough Foley), all pages, seed 0.
+DIR holds `html/ID.html` and `truth/ID.json` (as for `riffle eval extract`). A segment's label is the share of its words
+in trigrams of the truth. All pages have the same weight, segments are weighted by length. The loss is cross-entropy and
+the page's soft F1. With --folds the pages are split by site, so that no site is on both sides, and measured with all
+passes. The weights that ship were trained on WCXB's development set (CC BY 4.0, Murrough Foley), all pages, seed 0.
 """
 
 import argparse
 import json
 import re
 import time
+import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from streams.pages.content import features
 from streams.pages.content.classifier import REACHES, ContentModel, Neighbours
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS
-from streams.pages.content.main_content import decide, page_features
+from streams.pages.content.main_content import JudgedPage, page_features, run_passes
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.evaluation import Page, load_pages, word_f1
 from streams.pages.parse.head import Head
@@ -40,19 +42,18 @@ INPUT_DROPOUT = 0.1
 HIDDEN = (40, 32)
 MAX_SEGMENTS = 2_500
 BLINDED = {"terms": 0.5, "classes": 0.3, "kinds": 0.5, "elements": 0.3}
-"""How often a page is shown without what is known of it in these ways: without the words of short texts, which are
-English; without what authors call elements; without what metadata says that the page is; without elements and roles.
-The model learns to do with what is left, as it has to on pages in other languages and of other habits."""
+"""Probability that a kind of features is hidden: words of short texts (which are English), class names, page kinds from
+metadata, elements and roles. So the model learns to do without, as it must on pages in other languages."""
 BARE_EVERY = 20
-"""One page in so many is learned from in its bare form, too."""
+"""One page in so many is also trained on in its bare form."""
 SHORTENED = 0.1
-"""How often an article is learned from with its first texts alone, two to SHORTENED_TO of them, and all that surrounds
-it: as those see it who don't pay, and as short news are, which the training pages hardly have."""
+"""Probability that an article is shown with only its first texts (two to SHORTENED_TO) and all that surrounds it, like
+short news, of which the training pages have few."""
 SHORTENED_TO = 6
-SURELY = 0.8
+CERTAIN_LABEL = 0.8
 CONTENT_LABEL = 0.5
-TOLD_WORDS = 8
-"""A text of more words is one of those that an article consists of."""
+LONG_TEXT_WORDS = 8
+"""Minimum words of a paragraph of an article, less one."""
 PLAIN_TAGS = frozenset({"h1", "h2", "h3", "h4", "p", "li", "pre", "blockquote", "td", "div"})
 
 
@@ -71,7 +72,7 @@ class Example:
 
 
 def labels_of(texts: list[list[str]], truth: list[str]) -> np.ndarray:
-    """The share of each text's words in trigrams that the truth has, too; second copies get none."""
+    """The share of each text's words in trigrams of the truth. Second copies of a text get none."""
     known = set(zip(truth, truth[1:], truth[2:], strict=False))
     stream = [word for text in texts for word in text]
     covered = np.zeros(len(stream), bool)
@@ -117,17 +118,17 @@ def example(page: Page) -> Example | None:
 
 
 def bare(one: Example, page: Page) -> Example | None:
-    """The page's content alone, without what other pages have around it: plain pages are all content."""
+    """The page's content without anything around it: plain pages are all content."""
     parsed = parse_page(page.html)
     kept = [(parsed.walk.tags[segment.element], segment.text) for segment in parsed.walk.segments]
-    kept = [part for part, label in zip(kept, one.labels, strict=True) if label > SURELY]
+    kept = [part for part, label in zip(kept, one.labels, strict=True) if label > CERTAIN_LABEL]
     written = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in kept if tag in PLAIN_TAGS)
     text = " ".join(text for tag, text in kept if tag in PLAIN_TAGS)
     return example(replace(page, html=f"<body>{written}".encode("utf-8", "replace"), main_content=text))
 
 
 def columns_of(way: str) -> list[int]:
-    """The features that tell something in one of the ways of BLINDED."""
+    """The columns of a kind of features in BLINDED."""
     whole, near = features.COLUMNS - features.WHOLE, features.TEXT_COLUMNS
     own = len(ELEMENT_GROUPS)
     starts = (near, near + BITS)  # of the nearest elements, of any around
@@ -143,7 +144,7 @@ def columns_of(way: str) -> list[int]:
 
 
 def blinded(one: Example, random: np.random.Generator) -> Example:
-    """The page without what is known of it in some ways, by chance."""
+    """The page with some kinds of features hidden, at random."""
     hidden = [column for way, share in BLINDED.items() if random.random() < share for column in columns_of(way)]
     if not hidden:
         return one
@@ -153,20 +154,20 @@ def blinded(one: Example, random: np.random.Generator) -> Example:
 
 
 def shown(one: Example, random: np.random.Generator) -> Example:
-    """A page as it is learned from this time."""
+    """A page as it is shown in one round."""
     if one.page.type == "article" and random.random() < SHORTENED:
         one = shortened(one, random)
     return blinded(one, random)
 
 
 def shortened(one: Example, random: np.random.Generator) -> Example:
-    """The page without its content behind the first few texts, whose elements stay; as it is if it has no more."""
+    """The page without its content after the first few texts. Unchanged if it has no more."""
     content = one.labels > CONTENT_LABEL
-    told = np.flatnonzero(content & (one.words > TOLD_WORDS))
+    paragraphs = np.flatnonzero(content & (one.words > LONG_TEXT_WORDS))
     many = int(random.integers(2, SHORTENED_TO + 1))
-    if len(told) <= many + 1:
+    if len(paragraphs) <= many + 1:
         return one
-    content[: told[many]] = False
+    content[: paragraphs[many]] = False
     kept = np.flatnonzero(~content)
     _, groups = np.unique(one.stats.groups[kept], return_inverse=True)
     left = {name: getattr(one.stats, name)[kept] for name in ("elements", "counts", "words", "flags")}
@@ -179,7 +180,7 @@ def shortened(one: Example, random: np.random.Generator) -> Example:
 
 
 class Mean:
-    """The weighted mean of each group, given back to its members; and its derivative."""
+    """The weighted mean of each group for its members, and its derivative."""
 
     def __init__(self, groups: np.ndarray, weights: np.ndarray) -> None:
         _, self.inverse = np.unique(groups, return_inverse=True)
@@ -196,7 +197,7 @@ class Mean:
 
 
 class Window:
-    """The mean of the neighbours on the same page; and its derivative."""
+    """The mean of the neighbours on the same page, and its derivative."""
 
     def __init__(self, low: np.ndarray, high: np.ndarray) -> None:
         self.low, self.high = low, high
@@ -231,7 +232,7 @@ def pools(batch: list[Example]) -> list[Mean | Window]:
 
 
 def loss_gradient(probability: np.ndarray, one: Example) -> np.ndarray:
-    """Of cross-entropy, weighted by length, and of the soft F1 of the page; by the score."""
+    """The derivative, by the score, of cross-entropy (weighted by length) and of the page's soft F1."""
     weights = (one.words + 2) ** 0.8
     gradient = weights / weights.sum() * (probability - one.labels)
     truth = float(sum(one.truth.values()))
@@ -320,7 +321,8 @@ def gradients_of(
 def scores(model: ContentModel, examples: list[Example]) -> list[tuple[str, float]]:
     found = []
     for one in examples:
-        kept = decide(model.probabilities(one.features, one.near), one.words)
+        likely = model.probabilities(one.features, one.near)
+        kept = run_passes(likely, JudgedPage(one.walk, one.stats)).kept
         words: Counter[str] = Counter()
         for index in kept:
             words.update(one.counts[index])
@@ -339,15 +341,22 @@ def save(model: ContentModel, path: Path) -> None:
     path.write_text(json.dumps(stored, separators=(",", ":")) + "\n")
 
 
+def fold_of(page: Page, folds: int) -> int:
+    """The fold of a page: the same for all pages of a site (the last two labels of the host)."""
+    site = ".".join((urlsplit(page.url).hostname or "").split(".")[-2:])
+    return zlib.crc32(site.encode()) % folds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR")
     parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--only", type=int, nargs="*", help="these folds alone")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     started = time.perf_counter()
-    examples = [found for page in load_pages(arguments.directory) if (found := example(page)) is not None]
+    pages = (page for directory in arguments.directories for page in load_pages(directory))
+    examples = [found for page in pages if (found := example(page)) is not None]
     trainable = [one for one in examples if len(one.labels) <= MAX_SEGMENTS]
     trainable += [made for one in trainable[::BARE_EVERY] if (made := bare(one, one.page)) is not None]
     print(f"{len(examples)} pages, {examples[0].features.shape[1]} features, {time.perf_counter() - started:.0f} s")
@@ -356,8 +365,8 @@ def main() -> None:
     tested: list[tuple[str, float]] = []
     folds = arguments.only if arguments.only is not None else list(range(arguments.folds))
     for fold in folds:
-        held = [one for one in examples if int(one.page.id) % arguments.folds == fold]
-        model = train([one for one in trainable if int(one.page.id) % arguments.folds != fold])
+        held = [one for one in examples if fold_of(one.page, arguments.folds) == fold]
+        model = train([one for one in trainable if fold_of(one.page, arguments.folds) != fold])
         tested += scores(model, held)
         report(tested, f"fold {fold}, {time.perf_counter() - started:.0f} s")
 

@@ -1,10 +1,10 @@
-"""How good the extraction is, beside others on the same pages in the same run: `riffle eval extract DIR`.
+"""Quality of the extraction beside other libraries, on the same pages in the same run: `riffle eval extract DIR`.
 
 DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and
 `publish_date`, at the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of
 their shingles; both are means over pages. Titles, authors and dates are compared word by word, on the pages whose
-truth has one. Speed is pages per second of this process's CPU time: for us the whole normalizer, with facts and
-links; for the others the text alone.
+truth has one. Speed is pages per second of this process's CPU time: for Riffle the whole normalizer, with facts
+and links; for the others the text alone.
 """
 
 import gzip
@@ -29,7 +29,7 @@ SHINGLE = 4
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page and what people say that it holds."""
+    """One page and its truth."""
 
     id: str
     url: str
@@ -43,7 +43,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What an extractor found."""
+    """The result of an extractor."""
 
     text: str = ""
     title: str = ""
@@ -60,7 +60,7 @@ class Scores:
     hits: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     given: set[str] = field(default_factory=set)
-    """Which of title, author and date it gives at all."""
+    """Those of title, author and date that it gives at all."""
     cpu_seconds: float = 0.0
     worst: tuple[float, str] = (2.0, "")
 
@@ -100,12 +100,12 @@ class Scores:
 
 Extractor = Callable[[Page], Extracted]
 PORTION = 50
-"""Pages that one extractor reads before the next one does: enough to run as it would alone, few enough that a machine's
-moods meet all of them alike."""
+"""Pages that one extractor reads before the next one does: enough to warm up, few enough that changes of the machine's
+load affect all extractors."""
 
 
 def evaluate_extraction(directory: Path, *, others: bool = True, limit: int | None = None) -> dict[str, dict[str, Any]]:
-    """The figures of each extractor by name, ours first. Raises UsageError when DIR is not laid out as said above."""
+    """The figures of each extractor by name, Riffle's first. Raises UsageError if DIR is not laid out as above."""
     extractors: dict[str, tuple[Extractor, Extractor | None]] = {"riffle": (_riffle, None)}
     if others:
         extractors |= _others()
@@ -114,7 +114,7 @@ def evaluate_extraction(directory: Path, *, others: bool = True, limit: int | No
     settle()  # as the worker that parses pages does, once all is loaded
     while portion := list(islice(pages, PORTION)):
         for name, (extract, more) in extractors.items():
-            extract(portion[0])  # not counted: models are loaded by the first page, and caches hold another's code
+            extract(portion[0])  # not counted: the first page loads models and warms the caches
             found = [_timed(extract, page) for page in portion]
             for page, (extracted, taken) in zip(portion, found, strict=True):
                 scores[name].add(page, more(page) if more is not None else extracted, taken)
@@ -162,7 +162,7 @@ def _riffle(page: Page) -> Extracted:
 
 
 def _others() -> dict[str, tuple[Extractor, Extractor | None]]:
-    """The extractors that are installed. The second function is not timed: it adds what the first doesn't ask for."""
+    """The other extractors. The second function of each is not timed, and adds what the first does not extract."""
     try:
         import readability
         import trafilatura
@@ -205,7 +205,7 @@ def _plain(html: str) -> str:
 
 
 def load_pages(directory: Path, limit: int | None = None) -> Iterator[Page]:
-    """The pages by id. Raises UsageError when DIR is not laid out so."""
+    """Yield the pages by id. Raises UsageError if DIR is not laid out so."""
     truths = sorted((directory / "truth").glob("*.json"))
     if not truths:
         raise UsageError(f"{directory}/truth holds no .json file; expected DIR/html/ID.html and DIR/truth/ID.json")
@@ -245,13 +245,13 @@ def words_of(text: str) -> list[str]:
 
 
 def word_f1(found: Counter[_T], truth: Counter[_T]) -> float:
-    """Of two multisets. Two empty ones are equal."""
+    """F1 of two multisets. Two empty ones are equal."""
     size = found.total() + truth.total()
     return 2 * (found & truth).total() / size if size else 1.0
 
 
 def shingles(words: list[str]) -> list[tuple[str, ...]]:
-    """Runs of four words; of a shorter text the whole."""
+    """Runs of four words. A shorter text is one shingle."""
     if 0 < len(words) < SHINGLE:
         return [tuple(words)]
     return list(zip(*(words[start:] for start in range(SHINGLE)), strict=False))

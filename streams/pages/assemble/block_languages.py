@@ -1,4 +1,4 @@
-"""Which blocks of a page are in another language, or another script, than the page."""
+"""Finds the blocks of a page that are in another language, or another script, than the page."""
 
 import re
 from collections import Counter
@@ -12,62 +12,62 @@ from streams.pages.text.language import LANGUAGES_OF_WORD, ONE_LANGUAGE, identif
 from streams.pages.text.scripts import dominant_script, script_counts, script_of
 
 _MIN_FOREIGN_CHARS = 80
-"""Of a block in the page's script: in less, a title or a row of names looks foreign."""
+"""Minimum length (characters) of a block in the page's script. A title or a row of names looks foreign, too."""
 _MIN_FOREIGN_CONFIDENCE = 0.9
 _MIN_OTHER_SCRIPT_CHARS = 8
 _MIN_ONE_OF_CLOSE_CONFIDENCE = 0.6
-"""Where it surely is another, and what is doubted is only which of a script's, or of close relatives."""
+"""Minimum confidence where only the choice between languages of one script, or close relatives, is in doubt."""
 _MIN_OTHER_WORDS = 2
 _MIN_OTHER_LETTERS = 3
 _ENOUGH_OWN_WORDS = 2
 _JUDGED_CHARS = 200
 MAX_VAIN = 6
-"""Questions to the model, of one page, that were answered with the page's own language."""
+"""Maximum blocks of a page for which the model finds the page's own language. Then it is asked no more."""
 MAX_ASKED = 1_000
-"""Blocks of a page that the model is asked about; and as many whose language its markup names: a dictionary has ten
-thousands, and the page would take seconds."""
+"""Maximum blocks of a page that the model judges, and as many whose language the markup names: a dictionary has ten
+thousands, and would take seconds."""
 _CLOSE = (
     frozenset({"bs", "hr", "sh", "sr"}),
     frozenset({"id", "ms"}),
     frozenset({"no", "nn"}),
     frozenset({"zh", "yue", "wuu"}),
 )
-"""A text of one of them in a page of another is a mistake of ours more often than of the page."""
+"""Languages so close that a text of one on a page of another is usually a mistake of the model."""
 _NOT_LATIN_WORD = re.compile(
     "(?:[\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2c5f\u2c80-\u2dff\u2e80-\ua71f\ua800-\uab2f\uab70-\ufaff\ufb13-\ufdff\ufe70-\ufefe"
     "\uff66-\uffdc\U00010000-\U0001d3ff\U00020000-\U000323af](?:[^\\W\\d_]|[\u0300-\u036f])*)"
 )
-"""A word that doesn't begin with a Latin letter."""
+"""A word whose first letter is not Latin."""
 _WRITTEN_TOGETHER = ("Kana", "Hani")
-"""A Japanese text has lines without kana."""
+"""Scripts of one text: a Japanese text has lines without kana."""
 _AS_THE_PAGE = Identified()
 
 
 def with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:
-    """The blocks, those in another language or script than the page's with its name.
+    """Name the language or script of the blocks that differ from the page.
 
-    A language that the page's markup names is left, and how sure it is by the text is added. Code has a script alone.
+    A language that the markup names is kept, and gets the confidence of its text. Code gets only a script.
     """
-    open_to_doubt = [index for index, block in enumerate(blocks) if not block.language and block.tag != "pre"]
+    unnamed = [index for index, block in enumerate(blocks) if not block.language and block.tag != "pre"]
     made = list(blocks)
-    found = identify_blocks([blocks[index].text for index in open_to_doubt], page)
-    for index, other in zip(open_to_doubt, found, strict=True):
+    found = identify_blocks([blocks[index].text for index in unnamed], page)
+    for index, other in zip(unnamed, found, strict=True):
         if other is not _AS_THE_PAGE:
             made[index] = blocks[index]._replace(**other._asdict())
     own, asked = primary(page.language), 0
-    for index in sorted(set(range(len(blocks))).difference(open_to_doubt)):
+    for index in sorted(set(range(len(blocks))).difference(unnamed)):
         block = blocks[index]
         foreign = block.tag != "pre" and primary(block.language) != own and asked < MAX_ASKED
         asked += foreign
-        sure = _sureness(block.text, block.language) if foreign else 0.0
+        confidence = _confidence_in(block.text, block.language) if foreign else 0.0
         script = _in_script(_other_script(block.text, page.script), page.script).script
-        if sure or script:
-            made[index] = block._replace(confidence=sure, script=script)
+        if confidence or script:
+            made[index] = block._replace(confidence=confidence, script=script)
     return tuple(made)
 
 
 def without_page_language(blocks: tuple[Block, ...], language: str) -> tuple[Block, ...]:
-    """A block says its language only where it is another than the page's."""
+    """Remove the language of each block that has the page's language."""
     if not any(block.language for block in blocks):
         return blocks
     own = language.partition("-")[0].lower()
@@ -80,11 +80,11 @@ def without_page_language(blocks: tuple[Block, ...], language: str) -> tuple[Blo
 
 
 def identify_blocks(texts: Sequence[str], page: Identified) -> list[Identified]:
-    """For each block its language, and how sure that is, where it surely isn't the page's; and its script likewise.
+    """Identify for each block a language and script that surely differ from the page's.
 
-    Nearly all blocks are in the page's language, and the model takes as long for one as a cheap test for a hundred. So
-    it is asked only where something speaks against the page's language, and no more once it said MAX_VAIN times that
-    nothing did, or MAX_ASKED times at all.
+    Nearly all blocks are in the page's language, and the model takes as long for one block as a cheap test for a
+    hundred. So only blocks that fail the cheap test are given to the model, until it found the page's own language
+    MAX_VAIN times, and MAX_ASKED times at most.
     """
     found = [_AS_THE_PAGE] * len(texts)
     vain, asked = 0 if page.language else MAX_VAIN, 0
@@ -109,14 +109,14 @@ def _in_script(script: str, page_script: str) -> Identified:
     return _AS_THE_PAGE if (page_script, script) == _WRITTEN_TOGETHER else Identified(script=script)
 
 
-def _sureness(text: str, declared: str) -> float:
-    """How sure it is by a text (0..1) that it is in the language that it is declared to be in; 0: likelier another."""
+def _confidence_in(text: str, declared: str) -> float:
+    """The confidence (0 to 1) that a text is in its declared language; 0 if another is more likely."""
     found = identify(text, declared)
     return found.confidence if primary(found.language) == primary(declared) else 0.0
 
 
 def _other_script(text: str, page_script: str) -> str:
-    """The script that prevails at the start of a text, where it isn't the page's; by letters that are quickly seen."""
+    """The dominant script at the start of a text; empty if it is the page's."""
     head = text[:_JUDGED_CHARS]
     if page_script == "Latn":
         if head.isascii() or not _in_other_letters(head):
@@ -128,7 +128,7 @@ def _other_script(text: str, page_script: str) -> str:
 
 
 def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
-    """Whether another script prevails, or a long text has the words or letters of another language."""
+    """Whether another script dominates, or a long text has the words or letters of another language."""
     if len(text) < _MIN_FOREIGN_CHARS:
         return script not in ("", "Latn") and len(text) >= _MIN_OTHER_SCRIPT_CHARS
     if script or page.script != "Latn":
@@ -138,7 +138,7 @@ def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
 
 
 def _in_other_letters(text: str) -> bool:
-    """Whether at least a third of the text is letters that aren't Latin, which take two bytes at least."""
+    """Whether at least a third of the text is in letters that are not Latin. These take two bytes or more."""
     if 3 * len(text.encode("utf-8", "surrogatepass")) < 4 * len(text):
         return False
     return 3 * sum(map(len, _NOT_LATIN_WORD.findall(text))) >= len(text)
@@ -146,14 +146,14 @@ def _in_other_letters(text: str) -> bool:
 
 @cache
 def _own_words(language: str) -> tuple[str, ...]:
-    """The small words of a language as they stand in a text, the shortest first, as these are the most frequent."""
+    """The function words of a language with spaces around them, the shortest (and so most frequent) first."""
     return tuple(
         f" {word} " for word in sorted(PLAIN_WORDS.get(primary(language), ()), key=lambda word: (len(word), word))
     )
 
 
 def _has_two_own_words(text: str, language: str) -> bool:
-    """Whether two different small words of a language stand in a text: most texts have them in the first line."""
+    """Whether a text has two different function words of a language. Most texts have them in the first line."""
     found = 0
     for word in _own_words(language):
         if word in text:
@@ -164,7 +164,7 @@ def _has_two_own_words(text: str, language: str) -> bool:
 
 
 def _has_other_words(text: str, label: str) -> bool:
-    """Whether another language has more small words in a text than this one; or, with no word of this one, letters."""
+    """Whether a text has more function words of another language, or none of this one and letters that it lacks."""
     folded = text.lower()
     found = folded.split()
     own = len(PLAIN_WORDS.get(label, frozenset()).intersection(found))

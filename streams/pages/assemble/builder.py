@@ -1,8 +1,7 @@
-"""Kept segments -> the containers and blocks of a document, by the grammar of docs/reference/document.md.
+"""Makes the containers and blocks of a document from kept segments, by the grammar of docs/reference/document.md.
 
-Whatever elements a page used, what comes out is valid: a list holds items alone, a table sections, rows and cells, a
-definition list terms and definitions; what stands where the grammar has no place for it gets the element that is
-missing around it, or loses the one that is too many.
+The result is valid for any page: a list holds only items, a table sections, rows and cells, a definition list terms and
+definitions. An element in a place that the grammar does not allow gets the missing element around it, or is left out.
 """
 
 import re
@@ -39,9 +38,9 @@ MISSING = {
 }
 _INNER = {*MISSING, *OPENERS, *HEADINGS, "pre", "li", "dt", "dd", "th", "td", "caption", "figcaption"}
 MAX_SPAN = 50
-"""Columns that one cell may span: more are a mistake, and would be a way to blow a page up."""
+"""Maximum columns of one cell. A larger colspan is a mistake, or an attempt to make the document huge."""
 MAX_ROWS, MAX_COLUMNS, MAX_HUNG = 1_000, 200, 10_000
-"""Rows that a cell may span, columns in which cells may, and empty cells that a page gets where they do."""
+"""Maximum rows of one cell, maximum columns in which cells span rows, and maximum empty cells added for them."""
 
 _CODE_LANGUAGE = re.compile(
     r"(?:^|[\s_-])(?:"
@@ -64,22 +63,22 @@ _CODE_LANGUAGES_TEXT = """
     wasm xml xquery yaml yml zig zsh
 """
 _CODE_LANGUAGES = frozenset(_CODE_LANGUAGES_TEXT.split())
-"""Names that count alone, as highlight.js and Pygments know them: those that mean little else."""
+"""Names of highlight.js and Pygments that are languages even without a prefix, since they mean little else."""
 _HIGHLIGHTED = frozenset({"highlight", "hljs", "codehilite", "prettyprint", "code", "sourcecode", "syntax", "source"})
-"""Classes beside which such a name is meant, on an element around the text."""
+"""Classes of an element around the text beside which such a name is a language."""
 _SPOKEN = frozenset({"cs", "ml", "pl"})
 """In `lang`, these are Czech, Malayalam and Polish."""
 _LETTERING = frozenset({"strong", "em", "code"})
-"""Highlighters use these; in preformatted text they mean nothing."""
+"""Spans that highlighters make: they have no meaning in preformatted text."""
 _KIND_ORDER = {"link": 0, "strong": 1, "em": 2, "code": 3, "math": 4, "image": 5, "footnote": 6}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]+")
 
 Resolve = Callable[[str], str]
-"""A link as written -> absolute, or empty when it leads nowhere."""
+"""Makes a link absolute. Returns an empty text for a link that leads nowhere."""
 
 
 class Builder:
-    """Gathers containers and blocks; one instance per page."""
+    """Collects the containers and blocks of one page."""
 
     def __init__(self, walk: Walk, resolve: Resolve, kept: Iterable[Segment], *, clean: bool = False) -> None:
         self._walk = walk
@@ -112,7 +111,7 @@ class Builder:
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
 
     def _place(self, element: int) -> tuple[int, str]:
-        """The container of an element's text, and the tag of its blocks. Known for each element once."""
+        """The container of an element's text, and the tag of its blocks. Computed once for each element."""
         chain = []
         while element >= 0 and element not in self._places:
             chain.append(element)
@@ -131,7 +130,7 @@ class Builder:
         return place, block
 
     def _entered(self, place: int, tag: str, element: int) -> int:
-        """Where `tag` leads from `place`: a new container, with those that are missing between, or nowhere new."""
+        """Enter an element: a new container with the missing ones between, or the same place if none is allowed."""
         current = self._containers[place].tag if place >= 0 else ""
         while current in MISSING and tag not in CHILDREN[current]:
             if tag not in OPENERS and not self._reaches(current, tag):
@@ -146,8 +145,8 @@ class Builder:
         return entered
 
     def _row(self, row: int, element: int) -> None:
-        """All cells of a row at once, also those without text, and empty ones where a cell of a row above hangs down: a
-        cell's place says which column it belongs to."""
+        """Make all cells of a row, since a cell's position is its column: also cells without text, and empty ones where
+        a cell of a row above spans this row."""
         hanging = self._hanging.setdefault(self._containers[row].parent, [])
         column = 0
         for cell in self._cells.get(element, ()):
@@ -157,12 +156,12 @@ class Builder:
                 self._implied += 1
                 self._new(row, "td", -self._implied)
                 column += 1
-            tag, says = self._walk.tags[cell], self._walk.attributes[cell]
+            tag, attributes = self._walk.tags[cell], self._walk.attributes[cell]
             self._new(row, tag, cell)
-            columns = columns_of(says.get("colspan") or "")
+            columns = columns_of(attributes.get("colspan") or "")
             for extra in range(columns - 1):
                 self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra)
-            below, end = rows_of(says.get("rowspan") or "") - 1, min(column + columns, MAX_COLUMNS)
+            below, end = rows_of(attributes.get("rowspan") or "") - 1, min(column + columns, MAX_COLUMNS)
             if column < end and (below or column < len(hanging)):
                 hanging += [0] * (end - len(hanging))
                 hanging[column:end] = [below] * (end - column)
@@ -179,7 +178,7 @@ class Builder:
         return False
 
     def _completed(self, place: int) -> int:
-        """Text straight in a list or row gets the item or cell that is missing."""
+        """Add the missing item or cell around text that is directly in a list or row."""
         while place >= 0 and (missing := MISSING.get(self._containers[place].tag)):
             self._implied += 1
             place = self._new(place, missing, -self._implied)
@@ -209,12 +208,12 @@ class Builder:
 
 
 def is_idle(kind: str, tag: str, is_whole: bool) -> bool:
-    """Whether emphasis or code means nothing, as all of its block is so: in preformatted text, around a heading."""
+    """Whether emphasis or code has no meaning: in preformatted text, or around all of a heading."""
     return kind in _LETTERING if tag == "pre" else is_whole and tag in HEADINGS and kind in ("strong", "em")
 
 
 def in_order(spans: list[Span]) -> tuple[Span, ...]:
-    """What starts first, then what takes no room, then outer before inner; each once."""
+    """Sort spans by start, empty ones first, outer before inner. Duplicates are removed."""
     if len(spans) < 2:
         return tuple(spans)
     spans.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
@@ -222,31 +221,31 @@ def in_order(spans: list[Span]) -> tuple[Span, ...]:
 
 
 class Languages:
-    """What a page's markup says of the languages of its blocks."""
+    """The languages of blocks, as the markup declares them."""
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
-        self._speaks = {
+        self._declared = {
             element: language.lower()
-            for element, said in walk.named("lang").items()
-            if element and (language := language_tag(said))
+            for element, value in walk.named("lang").items()
+            if element and (language := language_tag(value))
         }
 
     def of(self, element: int, tag: str) -> str:
-        """Of a block with this tag in this element; empty where nothing is said."""
-        return self._of_code(element) if tag == "pre" else self._of_text(element) if self._speaks else ""
+        """The language of a block with this tag in this element; empty if none is declared."""
+        return self._of_code(element) if tag == "pre" else self._of_text(element) if self._declared else ""
 
     def _of_text(self, element: int) -> str:
-        """What the nearest element that names a language says."""
+        """The language of the nearest element that declares one."""
         while element > 0:
-            language = self._speaks.get(element)
+            language = self._declared.get(element)
             if language is not None:
                 return language
             element = self._walk.parents[element]
         return ""
 
     def _of_code(self, element: int) -> str:
-        """What the classes of the nearest three elements say, or the text's own `lang`."""
+        """The programming language in the classes of the nearest three elements, or in the text's own `lang`."""
         for level in range(3):
             if element < 0:
                 break
@@ -271,12 +270,12 @@ class Languages:
 
 
 def columns_of(colspan: str) -> int:
-    """How many columns a cell takes, by what it says."""
+    """The columns of a cell, by its colspan."""
     return min(max(int(colspan[:9]), 1), MAX_SPAN) if colspan.isascii() and colspan.isdigit() else 1
 
 
 def rows_of(rowspan: str) -> int:
-    """How many rows a cell takes, by what it says; 0 means all that are left of its part of the table."""
+    """The rows of a cell, by its rowspan. 0 means all other rows of its table section."""
     return min(int(rowspan[:9]) or MAX_ROWS, MAX_ROWS) if rowspan.isascii() and rowspan.isdigit() else 1
 
 
@@ -290,7 +289,7 @@ def _cells(walk: Walk) -> dict[int, list[int]]:
 
 
 def layout_tables(walk: Walk) -> frozenset[int]:
-    """Elements of tables that only lay a page out: the table says so, or holds another table and no heading cell."""
+    """The elements of tables that only lay out the page: by role, or with a table inside and no header cell."""
     if "table" not in walk.tags:
         return frozenset()
     tags, parents = walk.tags, walk.parents

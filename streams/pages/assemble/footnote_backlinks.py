@@ -1,7 +1,7 @@
-"""Links that may be marks of notes, and by which names they can be led back to: read from a page's tree.
+"""Finds links that may be footnote marks, and the names (ids) by which a note can link back to them.
 
-A walk keeps the names of blocks alone. The name that a note leads back to is the mark's own, or that of an element
-around it, in it or before it, so it is looked for where a page has links that may be marks at all.
+The walk keeps only the ids of block elements. A note links back to the id of the mark itself, or of an element around
+it, in it or before it. So the tree is searched, but only on pages with links that may be marks.
 """
 
 import re
@@ -17,23 +17,22 @@ MAX_MARK_CHARS = 10
 _NOTE_TYPES = frozenset({"footnote", "endnote", "rearnote"})
 _LETTERING = frozenset({INLINE, SPAN, SMALL, SUPERSCRIPT, SUBSCRIPT})
 _LEVELS = 2
-"""How far around a link, or within it, the name may be that leads back to it."""
+"""Maximum levels between a link and the element with the name that a note links back to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """What a page's elements say of links that may be marks."""
+class MarkLinks:
+    """Links of a page that may be marks, by the names that they lead to."""
 
     back: dict[str, set[str]]
-    """By where they lead: the names of the links themselves, or of what shows nothing but one of them."""
+    """For each target: the names of the links to it, and of elements that show nothing but such a link."""
     notes: frozenset[str]
-    """Where links lead that say to be marks, and the names of what says to be a note."""
+    """Targets of links that are declared to be marks, and names of elements that are declared to be notes."""
     styled: frozenset[str]
-    """Where links lead that are shown as marks: raised, or with brackets that a style puts around what docutils
-    calls `footnote-reference`."""
+    """Targets of links that look like marks: raised, or with a class of docutils (`footnote-reference`)."""
 
 
-def read_ways(tree: LexborHTMLParser, url: str) -> Ways:
+def read_mark_links(tree: LexborHTMLParser, url: str) -> MarkLinks:
     back: dict[str, set[str]] = {}
     notes: set[str] = set()
     styled: set[str] = set()
@@ -51,7 +50,7 @@ def read_ways(tree: LexborHTMLParser, url: str) -> Ways:
         if "footnote" in (attributes.get("class") or "") or _is_raised(node):
             styled.add(name)
         back.setdefault(name, set()).update(_names_of(node))
-    return Ways(back, frozenset(notes - {""}), frozenset(styled))
+    return MarkLinks(back, frozenset(notes - {""}), frozenset(styled))
 
 
 def _is_raised(link: LexborNode) -> bool:
@@ -64,7 +63,7 @@ def _is_raised(link: LexborNode) -> bool:
 
 
 def _names_of(link: LexborNode) -> Iterable[str]:
-    """The names by which a link may be led back to: its own, and those around it or in it that show nothing else."""
+    """The names by which a note may link back: the link's own, and those of elements that show nothing else."""
     around: list[LexborNode] = [link]
     above = link.parent
     while above is not None and len(around) <= _LEVELS and KINDS.get(above.tag_id, INLINE) in _LETTERING:
@@ -81,7 +80,7 @@ def _names_of(link: LexborNode) -> Iterable[str]:
 
 
 def _is_alone(node: LexborNode) -> bool:
-    """Whether nothing but brackets stands beside it."""
+    """Whether nothing but brackets is beside it."""
     sides = ((node.prev, node.prev and node.prev.prev), (node.next, node.next and node.next.next))
     return all(
         side is None
@@ -96,6 +95,6 @@ def may_be_mark(text: str) -> bool:
 
 
 def fragment_of(href: str, url: str) -> str:
-    """Where on the same page a link leads; empty for any other link."""
+    """The target of a link on the same page; empty for any other link."""
     before, _, name = href.partition("#")
     return name if before in ("", url) else ""

@@ -1,9 +1,9 @@
 """Footnotes: a mark in the text and its note at the end become one span at the mark.
 
-Only what is surely a footnote: a link of a few signs to something further down whose name says that it is a note, or
-whose role or type does (DPUB-ARIA 1.1, EPUB 3 Structural Semantics), or that leads back to just this link, as docutils
-writes it. A list of contents is none, though its sections lead back to it, nor is a list of questions: their links
-begin what they stand in, or are words, or lead to what has a heading or code. Everything else stays as it stands.
+A mark is a link of a few characters to an element further down that is surely a note: by its name, by its role or type
+(DPUB-ARIA 1.1, EPUB 3 Structural Semantics), or because it links back to just this mark, as docutils writes it. A table
+of contents is no list of notes, though its sections link back to it. Nor is a list of questions: such links begin their
+text, or are words, or lead to a heading or code. All other links stay as they are.
 """
 
 import re
@@ -12,44 +12,54 @@ from collections.abc import Iterable, Set
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.assemble.footnote_backlinks import MARK, MAX_MARK_CHARS, Ways, fragment_of, may_be_mark, read_ways
+from streams.pages.assemble.footnote_backlinks import (
+    MARK,
+    MAX_MARK_CHARS,
+    MarkLinks,
+    fragment_of,
+    may_be_mark,
+    read_mark_links,
+)
 from streams.pages.parse.elements import HEADINGS
 from streams.pages.parse.segments import RawSpan, Segment, Walk
 
 _PLAIN_MARK = re.compile(r"[\[(]?(?:[\d⁰¹²³⁴-⁹]{1,3}|[*†‡§¶]{1,3})[\])]?")
-"""Of a note that nothing names: a letter may be a choice, an answer, or a part of a glossary."""
+"""Mark of a note without a name for notes. A letter is none: it may be a choice, or a part of a glossary."""
 MIN_CHARS_BEFORE = 16
-"""Of the text before a number without brackets there: `Question 1` and `Chapter 2` are no sentences with a note."""
+"""Minimum length (characters) of the text before such a number without brackets: `Question 1` has no note."""
 _NOTE_NAME = re.compile(
     r"cite_note[-_:.\d]|ref-?\d|fn[a-z]$|(?:(?:user-content-)?fn|(?:sd)?footnote|endnote|note|_?ftn|_edn)"
     r"(?:[-_:.]?[a-z]{0,3}[-_:.]?\d|[-_:.][a-z]$|[-_:.]?[*†‡§])",
     re.IGNORECASE,
 )
-"""Says that something is one note: with a number, since `notes` and `notebooks` are chapters."""
+"""Names of one note. They have a number, since `notes` and `notebooks` are chapters."""
 _WORDED_NAME = re.compile(r"(?:(?:user-content-)?fn|footnote|endnote|ftn)[-_:.][^\W_]", re.IGNORECASE)
-"""Says so too, as Markdown's `fn:name` does, but only of what looks like a note: `endnote-import` may be a chapter."""
+"""Names of one note without a number (Markdown's `fn:name`), if it looks like one: `endnote-x` may be a chapter."""
 _LETTER = re.compile(r"[^\W_]")
 _NOTE_ROLES = frozenset({"doc-footnote", "doc-endnote"})
 _BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|\s*+[↩↑⤴^︎\ufe0e]++\s*+$")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _BEHIND_A_MARK = " )].,:^"
 _TITLE = re.compile(r"(?:(?:foot|end)?notes|anmerkungen|fu(?:ß|ss)noten|notas|note)\s*:?", re.IGNORECASE)
-"""Of a list of notes: nothing is below it once these are gone."""
+"""Heading of a list of notes. It is dropped when nothing is left below it."""
 MAX_NOTE_CHARS = 2_000
 MAX_NOTES = 500
 BACK_CHARS = 100
-"""What the ways back may take beside a note."""
+"""Maximum length (characters) of the links back beside a note."""
 MAX_ELEMENTS = 50
-"""Of a note that nothing names."""
+"""Maximum elements of a note without a name for notes."""
 MAX_NAMED_ELEMENTS = 2_000
-"""Of one whose name or role says that it is a note; counting on would take long where hundreds stand in each other."""
+"""Maximum elements of a note by name or role. Counting more would take long where hundreds are in each other."""
 _NO_NOTE = frozenset({*HEADINGS, "pre", "th", "caption", "figure"})
-"""What has one of these is a chapter, a listing, a table or a picture that the text refers to."""
+"""An element with one of these inside is a chapter, a listing, a table or a picture, and no note."""
 
 
 def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -> list[int]:
-    """Move notes to their marks in the segments of `kept`; gives back those that stay. The notes themselves may be
-    among the others: a list of short texts below the content looks like chrome."""
+    """Move notes to their marks in the kept segments. Returns the segments that are still kept.
+
+    The notes themselves may be among the dropped segments: a list of short texts below the content looks like
+    boilerplate.
+    """
     own_url = url.partition("#")[0]
     if not any(may_be_mark(link[1]) and fragment_of(link[0], own_url) for link in page.links if "#" in link[0]):
         return kept
@@ -67,7 +77,7 @@ def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -
     gone: set[int] = set()
     notes: dict[int, list[tuple[RawSpan, str]]] = {}
     for index, raw, name in marks[:MAX_NOTES]:
-        if index in gone:  # a mark within a note: what were attached there would vanish with it
+        if index in gone:  # a mark within a note: its span would vanish with the note
             continue
         held, note = found.of(index, raw, name)
         if held and note and min(held) > index:
@@ -85,11 +95,11 @@ def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -
 
 
 _Note = tuple[list[int], str]
-"""The segments of a note, and its text without marks and ways back; nothing where it is none, or too long."""
+"""The segments of a note, and its text without marks and links back. Both empty if it is no note, or too long."""
 
 
 class _Notes:
-    """Reads the notes of one page: each once, and its tree only when a name alone doesn't tell."""
+    """Reads the notes of one page: each once, and the tree only if a name is not enough."""
 
     def __init__(self, page: Walk, tree: LexborHTMLParser, url: str, in_rows: Set[tuple[int, RawSpan]]) -> None:
         self._page = page
@@ -102,15 +112,15 @@ class _Notes:
         for index, element in enumerate(page.elements()):
             self._own.setdefault(element, []).append(index)
         self._known: dict[tuple[str, bool], _Note] = {}
-        self._ways: Ways | None = None
+        self._mark_links: MarkLinks | None = None
         self._begun: dict[str, list[int]] | None = None
 
     def of(self, index: int, raw: RawSpan, name: str) -> _Note:
-        """What a mark leads to."""
+        """The note that a mark links to."""
         segment = self._page.segments[index]
         is_plain = self._page.tags[segment.element] != "pre" and _is_plain_mark(segment.text, raw)
         if is_plain and (index, raw) in self._in_rows:
-            is_plain = name in self._leading().styled
+            is_plain = name in self._links().styled
         if (name, is_plain) not in self._known:
             self._known[name, is_plain] = self._read(name, index, is_plain=is_plain)
         return self._known[name, is_plain]
@@ -121,8 +131,8 @@ class _Notes:
             return self._inline(name, index) if is_plain else ([], "")
         if _NOTE_NAME.match(name):
             return self._note_in(self._below(element, MAX_NAMED_ELEMENTS), frozenset())
-        back = self._leading().back.get(name) or set()
-        if self._says_so(name, element):
+        back = self._links().back.get(name) or set()
+        if self._is_declared_note(name, element):
             return self._note_in(self._below(element, MAX_NAMED_ELEMENTS), back)
         if _WORDED_NAME.match(name):
             return self._note_in(self._below_note(element), frozenset())
@@ -130,8 +140,8 @@ class _Notes:
         return self._note_in(below, back) if self._leads_back(below, back) else ([], "")
 
     def _inline(self, name: str, index: int) -> _Note:
-        """The text that begins with the link that the mark leads to, and that leads back to the mark."""
-        back = self._leading().back
+        """The note that begins with an inline element: the mark links to it, and it links back to the mark."""
+        back = self._links().back
         pairs = {way for way in back.get(name, ()) if name in back.get(way, ())}
         if self._begun is None:
             self._begun = {}
@@ -141,18 +151,18 @@ class _Notes:
         at = min((at for way in pairs for at in self._begun.get(way, ()) if at > index), default=-1)
         return self._joined([at], pairs) if at >= 0 else ([], "")
 
-    def _says_so(self, name: str, element: int) -> bool:
-        if self._roles.get(element) in _NOTE_ROLES or name in self._leading().notes:
+    def _is_declared_note(self, name: str, element: int) -> bool:
+        if self._roles.get(element) in _NOTE_ROLES or name in self._links().notes:
             return True
         above = self._page.parents[element]
         while above >= 0 and self._roles.get(above) != "doc-endnotes":
             above = self._page.parents[above]
         return above >= 0
 
-    def _leading(self) -> Ways:
-        if self._ways is None:
-            self._ways = read_ways(self._tree, self._url)
-        return self._ways
+    def _links(self) -> MarkLinks:
+        if self._mark_links is None:
+            self._mark_links = read_mark_links(self._tree, self._url)
+        return self._mark_links
 
     def _leads_back(self, below: range, back: Set[str]) -> bool:
         owning = [self._own[inner] for inner in below if inner in self._own]
@@ -191,13 +201,12 @@ class _Notes:
         return text[start:end] if end == len(text) else text[start:end].rstrip("([ ")
 
     def _below_note(self, element: int) -> range:
-        """`_below` of what looks like a note; nothing where it looks like something else."""
+        """`_below` of an element that looks like a note; empty if it looks like something else."""
         below = self._below(element, MAX_ELEMENTS)
         return range(0) if any(self._page.tags[inner] in _NO_NOTE for inner in below) else below
 
     def _below(self, element: int, most: int) -> range:
-        """The element and all below it, as they are numbered in document order; with a term what it is defined by.
-        Nothing where these are more than `most`."""
+        """The element and all below it, in document order; of a term also its definitions. Empty if over `most`."""
         tags, parents = self._page.tags, self._page.parents
         last = min(element + most + 1, len(tags))
 
@@ -214,8 +223,8 @@ class _Notes:
 
 
 def _in_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int, RawSpan]]:
-    """The numbers that stand in a row, with no words between them, as in a list of questions: `1 | 2 | 3`. Those in
-    brackets or raised are none."""
+    """Numbers in a row with no words between them, as in a list of questions: `1 | 2 | 3`. Not those in brackets, and
+    not raised ones."""
     found: set[tuple[int, RawSpan]] = set()
     row: list[tuple[int, RawSpan]] = []
     before, behind = -1, 0
@@ -232,14 +241,14 @@ def _in_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int
 
 
 def _is_bare(text: str, raw: RawSpan) -> bool:
-    """Whether a mark looks like any other number: its digits aren't raised, no brackets stand around it. Nobody counts
-    with `*` and `†`; `§` and `¶` stand for parts of a text."""
+    """Whether a mark looks like any other number: not raised, and without brackets. `*` and `†` are never numbers, and
+    `§` and `¶` are marks of parts of a text."""
     start, _ = _with_brackets(text, raw[0], raw[1])
     return text[start].isdecimal() or text[start] in "§¶"
 
 
 def _is_plain_mark(text: str, raw: RawSpan) -> bool:
-    """Whether a link may be the mark of a note though nothing says so."""
+    """Whether a link may be the mark of a note by its text alone."""
     start, end = _with_brackets(text, raw[0], raw[1])
     if _PLAIN_MARK.fullmatch(text, start, end) is None or not any(map(str.isalnum, text[:start])):
         return False
@@ -247,13 +256,13 @@ def _is_plain_mark(text: str, raw: RawSpan) -> bool:
 
 
 def _with_brackets(text: str, start: int, end: int) -> tuple[int, int]:
-    """A mark with the brackets that stand around its link."""
+    """The position of a mark with the brackets around its link."""
     around = text[start - 1 : start] + text[end : end + 1]
     return (start - 1, end + 1) if around in ("[]", "()") else (start, end)
 
 
 def _ways_in(segment: Segment, url: str, *, first: bool) -> Iterable[str]:
-    """Where on the page the links lead that a text begins with, or those that it ends with."""
+    """The targets on this page of the links at the beginning of a text, or at its end."""
     stands = _is_first if first else _is_last
     return [fragment_of(raw[3], url) for raw in segment.spans if raw[2] == "link" and stands(segment.text, raw)]
 
@@ -267,9 +276,10 @@ def _is_last(text: str, raw: RawSpan) -> bool:
 
 
 def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
-    """The segment without its marks, with a span where each was.
+    """Replace the marks of a segment by spans.
 
-    In one pass, since a segment may have hundreds of marks and tens of thousands of spans."""
+    In one pass, since a segment may have hundreds of marks and tens of thousands of spans.
+    """
     marks = {mark for mark, _ in notes}
     points: list[RawSpan] = []
     cuts: list[tuple[int, int]] = []  # apart from each other, the last first
@@ -309,8 +319,8 @@ def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
 
 
 def _cut_of(text: str, start: int, end: int, cuts: list[tuple[int, int]]) -> tuple[int, int]:
-    """What goes with a mark: brackets around it, though other marks that are gone may stand within them, and a space
-    before it. `cuts` are those behind it, the nearest last."""
+    """The text to cut for a mark: with the brackets around it (other cut marks may be inside them), and a space before
+    it. `cuts` are those after it, the nearest last."""
     behind = cuts[-1][1] if cuts and cuts[-1][0] == end else end
     if text[start - 1 : start] + text[behind : behind + 1] in ("[]", "()"):
         start, end = start - 1, behind + 1

@@ -1,8 +1,7 @@
-"""What is known of each segment, as numbers: the input of the content model. Texts and markup alone; never a host or
-URL.
+"""The input of the content model: a row of numbers for each segment.
 
-Three sources: the text itself, the elements around it (what they are, what their classes say, how much text and how
-many links they hold), and the page as a whole. Everything is computed for all segments at once where numpy can.
+Three sources: the text itself, the elements around it (their tags, classes, amounts of text and links), and the page as
+a whole. Hosts and URLs are never used. numpy computes all segments at once.
 """
 
 import math
@@ -27,7 +26,7 @@ _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
 _OTHER_TAG = len(_TAGS) - 1
 _NUMBERS_OF_TAGS = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in DIVIDING_TAGS], np.int32)
 WIDE_SHARE = 0.75
-"""Of the page's text: an element that holds more says nothing of its parts."""
+"""Maximum share of the page's text in an element whose class describes its parts."""
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 PAGE_KINDS = (
@@ -40,38 +39,41 @@ PAGE_KINDS = (
     "organization localbusiness service professionalservice",
     "website",
 )
-"""Words that structured data and OpenGraph use for what a page is."""
+"""Types of pages in structured data and OpenGraph, by column."""
 _KIND_NUMBERS = {word: number for number, words in enumerate(PAGE_KINDS) for word in words.split()}
 WHOLE = 13 + 5 + len(PAGE_KINDS) + len(WORD_GROUPS)
-"""Columns of the whole page, the last ones."""
+"""Number of the last columns, which describe the whole page."""
 TEXT_COLUMNS = 5 + 16 + 3 + len(_TAGS)
-"""Columns of what each text is like, the first ones; those of the elements around it follow."""
+"""Number of the first columns, which describe the text. Those of the elements around it follow."""
 COLUMNS = TEXT_COLUMNS + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + WHOLE
 
 
-def features(page: Walk, of: SegmentStats, kinds: Iterable[str] = (), names: str = "") -> Matrix:
-    """Shape (segments, features), float32.
+def features(page: Walk, stats: SegmentStats, kinds: Iterable[str] = (), body_class: str = "") -> Matrix:
+    """Compute the model's input. Shape (segments, COLUMNS).
 
-    `of`: what was counted on the page; `kinds`: the types that its metadata names; `names`: the classes of its body.
+    `kinds`: the page types that the metadata names. `body_class`: the class attribute of the body.
     """
-    tags = _NUMBERS_OF_TAGS[of.tags]
-    matrix, sums = _segment_features(of, tags)
-    matrix[:, COLUMNS - WHOLE :] = _page_features(page, sums, kinds, names)
+    tags = _NUMBERS_OF_TAGS[stats.tags]
+    matrix, sums = _segment_features(stats, tags)
+    matrix[:, COLUMNS - WHOLE :] = _page_features(page, sums, kinds, body_class)
     return matrix
 
 
-def _segment_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
-    """The matrix without its last columns, which are the whole page's, and the sums that these are made of: characters,
-    in links, in good texts; how many good texts; the shares of segments that have flags 9 to 13."""
-    count = len(of.elements)
-    elements, parents = of.elements, of.parents
-    text, length = _text_features(of, tags)
+def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
+    """Compute all columns but the last ones, which describe the whole page, and the sums that those need.
+
+    The sums: characters, characters in links, characters in long texts with few links, number of such texts, and the
+    shares of segments with flags 9 to 13.
+    """
+    count = len(stats.elements)
+    elements, parents = stats.elements, stats.parents
+    text, length = _text_features(stats, tags)
     chars, link_share, heading = text[:, 0], text[:, 2], text[:, 5]
     good = np.where((length > 80) & (link_share < 0.3), length, 0).astype(np.float32)
 
-    sums = _sums_below(of, np.stack([length, length * link_share, good, np.ones_like(length)], axis=1))
+    sums = _sums_below(stats, np.stack([length, length * link_share, good, np.ones_like(length)], axis=1))
     total = np.maximum(sums[0], 1.0)
-    near, inherited, depth = _masks_of(of, sums)
+    near, inherited, depth = _masks_of(stats, sums)
 
     shares = np.stack(
         [
@@ -119,7 +121,7 @@ def _segment_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix
             window_means(basis[:, [0, 1, 6]], 3),
             window_means(basis[:, [0, 1, 6]], 10),
             *_shifted(basis[:, :6]),
-            _group_features(of.groups, length, link_share),
+            _group_features(stats.groups, length, link_share),
         ],
         axis=1,
     )
@@ -127,9 +129,9 @@ def _segment_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix
     return matrix, counted + text[:, 14:19].mean(axis=0).tolist()
 
 
-def _text_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, Matrix]:
-    """What each text is like, and its length. Columns: five measures, flags, then the kind of its element."""
-    length, counted = of.counts[:, 0], of.counts[:, 1:]
+def _text_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, Matrix]:
+    """Describe each text. Returns the columns (five measures, flags, tag of the element), and the lengths."""
+    length, counted = stats.counts[:, 0], stats.counts[:, 1:]
     counts = counted[:, 1]
     made = [
         np.log1p(length) * 0.2,
@@ -138,39 +140,39 @@ def _text_features(of: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, M
         np.where(counts > 1, np.minimum(length / counts, 15) * 0.1, 0.5),
         np.minimum(counts, 4) * 0.25,
     ]
-    unpacked = np.unpackbits(of.flags.view(np.uint8).reshape(-1, 2), axis=1, bitorder="little")
+    unpacked = np.unpackbits(stats.flags.view(np.uint8).reshape(-1, 2), axis=1, bitorder="little")
     rest = np.minimum(counted[:, 2:], 10) * 0.1
     return np.concatenate(
-        [np.stack(made, axis=1), unpacked, rest, _ONE_HOT[tags[of.elements]]], axis=1, dtype=np.float32
+        [np.stack(made, axis=1), unpacked, rest, _ONE_HOT[tags[stats.elements]]], axis=1, dtype=np.float32
     ), length
 
 
-def _sums_below(of: SegmentStats, values: Matrix) -> Matrix:
-    """Per element, the sums of `values` over the segments in it and below it. Shape (elements, columns)."""
-    # Elements are numbered in document order, so what is below one is the run of numbers behind it.
-    count = len(of.parents)
-    sizes = subtree_sums(of.parents, np.ones(count)).astype(np.int64)
+def _sums_below(stats: SegmentStats, values: Matrix) -> Matrix:
+    """Sum `values` over the segments in each element and below it. Shape (elements, columns)."""
+    # Elements are numbered in document order, so those below an element are the numbers after it.
+    count = len(stats.parents)
+    sizes = subtree_sums(stats.parents, np.ones(count)).astype(np.int64)
     running = np.zeros((count + 1, values.shape[1]))
     for column in range(values.shape[1]):
-        np.cumsum(np.bincount(of.elements, values[:, column], count), out=running[1:, column])
+        np.cumsum(np.bincount(stats.elements, values[:, column], count), out=running[1:, column])
     at = np.arange(count)
     sums: Matrix = (running[at + sizes] - running[at]).astype(np.float32)
     return sums
 
 
-def _masks_of(of: SegmentStats, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Groups of the three nearest elements, groups of any element around, and the depth; all per segment.
+def _masks_of(stats: SegmentStats, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Return for each segment the word groups of the three nearest elements, of all elements around, and the depth.
 
-    An element around nearly the whole page says nothing of a part of it (`class="with-sidebar"`).
+    Elements around nearly the whole page are left out: their class (`with-sidebar`) describes no part of it.
     """
     held = sums[:, 0]
-    own = np.where((held > 0) & (held <= np.float32(float(held[0]) * WIDE_SHARE)), of.masks, np.uint64(0))
+    own = np.where((held > 0) & (held <= np.float32(float(held[0]) * WIDE_SHARE)), stats.masks, np.uint64(0))
     own[0] = 0
     inherited, depths = [0], [0]
-    for mask, parent in zip(own.tolist()[1:], of.parents.tolist()[1:], strict=True):
+    for mask, parent in zip(own.tolist()[1:], stats.parents.tolist()[1:], strict=True):
         inherited.append(mask | inherited[parent])
         depths.append(depths[parent] + 1)
-    above, at = np.maximum(of.parents, 0), of.elements
+    above, at = np.maximum(stats.parents, 0), stats.elements
     first = above[at]
     return (
         _unpacked(own[at] | own[first] | own[above[first]]),
@@ -185,7 +187,7 @@ def _unpacked(masks: NDArray[np.uint64]) -> Matrix:
 
 
 def _shifted(values: Matrix) -> list[Matrix]:
-    """The rows before and behind each row; zeros beyond the ends."""
+    """The rows before and after each row; zeros beyond the ends."""
     reach = max(_SHIFTS)
     padded = np.zeros((len(values) + 2 * reach, values.shape[1]), np.float32)
     padded[reach : reach + len(values)] = values
@@ -193,7 +195,7 @@ def _shifted(values: Matrix) -> list[Matrix]:
 
 
 def _group_features(group: NDArray[np.int64], length: Matrix, link_share: Matrix) -> Matrix:
-    """Of the segments in elements alike: how many, how long, how linked."""
+    """Number, mean length and mean share of links of the segments in similar elements."""
     size = np.maximum(np.bincount(group), 1).astype(np.float32)
     mean_length = np.bincount(group, length) / size
     mean_links = np.bincount(group, link_share) / size
@@ -201,7 +203,7 @@ def _group_features(group: NDArray[np.int64], length: Matrix, link_share: Matrix
     return made.astype(np.float32)
 
 
-def _page_features(page: Walk, sums: list[float], kinds: Iterable[str], names: str) -> Matrix:
+def _page_features(page: Walk, sums: list[float], kinds: Iterable[str], body_class: str) -> Matrix:
     tags = Counter(page.tags)
     held, linked, good, good_texts, *flagged = sums
     chars = max(held, 1.0)
@@ -209,7 +211,7 @@ def _page_features(page: Walk, sums: list[float], kinds: Iterable[str], names: s
     for kind in kinds:
         if (number := _KIND_NUMBERS.get(kind.lower())) is not None:
             named[number] = 1.0
-    mask = word_mask(names) >> len(ELEMENT_GROUPS)
+    mask = word_mask(body_class) >> len(ELEMENT_GROUPS)
     return np.array(
         [
             math.log1p(chars) * 0.1,

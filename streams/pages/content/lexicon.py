@@ -1,10 +1,9 @@
-"""The words that tell chrome from content: elements and roles, what authors call things, what short texts are made of.
+"""The words that distinguish boilerplate from content: elements and roles, class names, words of short texts.
 
-Tables alone; `segment_stats` reads them. The content model was trained on these groups and
-flags in this order.
+Tables only; `segment_stats` reads them. The content model was trained on these groups and flags in this order.
 """
 
-# Elements and roles that say what they are. Bits 0..
+# Element names and roles, by group. Bits 0..
 ELEMENT_GROUPS = (
     "nav menu navigation menubar",
     "header banner",
@@ -27,7 +26,7 @@ ELEMENT_GROUPS = (
     "td th",
     "address",
 )
-# What authors call things: words of `class` and `id`.
+# Words of `class` and `id`, by group.
 WORD_GROUPS = (
     "nav navbar navigation menu submenu megamenu dropdown topbar topnav subnav sitenav mainmenu "
     "breadcrumb breadcrumbs crumb "
@@ -79,13 +78,13 @@ ELEMENT_BITS = _bits(ELEMENT_GROUPS, 0)
 WORD_BITS = _bits(WORD_GROUPS, len(ELEMENT_GROUPS))
 WORD_BITS |= {word + "s": bits for word, bits in WORD_BITS.items() if not word.endswith("s")}
 
-# What short texts of chrome, of bylines and of controls are made of.
-_CHROME_WORDS = (
+# Words of short texts: of boilerplate, bylines and controls.
+_BOILERPLATE_WORDS = (
     "cookie cookies subscribe sign login newsletter privacy terms copyright © rights reserved share tweet follow "
     "related recommended advertisement sponsored policy facebook twitter instagram linkedin youtube pinterest "
     "whatsapp email account register unsubscribe"
 )
-CHROME_WORDS = frozenset(_CHROME_WORDS.split())
+BOILERPLATE_WORDS = frozenset(_BOILERPLATE_WORDS.split())
 _BYLINE_WORDS = (
     "by posted published updated ago min mins minutes comments comment reply replies views likes votes points "
     "joined posts edited author written tags category categories last modified reviewed jan feb mar apr may jun "
@@ -99,8 +98,9 @@ _CONTROL_WORDS = (
 )
 CONTROL_WORDS = frozenset(_CONTROL_WORDS.split())
 
-# The same in other languages, without words that mean something else in English; in scripts without spaces, labels.
-_CHROME_ELSEWHERE = """
+# The same in other languages, without words that mean something else in English. Whole labels in scripts without
+# spaces.
+_BOILERPLATE_ELSEWHERE = """
 teilen anmelden abonnieren datenschutz datenschutzerklärung impressum agb werbung anzeige ähnliche verwandte
 empfohlen
 konto registrieren einloggen
@@ -160,11 +160,11 @@ czytaj więcej dalej wstecz szukaj zamknij drukuj pobierz koszyk
 """
 
 TERMS = {
-    "chrome": CHROME_WORDS.union(_CHROME_ELSEWHERE.split()),
+    "boilerplate": BOILERPLATE_WORDS.union(_BOILERPLATE_ELSEWHERE.split()),
     "byline": BYLINE_WORDS.union(_BYLINE_ELSEWHERE.split()),
     "control": CONTROL_WORDS.union(_CONTROL_ELSEWHERE.split()),
 }
-"""What a short text is told by, by the name of its flag."""
+"""Words of short texts, by the name of their flag."""
 
 FLAGS = {
     "heading": 1 << 0,
@@ -176,7 +176,7 @@ FLAGS = {
     "upper": 1 << 6,
     "colon": 1 << 7,
     "marked": 1 << 8,
-    "chrome": 1 << 9,
+    "boilerplate": 1 << 9,
     "byline": 1 << 10,
     "control": 1 << 11,
     "digit": 1 << 12,
@@ -184,4 +184,4 @@ FLAGS = {
     "title": 1 << 14,
     "bar": 1 << 15,
 }
-"""What a text is like, as bits: columns of the model's input."""
+"""Properties of a text, as bits: columns of the model's input."""

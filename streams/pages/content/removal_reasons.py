@@ -1,8 +1,8 @@
-"""Each text of a page that is not in its document, and why: every step that takes text out is asked.
+"""The texts of a page that are not in its document, each with the reason.
 
-A reason is a kind, a colon and what it was: `element: nav`, `role: search`, `name: sidebar`, `model: content with
+A reason is a kind, a colon and a detail: `element: nav`, `role: search`, `name: sidebar`, `model: content with
 probability 0.03`, `quirk of en.wikipedia.org: .navbox`, `unread: select`. Scripts, styles, comments and the page's head
-are not listed: nobody takes them for text of the page.
+are not listed, since they are no text of the page.
 """
 
 import re
@@ -19,32 +19,34 @@ Reasons = list[tuple[str, str]]
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})
 _UNREAD = ", ".join(sorted(name for name, kind in KINDS_BY_NAME.items() if kind == SKIP and name not in _NEVER_TEXT))
 MIN_CODE_CHARS = 12
+"""Minimum length (characters) of a script or style that is cut out of removed texts. Shorter ones may be words."""
 _CODE = re.compile(r"<(script|style)(?=[\s>])[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
 _PRUNED_TAGS = frozenset({"element: nav", "element: footer"})
 
 
 def reasons(parsed: Parsed, labels: Labels) -> Reasons:
-    """Of a page that was parsed and labelled with `explaining`. Takes the tree apart."""
+    """List the removed texts of a page that was parsed and labelled with `explaining`. Destroys the tree."""
     if parsed.head.clean:
         return []
     unread = _unread(parsed)
     return [
-        *_taken_out(parsed),
-        *_outside(parsed),
-        *_judged(parsed, labels),
+        *_pruned(parsed),
+        *_outside_content(parsed),
+        *_dropped_segments(parsed, labels),
         *unread,
     ]
 
 
-def _taken_out(parsed: Parsed) -> Reasons:
-    """What was taken out of the tree. Selectors of a quirk meet within each other: a text is named by the first."""
+def _pruned(parsed: Parsed) -> Reasons:
+    """Texts that left the tree before the walk. Elements of a quirk's selectors may be inside each other: the first
+    selector gives the reason."""
     removed = _without_code(parsed)
     if parsed.quirk is not None:
         named: dict[str, str] = {}
         for text, why in removed:
             named.setdefault(text, why)
         return list(named.items())
-    # What was taken out for its role bears the name of its element, which says nothing.
+    # An element that was removed for its role has the name of its element as reason.
     return [
         (text, why if why in _PRUNED_TAGS or not why.startswith("element: ") else "role: navigation or contentinfo")
         for text, why in removed
@@ -52,12 +54,11 @@ def _taken_out(parsed: Parsed) -> Reasons:
 
 
 def _without_code(parsed: Parsed) -> Reasons:
-    """What was taken out of the tree without the scripts and styles in it, which the parser's text of an element
-    holds. Very short ones stay: they might be words of the page as well."""
+    """Texts that left the tree, without the scripts and styles that the parser counts as text."""
     if not parsed.removed:
         return []
-    written = (" ".join(found[2].split()) for found in _CODE.finditer(parsed.html))
-    codes = {code for code in written if len(code) >= MIN_CODE_CHARS}
+    scripts = (" ".join(found[2].split()) for found in _CODE.finditer(parsed.html))
+    codes = {code for code in scripts if len(code) >= MIN_CODE_CHARS}
     removed = []
     for text, why in parsed.removed:
         for code in codes:
@@ -68,7 +69,7 @@ def _without_code(parsed: Parsed) -> Reasons:
     return removed
 
 
-def _judged(parsed: Parsed, labels: Labels) -> Reasons:
+def _dropped_segments(parsed: Parsed, labels: Labels) -> Reasons:
     page = parsed.walk
     site = f"quirk of {parsed.quirk.hosts[0]}" if parsed.quirk is not None else "quirk"
     is_named = IN_BOILERPLATE in labels.reasons.values()
@@ -99,25 +100,25 @@ def _boilerplate(page: Walk, marked: list[bool], element: int) -> str:
 
 
 def _alone(tag: str, role: str) -> bool:
-    """Whether an element with this tag and role alone would be boilerplate."""
+    """Whether an element with only this tag and role is boilerplate."""
     page = Walk(tags=["body", tag], parents=[-1, 0], attributes=[{}, {"role": role}])
     return boilerplate_elements(page, segment_stats(page, ""))[1]
 
 
-def _outside(parsed: Parsed) -> Reasons:
-    """Text outside of the element that a quirk names: the walk never went there."""
+def _outside_content(parsed: Parsed) -> Reasons:
+    """Texts outside of the content element that a quirk names, which the walk does not visit."""
     selector = parsed.quirk.content if parsed.quirk is not None else ""
     content = parsed.tree.css_first(selector) if selector else None
     if parsed.quirk is None or content is None or content.tag == "body":
         return []
     content.decompose()
     body = parsed.tree.body
-    around = walk(body).segments if body is not None else []
-    return [(segment.text, f"quirk of {parsed.quirk.hosts[0]}: outside of {selector}") for segment in around]
+    segments = walk(body).segments if body is not None else []
+    return [(segment.text, f"quirk of {parsed.quirk.hosts[0]}: outside of {selector}") for segment in segments]
 
 
 def _unread(parsed: Parsed) -> Reasons:
-    """Text in elements whose text is no part of a page's: choices, drawings, what is shown where something fails."""
+    """Texts in elements that are never read: choices, drawings, fallbacks."""
     found = []
     inside: set[int] = set()
     for node in parsed.tree.css(_UNREAD):

@@ -1,4 +1,4 @@
-"""What is counted of each text and of each element's markup, before it becomes the content model's input."""
+"""Counts of each text and of each element's markup, from which the content model's input is made."""
 
 import re
 from collections import Counter
@@ -14,9 +14,9 @@ from streams.pages.parse.segments import Attributes, Walk
 from streams.pages.text.script_weights import commas_in, stops_in, weight_of
 
 SHORT = 120
-"""Characters below which a text's words are looked at."""
+"""Maximum length (characters) of a text whose words are compared with the lexicon."""
 COUNTED_FROM = 40
-"""Characters above which commas and full stops are counted."""
+"""Minimum length (characters) of a text whose commas and full stops are counted."""
 TAG_FLAGS = dict.fromkeys(HEADINGS, FLAGS["heading"]) | {"h1": FLAGS["heading"] | FLAGS["h1"], "li": FLAGS["li"]}
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -53,7 +53,7 @@ class SegmentStats:
 
 
 def word_mask(names: str) -> int:
-    """Which groups the words of a class or id belong to. Sites repeat their classes, so answers are kept."""
+    """Return the groups (as bits) of the words of a class or id. Sites repeat their classes, so answers are cached."""
     mask = _masks.get(names)
     if mask is None:
         mask = 0
@@ -85,7 +85,7 @@ def _own_mask(tag: str, attributes: Attributes) -> int:
 def segment_stats(page: Walk, title: str) -> SegmentStats:
     """Count the texts and elements of a page. `title`: flags of short texts compare with it."""
     elements = np.array([segment.element for segment in page.segments], np.int32)
-    counts, flags = _texts(page, title.lower())
+    counts, flags = _text_counts(page, title.lower())
     return SegmentStats(
         tags=np.array([_TAG_NUMBERS[tag] for tag in page.tags], np.int32),
         parents=np.array(page.parents, np.int32),
@@ -94,11 +94,13 @@ def segment_stats(page: Walk, title: str) -> SegmentStats:
         words=np.array([_words_in(segment.text) for segment in page.segments], np.float32),
         flags=flags,
         groups=_group_numbers(page),
-        masks=np.array([_own_mask(tag, has) for tag, has in zip(page.tags, page.attributes, strict=True)], np.uint64),
+        masks=np.array(
+            [_own_mask(tag, attributes) for tag, attributes in zip(page.tags, page.attributes, strict=True)], np.uint64
+        ),
     )
 
 
-def _texts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
     tags = page.tags
     texts = [segment.text for segment in page.segments]
     seen = Counter(texts)
@@ -108,7 +110,7 @@ def _texts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint
         size, weight = len(text), weight_of(text)
         bits = TAG_FLAGS.get(tags[segment.element], 0)
         bits |= FLAGS["sentence"] * text.endswith(_SENTENCE_END) | FLAGS["image"] * bool(segment.images)
-        bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * is_no_small_letter(text[0])
+        bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * may_begin_sentence(text[0])
         bits |= FLAGS["colon"] * (text[-1] == ":") | FLAGS["marked"] * segment.marked
         words = text.count(" ") + 1 + weight.words
         if size < SHORT:
@@ -123,8 +125,8 @@ def _texts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint
     return np.array(counts, np.float32).reshape(-1, 6), np.array(flags, np.uint16)
 
 
-def is_no_small_letter(letter: str) -> bool:
-    """Whether a text that begins so may begin a sentence: with a capital, or in a script that has none."""
+def may_begin_sentence(letter: str) -> bool:
+    """Whether a text with this first letter may be a sentence: a capital, or a letter of a script without case."""
     return letter.isupper() or (letter.isalpha() and letter.lower() == letter.upper())
 
 
@@ -133,7 +135,7 @@ def _words_in(text: str) -> int:
 
 
 def term_flags(words: list[str]) -> int:
-    """What the words of a short text tell, which are in lower case."""
+    """Return the flags of a short text by its words, which are in lower case."""
     return sum(FLAGS[flag] * (not terms.isdisjoint(words)) for flag, terms in TERMS.items())
 
 

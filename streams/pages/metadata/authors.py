@@ -1,4 +1,4 @@
-"""Who wrote a page: structured data, then meta elements, then the byline that a reader sees."""
+"""Finds the authors of a page: in structured data, then in meta elements, then in the visible byline."""
 
 import re
 from collections.abc import Iterable, Set
@@ -66,8 +66,11 @@ def find_author(
     *,
     doubt_metas: bool = True,
 ) -> str:
-    """The names, with commas between; empty when nobody is named. `others`: those who wrote reviews or comments, who
-    are taken from nowhere but `items`, and from `metas` where these are not in doubt: an editor may write a review."""
+    """Return the names with commas between; empty if none is found.
+
+    `others`: authors of reviews and comments. They count only in `items`, and in `metas` if these are not doubted: an
+    editor may also write a review.
+    """
     for item in items:
         if names := _clean(texts(item.get("author"))):
             return names
@@ -91,7 +94,7 @@ def _is_licence(href: str) -> bool:
 
 
 def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
-    """Near the heading: a text that starts with "By", one whose element is called author, or a link to a profile."""
+    """Find a name near the heading: a text that starts with "By", a class like author, or a link to a profile."""
     start = kept[0] if kept else 0
     heading = next((index for index, element in enumerate(page.elements()) if page.tags[element] == "h1"), start)
     low, high = max(min(start, heading) - NEAR_BEFORE, 0), max(start, heading) + NEAR_AFTER
@@ -105,8 +108,8 @@ def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
         by = cut != segment.text
         if by and not cut and number + 1 < len(near):
             cut = near[number + 1].text
-        if (by or _called_author(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
-            return name if name not in strangers else ""  # behind the first review stand the others
+        if (by or _has_author_class(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
+            return name if name not in strangers else ""  # other reviews follow the first one
     for href, text, _, index, _ in page.links:
         is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
         if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
@@ -114,7 +117,7 @@ def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
     return ""
 
 
-def _called_author(page: Walk, segment: Segment) -> bool:
+def _has_author_class(page: Walk, segment: Segment) -> bool:
     element = segment.element
     for _ in range(2):
         if element > 0 and (named := page.attribute(element, "class")) and _NAME_CLASS.search(named):
@@ -126,7 +129,7 @@ def _called_author(page: Walk, segment: Segment) -> bool:
 
 
 def _linked_part(segment: Segment) -> str:
-    """The text of the first link in a byline: the name, without what follows it."""
+    """The text of the first link in a byline: the name without the words after it."""
     return next((segment.text[start:end] for start, end, kind, _, _ in segment.spans if kind == "link"), "")
 
 

@@ -1,4 +1,4 @@
-"""What a page says of itself: title, author, dates and the like, the most trustworthy source first."""
+"""The facts of a page: title, authors, dates, licence and the like, from the most trustworthy source first."""
 
 import re
 from collections.abc import Iterator
@@ -28,16 +28,16 @@ _FRAME = (
     "WPHeader", "WPFooter", "WPSideBar", "ImageObject", "Person", "SearchAction", "SpeakableSpecification",
     "PostalAddress", "ContactPoint", "GeoCoordinates", "Rating", "Offer",
 )  # fmt: skip
-"""Stands on pages about anything."""
+"""Types that are on pages about anything."""
 _OFFERED = ("Product", "Event")
-"""What a page is about even where it answers questions, too."""
+"""Types that are the page's subject even if it also answers questions."""
 _FORUM = ("DiscussionForumPosting", "Question")
 _MEDIA = ("ImageObject", "VideoObject", "AudioObject", "MediaObject")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What `Document` wants to know."""
+    """The facts that a `Document` has."""
 
     title: str
     description: str
@@ -48,7 +48,7 @@ class Facts:
 def gather(
     tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], resolver: Resolver, data: Structured
 ) -> Facts:
-    """All facts of the page. `kept`: the segments that are its own text; `data`: what a reader found (`readers`)."""
+    """Collect all facts. `kept`: the segments of the main content. `data`: the page's structured data."""
     items = with_main(data.items)
     written = items_of(items, *_WRITTEN) or _only_review(items)
     others = data.others | {date[:10] for text in data.others if (date := iso_date(text))}
@@ -97,13 +97,13 @@ def _is_opinion(item: Item) -> bool:
 
 
 def _only_review(items: list[Item]) -> list[Item]:
-    """The review that the page is: the one item of a page that is about nothing else."""
+    """The only review of a page that is about nothing else."""
     subjects = [item for item in items if not all(map(_is_frame, kinds(item)))]
     return subjects if len(subjects) == 1 and items_of(subjects, "Review") else []
 
 
 def _type(items: list[Item], written: list[Item]) -> str:
-    """That of what is written here; else of what the page is about; else of the page."""
+    """The page's type: that of its text; else of its subject; else of the page."""
     about = [item for item in items if not _is_opinion(item) and not all(map(_is_frame, kinds(item)))]
     if len(media := items_of(about, *_MEDIA)) > 1:
         about = [item for item in about if item not in media]
@@ -141,10 +141,10 @@ def _site_name(items: list[Item]) -> str:
 
 
 def _image(head: Head, items: list[Item], resolver: Resolver) -> str:
-    said = head.meta("og:image", "og:image:url", "twitter:image", "twitter:image:src")
+    declared = head.meta("og:image", "og:image:url", "twitter:image", "twitter:image:src")
     linked = (href for rel, href, _ in head.links if "image_src" in rel.split())
     of_items = (url for item in items if "image" in item for url in _image_urls(item["image"]))
-    for group in ([said], of_items, linked):
+    for group in ([declared], of_items, linked):
         for url in group:
             if url and (found := resolver.absolute(url)):
                 return found
@@ -190,7 +190,7 @@ def _crumb(row: Item) -> str:
 
 
 def _position(row: Item) -> float:
-    """What has none stays behind what has one, in its order."""
+    """The position of a crumb. Crumbs without one come last, in their order."""
     position = row.get("position")
     try:
         return float(position) if isinstance(position, str | int | float) else float("inf")
@@ -202,8 +202,10 @@ _COMMONS = re.compile(r"//(?:www\.)?creativecommons\.org/(?:licenses|publicdomai
 
 
 def _licence(head: Head, page: Walk, kept: list[int], items: list[Item], resolver: Resolver) -> str:
-    """As a link or the structured data says; else the Creative Commons licence that is linked, from around the text
-    rather than from in it, where it may be that of a picture; else what the metadata reserves."""
+    """The licence by link or structured data; else a linked Creative Commons licence; else the metadata's rights.
+
+    A link outside of the text comes before one inside, which may be the licence of a picture.
+    """
     for rel, href, _ in head.links:
         if "license" in rel.split():
             return resolver.absolute(href)
@@ -213,9 +215,9 @@ def _licence(head: Head, page: Walk, kept: list[int], items: list[Item], resolve
             return resolver.absolute(href)
         if _COMMONS.search(href):
             commons.append((href, segment))
-    said = _first([item for item in items if not any(kind.endswith(_MEDIA) for kind in kinds(item))], "license")
-    if said or (said := head.meta("dcterms.license")):
-        return resolver.absolute(said) if said.startswith("/") else said
+    licence = _first([item for item in items if not any(kind.endswith(_MEDIA) for kind in kinds(item))], "license")
+    if licence or (licence := head.meta("dcterms.license")):
+        return resolver.absolute(licence) if licence.startswith("/") else licence
     if commons:
         own = frozenset(kept)
         return resolver.absolute(next((href for href, segment in commons if segment not in own), commons[0][0]))

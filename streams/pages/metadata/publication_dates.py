@@ -1,4 +1,4 @@
-"""When a page was published, and when it was changed: structured data, then meta elements, then what a reader sees."""
+"""Finds when a page was published and modified: in structured data, then in meta elements, then in visible text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from streams.pages.text.dates import iso_date
 
 MAX_TIMES = 20
 MAX_LINE_CHARS = 110
-"""Of a line with a date that a reader sees."""
+"""Maximum length (characters) of a visible line with a date."""
 
 _PUBLISHED = (
     "article:published_time",
@@ -47,7 +47,7 @@ def dates(
     page_type: str,
     others: set[str],
 ) -> tuple[str, str]:
-    """When the page was published and modified. `others`: dates, as written, that are of something else."""
+    """Return when the page was published and modified. `others`: dates, as written, of reviews, events and the like."""
     itself = [item for item in items if page_type in kinds(item)]
     published = (
         _first_date(_all(items, "datePublished"), head.until)
@@ -65,7 +65,7 @@ def dates(
 
 
 def _first_date(values: Iterable[str], until: str) -> str:
-    """The first that is a date, and not one behind `until`, if that is known: then something else will be."""
+    """The first date that is not after `until` (if known). A later one is of a future event."""
     return next((date for value in values if (date := iso_date(value)) and not (until and date[:10] > until)), "")
 
 
@@ -74,7 +74,7 @@ def _all(items: list[Item], *names: str) -> Iterator[str]:
 
 
 def _metas(head: Head, names: tuple[str, ...], others: set[str]) -> list[str]:
-    """The contents of these, in the order of `names`, but what is said of others."""
+    """The contents of these meta elements in the order of `names`, without those of `others`."""
     doubted = others if head.has_microdata else ()  # where a meta element may be a property of a review
     found = [
         (names.index(name), content)
@@ -94,7 +94,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
-"""In every date, and soon looked for."""
+"""A quick test, since each date has a digit."""
 _MODIFIED_CLASS = re.compile(r"updated|modified", re.IGNORECASE)
 _OTHER_PLACE = re.compile(r"comment|related|upcoming|event|review|recent", re.IGNORECASE)
 _OTHER_TAGS = frozenset({"nav", "footer"})
@@ -103,16 +103,15 @@ _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
 NEAR_BEFORE = 8
 NEAR_AFTER = 20
 MAX_BESIDE = 3
-"""Times or lines in which the date of an update stands beside that of the publication."""
+"""Maximum times or lines in which the date of an update follows that of the publication."""
 MAX_LEVELS = 12
-"""Elements above a time element that are asked what stands in them."""
+"""Maximum elements around a time element that are examined."""
 
 
 def _visible_dates(
     tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int], others: set[str]
 ) -> tuple[str, str]:
-    """The first dates that a reader sees near the top of the text; in a time element, a short line, the URL, by
-    class."""
+    """The first visible dates near the top of the text: in a time element, a short line, the URL, or by class."""
     published, modified = _times(tree, others, head.until) if head.times else ("", "")
     if not published:
         published, seen = _lines_near(page, kept, others, head.until)
@@ -124,7 +123,7 @@ def _visible_dates(
             if len(text) < 6 or _NOT_BYLINE.search(text):
                 continue
             published, modified = _dates_in(text, head.until)
-            if published[:10] in others or text in others:  # the first of the reviews: more of them follow
+            if published[:10] in others or text in others:  # the first of several reviews
                 return "", ""
             if published or modified:
                 break
@@ -132,14 +131,14 @@ def _visible_dates(
 
 
 def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, str]:
-    """By the first time elements that are not of something else. What stands in menus is out of the tree by now."""
+    """Read the first time elements that are about the page. Menus have left the tree before."""
     published = modified = ""
     for number, node in enumerate(tree.css("time[datetime]")[:MAX_TIMES]):
         written = node.attributes.get("datetime") or ""
         date = _first_date([written], until)
-        if not date or written in others or date[:10] in others or _elsewhere(node):
+        if not date or written in others or date[:10] in others or _is_of_something_else(node):
             continue
-        if _says_modified(node):
+        if _is_modification(node):
             modified = modified or date
         elif not published:
             published = date
@@ -148,8 +147,8 @@ def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, s
     return published, modified
 
 
-def _elsewhere(node: LexborNode) -> bool:
-    """Whether the time is that of an event, or stands in a list, a comment or the like."""
+def _is_of_something_else(node: LexborNode) -> bool:
+    """Whether a time is that of an event, or is in a list, a comment or the like."""
     if (node.attributes.get("itemprop") or "") in OTHER_DATES:
         return True
     above = node.parent
@@ -162,8 +161,8 @@ def _elsewhere(node: LexborNode) -> bool:
     return False
 
 
-def _says_modified(node: LexborNode) -> bool:
-    """By its class, or by the words before it on its line."""
+def _is_modification(node: LexborNode) -> bool:
+    """Whether a time is that of a modification, by its class or the words before it on its line."""
     attributes = node.attributes
     named = f"{attributes.get('class') or ''} {attributes.get('itemprop') or ''}"
     if _MODIFIED_CLASS.search(named):
@@ -178,7 +177,7 @@ def _says_modified(node: LexborNode) -> bool:
 
 
 def _lines_near(page: Walk, kept: list[int], others: set[str], until: str) -> tuple[str, str]:
-    """The dates in the first short lines near the heading that have some."""
+    """The dates in the first short lines with a date near the heading."""
     published = modified = ""
     since = 0
     if not kept:

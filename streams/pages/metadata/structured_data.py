@@ -19,31 +19,31 @@ from streams.pages.parse.head import Head, is_json_ld
 
 Item = dict[str, Any]
 MAX_DEPTH = 12
-"""Of items and lists in each other: a recipe's section, its step, its direction and the text of that are eight."""
+"""Maximum depth of items and lists. A recipe's section, step, direction and its text are eight."""
 MAX_ITEMS = 50
 MAX_PROPERTIES = 60
 MAX_TEXT_CHARS = 1_000
 MAX_RAW_CHARS = 8 * MAX_TEXT_CHARS
-"""Of a text with its escapes and spaces."""
+"""Maximum length of a text with its escapes and spaces."""
 MAX_TYPE_CHARS = 100
 MAX_SCRIPT_CHARS = 500_000
 MAX_READ_CHARS = 3_000_000
-"""Of the text below annotated elements, which may stand in each other."""
+"""Maximum text read of annotated elements, which may be inside each other (characters)."""
 MAX_CHARS = 300_000
-"""Of all values of a page together: references may make much of little."""
+"""Maximum of all values of a page together: references can multiply a small script."""
 MAX_OPINIONS = 5
-"""Reviews or comments of one thing."""
+"""Maximum reviews or comments of one item."""
 VALUE_CHARS = 8
-"""What a value counts for beside its text."""
+"""Characters that a value counts for in addition to its text."""
 _DROPPED = frozenset({"@context", "@id", "@type", "type", "types", "potentialAction"})
 _OPINIONS = frozenset({"review", "reviews", "comment", "comments"})
 _DROPPED_OF_ARTICLES = _DROPPED | {"articleBody", "text"}
 _ARTICLES = ("Article", "Posting", "Report")
 _PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEntityOfPage", "subjectOf"})
-"""Properties whose references are left out: what they lead to is an item of the page anyway."""
+"""Properties whose references are left out: their targets are items of the page anyway."""
 _ASKED = frozenset({"Question", "Answer"})
 REPLIES = ("Review", "Comment", "Comments", "Answer")
-"""What others say of the page or its subject: who wrote that, and when, is not who wrote the page."""
+"""Types of replies. Their authors and dates are not those of the page."""
 _DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
 OTHER_DATES = frozenset({
     "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
@@ -54,7 +54,7 @@ _COMMENT = re.compile(
     r"^\s*+(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*+;?\s*+$"
 )
 _CODE_COMMENT = re.compile(r'("(?:[^"\\]++|\\.)*+"?+)|//[^\n]*+|/\*(?:.*?\*/|.*)|<!--(?:.*?-->|.*)', re.DOTALL)
-"""As JavaScript and HTML write them, outside of strings, which are matched so that nothing in them is."""
+"""Comments of JavaScript and HTML. Strings are matched, too, so that nothing inside them is taken for a comment."""
 _CONTROL = re.compile("[\x00-\x1f]")
 _URL_ATTRIBUTES = {
     "a": "href",
@@ -77,20 +77,20 @@ _MEANT_AS_TEXT = frozenset({
     "keywords", "name", "position", "postalCode", "price", "publisher", "recipeCategory", "recipeCuisine",
     "recipeIngredient", "reviewBody", "streetAddress", "telephone", "text", "title",
 })  # fmt: skip
-"""What pages put on links and mean the words of: by the letter of the standard it would be the address."""
+"""Properties that pages put on links and whose words are meant. By the letter of the standard the value is the URL."""
 _WHOLE_NAMES = ("article:", "product:", "book:", "profile:")
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 
 
 class Structured:
-    """The items of one page, as they are read."""
+    """Collects the items of one page."""
 
     def __init__(self, absolute: Callable[[str], str] = str) -> None:
         self.items: list[Item] = []
         self.others: set[str] = set()
-        """Names and dates, as written, that are those of reviews and events, not the page's own."""
+        """Names and dates, as written, of reviews and events."""
         self.replies: set[str] = set()
-        """The same of comments and answers."""
+        """Names and dates, as written, of comments and answers."""
         self._absolute = absolute
         self._left = MAX_CHARS
         self._known: dict[str, Item] = {}
@@ -98,12 +98,12 @@ class Structured:
         self._open: set[int] = set()
 
     def json_ld(self, scripts: list[tuple[str, str]]) -> None:
-        """All JSON-LD scripts (type, text), graphs unfolded, references by @id put in place. What is not JSON is left
+        """Read JSON-LD scripts (type, text). Graphs are unfolded, references by @id replaced. Broken scripts are left
         out."""
         self.graph([loaded(text) for kind, text in scripts if is_json_ld(kind)])
 
     def graph(self, roots: list[Any]) -> None:
-        """The items of JSON-LD that was parsed."""
+        """Read parsed JSON-LD."""
         items = list(_unfolded(roots, 0))
         self._known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
         made = [(item, self._item(item, 0)) for item in items[:MAX_ITEMS]]
@@ -115,23 +115,22 @@ class Structured:
         ]
 
     def microdata(self, tree: LexborHTMLParser) -> None:
-        """Items by itemscope and itemprop (HTML Standard, section 5)."""
+        """Read items by itemscope and itemprop (HTML Standard, section 5)."""
         self._annotated(tree, "[itemscope]", "itemtype", "[itemprop]", "itemprop", "itemscope")
 
     def rdfa(self, tree: LexborHTMLParser) -> None:
-        """Items by typeof and property (RDFa Lite 1.1), which is what pages use of RDFa."""
+        """Read items by typeof and property (RDFa Lite 1.1). Pages hardly use other RDFa."""
         self._annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
 
     def annotated(self, items: Iterable[Item]) -> None:
-        """Items of annotated elements, each `@type` and properties (`put`). Kept are those with both, and of those
-        without a type the items in them that have one."""
+        """Add items of annotated elements: those with a type and properties, and such items inside those without."""
         seen: set[int] = set()
         found = [inner for item in items for inner in _typed(item, seen, 0)]
         made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
         self.items += [item for item in made_of if len(item) > 1]
 
     def _value(self, value: Any, depth: int, name: str = "") -> Any:
-        """The value as it is kept; one of `_EMPTY` when nothing is."""
+        """The value as it is kept; one of `_EMPTY` if nothing is."""
         if isinstance(value, str):
             return self._text(value)
         self._left -= VALUE_CHARS
@@ -146,8 +145,8 @@ class Structured:
         most = MAX_OPINIONS if name in _OPINIONS else MAX_ITEMS
         for more in value[most:] if name in _OPINIONS else ():
             if isinstance(more, dict):
-                said = {key: self._value(more[key], MAX_DEPTH - 1) for key in ("author", *_DATES) if key in more}
-                self._note(said, _type_names(more))
+                of_reply = {key: self._value(more[key], MAX_DEPTH - 1) for key in ("author", *_DATES) if key in more}
+                self._note(of_reply, _type_names(more))
         made = [self._value(inner, depth + 1, name) for inner in value[:most]]
         return [inner for inner in made if inner or inner not in _EMPTY]
 
@@ -190,7 +189,7 @@ class Structured:
         return made
 
     def _note(self, item: Item, types: list[str]) -> None:
-        """Remember what the item says of itself and not of the page."""
+        """Remember the names and dates that are the item's own, and not the page's."""
         if any(map(_is_reply, types)):
             into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
             for name in ("author", *_DATES):
@@ -239,8 +238,10 @@ class Structured:
         self.annotated(item for key, item in items.items() if key not in nested)
 
     def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> tuple[str, int]:
-        """HTML Standard, section 5.2.4, but that `content` counts everywhere, and words that are links stay words; and
-        how much text was read for it."""
+        """The value of a property, and how many characters were read for it (HTML Standard, section 5.2.4).
+
+        Other than there, `content` counts on every element, and words that are links stay words.
+        """
         tag = node.tag or ""
         value = attributes.get("content") or attributes.get(_TEXT_ATTRIBUTES.get(tag, ""))
         href = attributes.get(_URL_ATTRIBUTES.get(tag, ""))
@@ -262,7 +263,7 @@ def read_structured_data(tree: LexborHTMLParser, head: Head, absolute: Callable[
 
 
 def loaded(text: str) -> Any:
-    """A script's JSON, some common faults mended; None where it is none."""
+    """Parse a script's JSON, with some common faults mended; None if it is none."""
     written = text[:MAX_SCRIPT_CHARS].strip()
     text = _COMMENT.sub("", written) if written[:1] in "/<" or written[-1:] in ">/;" else written
     for attempt, of in ((str, text), (_mended, text), (_bared, written)):
@@ -278,7 +279,7 @@ def _mended(text: str) -> str:
 
 
 def _bared(text: str) -> str:
-    """Without comments, and what is mended else."""
+    """Remove comments, and mend the rest."""
     return _mended(_CODE_COMMENT.sub(lambda found: found[1] or " ", text).strip().removesuffix(";"))
 
 
@@ -321,8 +322,8 @@ def _is_reply(kind: str) -> bool:
 def _owner(
     node: LexborNode, items: dict[int, Item], referred: dict[str, Item], known: dict[int, Item | None]
 ) -> Item | None:
-    """The item that a property is one of: the next around it, or one that refers to it (itemref). `known`: those of
-    properties in the elements that were asked before."""
+    """The item of a property: the nearest one around it, or one that refers to it (itemref). `known` caches the item of
+    each element."""
     if referred and (found := referred.get(node.attributes.get("id") or "")) is not None:
         return found
     path: list[int] = []
@@ -350,7 +351,7 @@ def _holds_text_alone(node: LexborNode) -> bool:
 
 
 def _typed(item: Item, seen: set[int], depth: int) -> Iterator[Item]:
-    """The item, or those in it where it has no type itself; each once."""
+    """The item, or the typed items inside it if it has no type; each once."""
     if _type_names(item):
         if len(item) > 1:
             yield item
@@ -369,7 +370,7 @@ def local_name(name: str) -> str:
 
 
 def put(item: Item, name: str, value: Any) -> None:
-    """Give an item that is being read a property, or one more value of it."""
+    """Add a property, or one more value of it, to an item."""
     if not name or name in _DROPPED or name.startswith("@") or len(item) > MAX_PROPERTIES:
         return
     known = item.get(name)
@@ -382,8 +383,8 @@ def put(item: Item, name: str, value: Any) -> None:
 
 
 def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
-    """The first value of each `og:...` or `twitter:...` property. With OpenGraph's, the values of those of its types
-    (`article:tag`), by their whole names."""
+    """The first value of each `og:...` or `twitter:...` property. OpenGraph also gives all values of the properties of
+    its types (`article:tag`), by their whole names."""
     found: dict[str, Any] = {}
     for name, content in metas:
         if name.startswith(prefix) and len(found) < MAX_PROPERTIES:
@@ -404,13 +405,12 @@ def kinds(item: Item) -> list[str]:
 
 
 def items_of(items: Iterable[Item], *types: str) -> list[Item]:
-    """Those of which a type ends so: `Article` finds NewsArticle, too."""
+    """The items with a type that ends so: `Article` also finds NewsArticle."""
     return [item for item in items if any(kind.endswith(types) for kind in kinds(item))]
 
 
 def with_main(items: list[Item]) -> list[Item]:
-    """The items, each followed by what it is mainly about: the article of a page. Of questions with answers only the
-    one that a page is about."""
+    """The items, each followed by its main entity (the article of a page). The questions of a FAQ page are left out."""
     found: list[Item] = []
     for item in items:
         found.append(item)
@@ -421,7 +421,7 @@ def with_main(items: list[Item]) -> list[Item]:
 
 
 def is_item(value: Any) -> bool:
-    """Whether a property's value is an item that says its type."""
+    """Whether a property's value is an item with a type."""
     return isinstance(value, dict) and "type" in value
 
 

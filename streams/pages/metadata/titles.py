@@ -1,4 +1,4 @@
-"""A page's title: what it is called, without the name of its site."""
+"""Chooses a page's title, without the name of its site."""
 
 import re
 import unicodedata
@@ -10,33 +10,33 @@ _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"
 """Letters of scripts that put no spaces around a separator."""
 _SEPARATOR = re.compile(rf"\s+[|\-–—:·•»«›‹/~_]+\s+|\s*[|｜]\s*|\s+::\s+|(?<=[{_UNSPACED}])_+|_+(?=[{_UNSPACED}])")
 _CLOSE = re.compile(rf"[_｜|:：·–—－]|(?<=[{_UNSPACED}])-|-(?=[{_UNSPACED}])")
-"""Separates a name that is known from a title without a space between."""
+"""A separator between a title and a known site name, without a space."""
 _ENDS = r"[\s|｜\-–—－:：·•»«›‹/~_]+"
 _BEGINNING, _ENDING = re.compile(f"^{_ENDS}"), re.compile(f"{_ENDS}$")
 _CLOSED = ("｜", "_")
-"""What only sites' names stand behind, even long ones."""
+"""Separators after which only site names follow, even long ones."""
 _WORD = re.compile(r"\w+")
 MAX_HEADING_CHARS = 250
 
 
 AGREEMENT = 0.25
-"""Least likeness (Jaccard, of words) of a heading and what the page calls itself, for the heading to be its title."""
+"""Minimum similarity (Jaccard, of words) of a heading and a declared title, for the heading to be the title."""
 
 
 def choose_title(title: str, card_title: str, site_name: str, page: Walk, kept: list[int], written: list[Item]) -> str:
-    """The heading that is like the page's own title; else that title itself, without the site's name."""
+    """Choose the heading that is similar to a declared title; else the declared title without the site's name."""
     carded, named = without_site(card_title, site_name), without_site(title, site_name)
     headline = next((text for item in written for text in texts(item.get("headline"))), "")
     claims = [claim for claim in (carded, named, headline) if claim]
     headings = _headings(page, kept)[:4]
-    best = max(headings, key=lambda heading: _likeness(heading, claims), default="")
-    if best and (not claims or _likeness(best, claims) >= AGREEMENT):
+    best = max(headings, key=lambda heading: _similarity(heading, claims), default="")
+    if best and (not claims or _similarity(best, claims) >= AGREEMENT):
         return best
     return claims[0] if claims else ""
 
 
 def without_site(title: str, site_name: str) -> str:
-    """`Moon landing | The Daily` -> `Moon landing`, when the site's name says so or it is plainly the short end."""
+    """`Moon landing | The Daily` -> `Moon landing`, by the known site name, or if the last part is short."""
     parts = _SEPARATOR.split(title)
     site = _words(site_name)
     if site and len(parts) > 1:
@@ -57,7 +57,7 @@ def without_site(title: str, site_name: str) -> str:
 
 
 def _beside(title: str, site_name: str) -> str:
-    """`The Daily: Moon landing` -> `Moon landing`: what a known name leaves, with no space before the separator."""
+    """`The Daily: Moon landing` -> `Moon landing`: removes a known name without a space before the separator."""
     if title.startswith(site_name) and _CLOSE.match(title, len(site_name)):
         return _BEGINNING.sub("", title[len(site_name) :])
     if title.endswith(site_name):
@@ -68,7 +68,7 @@ def _beside(title: str, site_name: str) -> str:
 
 
 def _cut(title: str, parts: list[str], index: int) -> str:
-    """The title without its first or last part, with the separators that stay as they are."""
+    """Remove the first or last part of a title. Other separators are kept."""
     if index == -1:
         rest = title[: title.rindex(parts[-1])]
         return _ENDING.sub("", rest)
@@ -90,7 +90,7 @@ def _headings(page: Walk, kept: list[int]) -> list[str]:
     return [text for _, text in found if len(text) <= MAX_HEADING_CHARS]
 
 
-def _likeness(heading: str, claims: list[str]) -> float:
+def _similarity(heading: str, claims: list[str]) -> float:
     """The best Jaccard index of the heading's words and a claim's."""
     own = _words(heading)
     return max((len(own & other) / max(len(own | other), 1) for other in map(_words, claims)), default=0.0)

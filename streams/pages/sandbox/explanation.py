@@ -1,6 +1,6 @@
-"""What was removed from a page, grouped by why, in plain values that cross a process boundary.
+"""The texts that were removed from a page, grouped by reason, in plain values that cross a process boundary.
 
-However large and hostile the page, an explanation stays small: it holds the first texts of each group, cut to a length
+An explanation stays small, however large and hostile the page: it holds the first texts of each group, cut to a length
 that people read, and counts the rest.
 """
 
@@ -11,26 +11,28 @@ from typing import Any, Self
 from streams.pages.normalize import explain
 
 MAX_TEXTS = 1_000
-"""Over all groups."""
+"""Maximum texts of all groups together."""
 MAX_TEXT_CHARS = 2_000
+"""Maximum length of a text that is shown (characters)."""
 MAX_DETAIL_CHARS = 200
 MAX_GROUPS = 100
 
 KINDS = {
-    "quirk": "What is known of this site names it: it is no part of the text.",
-    "element": "What its element says is no part of the text: menus and footers that hold little besides links; on "
-    "pages with little text also forms, sidebars, dialogs and the like.",
-    "role": "What its ARIA role says is no part of the text: menus and footers that hold little besides links; on "
-    "pages with little text also banners, sidebars, dialogs and the like.",
-    "name": "What its class or id says is no part of the text. Names are asked where there is too little text for the "
-    "content model, or where it finds nothing.",
-    "model": "Judged text by text. Before each stands how likely it is to be the page's own text. What is kept lies "
-    "above a threshold that is chosen for each page, between 20 and 50 %, or above 70 % where it stands before or "
-    "behind a text that is certain; what came near it is marked.",
-    "unread": "In elements whose text is not read: choices, drawings, what is shown where something fails. (Scripts, "
-    "styles and comments are not listed.)",
+    "quirk": "A rule for this site names it as no part of the text.",
+    "element": "Its element marks it as no part of the text: menus and footers that hold little besides links; on "
+    "pages with little text also forms, sidebars and dialogs. Or it is outside of the page's only article or main "
+    "element.",
+    "role": "Its ARIA role marks it as no part of the text: menus and footers that hold little besides links; on "
+    "pages with little text also banners, sidebars and dialogs.",
+    "name": "Its class or id marks it as no part of the text. Names count where there is too little text for the "
+    "content model, or where the model finds nothing.",
+    "model": "Judged text by text. Before each is its probability of being main content. Kept texts are above a cutoff "
+    "that is chosen for each page, between 20 and 50 %, or above 70 % before the first and after the last certain "
+    "text. Texts near the cutoff are marked.",
+    "unread": "In elements whose text is not read: choices, drawings, fallbacks. (Scripts, styles and comments are not "
+    "listed.)",
 }
-"""The kinds of reasons, in the order in which they are asked, each with what it means."""
+"""The kinds of reasons in the order of their rules, each with its meaning."""
 _TITLES = {
     "quirk": "A peculiarity of {}",
     "element": "Element {}",
@@ -44,26 +46,26 @@ _MODEL = "content with probability "
 
 @dataclass(frozen=True, slots=True)
 class RemovedText:
-    """A run of text; `detail` says more than its group does: a selector, an element, a name."""
+    """A removed text. `detail` adds to the reason of its group: a selector, an element, a name."""
 
     text: str
     chars: int
-    """Of the whole text: it may be cut."""
+    """Length of the whole text, of which `text` may be the beginning."""
     detail: str = ""
     probability: float | None = None
-    """Of being content, where the model was asked."""
+    """Probability of being main content, if the model judged it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovedGroup:
-    """What was removed for one reason."""
+    """The texts that were removed for one reason."""
 
     kind: str
     """One of KINDS."""
     detail: str
-    """Which element, role or site."""
+    """The element, role or site."""
     count: int
-    """Of texts. `texts` may hold fewer."""
+    """Number of texts. `texts` may hold fewer."""
     chars: int
     texts: tuple[RemovedText, ...]
 
@@ -78,7 +80,7 @@ class RemovedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that was removed from a page."""
+    """All texts that were removed from a page."""
 
     groups: tuple[RemovedGroup, ...] = ()
 
@@ -104,22 +106,22 @@ class Explanation:
 
 
 def explanation(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
-    """Explain what was removed from a page. Raises Refused, as `normalize` does of the same page."""
+    """List what was removed from a page. Raises Refused, as `normalize` does for the same page."""
     return grouped(explain(body, url, headers))
 
 
 def grouped(removed: list[tuple[str, str]]) -> Explanation:
-    """The texts of each reason together: kinds in their order, the texts of each in the page's."""
+    """Group texts by reason: kinds in their order, texts in that of the page."""
     groups: dict[tuple[str, str], list[RemovedText]] = {}
     sizes: dict[tuple[str, str], tuple[int, int]] = {}
     shown = 0
     for text, why in removed:
-        kind, of, made = _read(text, why)
+        kind, of, removed_text = _read(text, why)
         key = (kind, of) if (kind, of) in sizes or len(sizes) < MAX_GROUPS else (kind, "others")
         count, chars = sizes.get(key, (0, 0))
         sizes[key] = count + 1, chars + len(text)
         if shown < MAX_TEXTS:
-            groups.setdefault(key, []).append(made)
+            groups.setdefault(key, []).append(removed_text)
             shown += 1
     order = list(KINDS)
     return Explanation(
@@ -131,7 +133,7 @@ def grouped(removed: list[tuple[str, str]]) -> Explanation:
 
 
 def _read(text: str, why: str) -> tuple[str, str, RemovedText]:
-    """Kind, the group's detail, and the text with what its reason says of it alone."""
+    """Read a reason: its kind, the group's detail, and the text with its own detail."""
     named, _, detail = why.partition(": ")
     kind, _, of = named.partition(" of ")
     detail = detail[:MAX_DETAIL_CHARS]
