@@ -1,1 +1,1 @@
-"""Exact and near duplicates, and the page that stands for them."""
+"""Finds exact duplicates and near-duplicates, and elects a representative for each group."""

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from schemas import Event, PageDeduplicated, PageDiscovered, PageNormalized, PageRemoved, PageSettled
-from streams.crawl.urls import host_of
+from schemas import Event, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import PART, DecisionApplier, Log, facts, outcome_of
+from streams.dedup.events import demotion, own_events, promotion, refusal_events
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
@@ -76,7 +76,7 @@ class DedupAgent(Agent):
         try:
             made = await self._fingerprint(event, former, generation)
         except Refused as refusal:
-            return _refusal_events(event, generation, refusal)
+            return refusal_events(event, generation, refusal)
         made = replace(made, first_seen=await self._first_seen(made, event, former, delivery.at))
         await self._fingerprints.put(made, delivery.at)
         page = await self._fingerprints.get(event.page_id)
@@ -90,7 +90,7 @@ class DedupAgent(Agent):
         base = {**facts(page), **_repetition(event, former, log), "settled": settled, "crawl_id": event.crawl_id}
         log = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at)
         page, outcome = await self._outcome(page, log)
-        own = _own_events(event, page, outcome, settled)
+        own = own_events(event, page, outcome, settled)
         if outcome["verdict"] == "unique" and log.record["repeats"] and await self._is_indexed(event.page_id, log):
             own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
         return [*own, *await self._other_events(event.crawl_id, log)]
@@ -227,7 +227,7 @@ class DedupAgent(Agent):
         pages = [await self._fingerprints.get(page_id) for page_id in sorted(log.changes)]
         decided = [page for page in pages if page is not None and not is_undecided(page)]
         decided.sort(key=lambda page: (page.representative != page.page_id, page.url))
-        return [(_promotion if page.representative == page.page_id else _demotion)(page, crawl_id) for page in decided]
+        return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
 
 
 def _text_facts(page: Fingerprint) -> dict[str, Any]:
@@ -276,56 +276,6 @@ def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) 
     published = published_generation(page) if page else known
     is_same_fetch = event.generation < published < event.generation + SAME_FETCH
     return published + DECISION_MARGIN if is_same_fetch else event.generation
-
-
-def _own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, Any], settled: str) -> list[Event]:
-    representative = UUID(outcome["canonical_page_id"])
-    is_duplicate = representative != event.page_id
-    shared = _shared(event.page_id, event.url, published_generation(page), event.crawl_id)
-    deduplicated = PageDeduplicated(
-        **shared,
-        document_ref=page.document_ref,
-        verdict=outcome["verdict"],
-        canonical_page_id=representative,
-        distance=outcome["distance"],
-        simhash=outcome["simhash"],
-        simhash_version=page.simhash_version,
-    )
-    feedback = PageSettled(
-        **shared,
-        host=host_of(event.url),
-        verdict="duplicate" if is_duplicate else settled,
-        canonical_page_id=representative if is_duplicate else None,
-    )
-    removed = PageRemoved(**shared, reason="duplicate", canonical_page_id=representative)
-    return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
-
-
-def _refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:
-    """Remove a page whose text used up a sandbox process. The removal promotes a duplicate of it, if it has one."""
-    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
-    removed = PageRemoved(**shared, reason="unsupported", detail=str(refusal))
-    return [removed, PageSettled(**shared, host=host_of(event.url), verdict="refused")]
-
-
-def _promotion(page: Fingerprint, crawl_id: str) -> Event:
-    return PageDeduplicated(
-        **_shared(page.page_id, page.url, published_generation(page), crawl_id),
-        document_ref=page.document_ref,
-        verdict="unique",
-        canonical_page_id=page.page_id,
-        simhash=f"{page.simhash:016x}",
-        simhash_version=page.simhash_version,
-    )
-
-
-def _demotion(page: Fingerprint, crawl_id: str) -> Event:
-    shared = _shared(page.page_id, page.url, published_generation(page), crawl_id)
-    return PageRemoved(**shared, reason="duplicate", canonical_page_id=page.representative)
-
-
-def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str, Any]:
-    return {"page_id": page_id, "url": url, "generation": generation, "crawl_id": crawl_id}
 
 
 async def build(settings: Settings, stores: Stores) -> DedupAgent:

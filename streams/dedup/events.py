@@ -1,0 +1,64 @@
+"""Builds the events that the dedup stage publishes. Pure functions of decisions."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
+from streams.crawl.urls import host_of
+from streams.dedup.grouping import published_generation
+from streams.errors import Refused
+from streams.stores.protocols import Fingerprint
+
+
+def own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, Any], settled: str) -> list[Event]:
+    """The events about the event's own page: its decision, its removal if it is a duplicate, and its settlement."""
+    representative = UUID(outcome["canonical_page_id"])
+    is_duplicate = representative != event.page_id
+    shared = _shared(event.page_id, event.url, published_generation(page), event.crawl_id)
+    deduplicated = PageDeduplicated(
+        **shared,
+        document_ref=page.document_ref,
+        verdict=outcome["verdict"],
+        canonical_page_id=representative,
+        distance=outcome["distance"],
+        simhash=outcome["simhash"],
+        simhash_version=page.simhash_version,
+    )
+    feedback = PageSettled(
+        **shared,
+        host=host_of(event.url),
+        verdict="duplicate" if is_duplicate else settled,
+        canonical_page_id=representative if is_duplicate else None,
+    )
+    removed = PageRemoved(**shared, reason="duplicate", canonical_page_id=representative)
+    return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
+
+
+def refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:
+    """Remove a page whose text used up a sandbox process. The removal promotes a duplicate of it, if it has one."""
+    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
+    removed = PageRemoved(**shared, reason="unsupported", detail=str(refusal))
+    return [removed, PageSettled(**shared, host=host_of(event.url), verdict="refused")]
+
+
+def promotion(page: Fingerprint, crawl_id: str) -> Event:
+    """Another page became the representative."""
+    return PageDeduplicated(
+        **_shared(page.page_id, page.url, published_generation(page), crawl_id),
+        document_ref=page.document_ref,
+        verdict="unique",
+        canonical_page_id=page.page_id,
+        simhash=f"{page.simhash:016x}",
+        simhash_version=page.simhash_version,
+    )
+
+
+def demotion(page: Fingerprint, crawl_id: str) -> Event:
+    """Another page became a duplicate."""
+    shared = _shared(page.page_id, page.url, published_generation(page), crawl_id)
+    return PageRemoved(**shared, reason="duplicate", canonical_page_id=page.representative)
+
+
+def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str, Any]:
+    return {"page_id": page_id, "url": url, "generation": generation, "crawl_id": crawl_id}
