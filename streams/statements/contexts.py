@@ -3,10 +3,10 @@
 A heading is context of hundreds of paragraphs and may be as long as a stranger wants, so each text is cut once.
 """
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
 from streams.pages.document.model import Document
+from streams.pages.text.normal_forms import nfkc
 from streams.statements.boundaries import Span
 from streams.statements.lengths import word_count
 from streams.statements.outline import Piece
@@ -77,7 +77,7 @@ class _Part:
     def __init__(self, text: str) -> None:
         self.cut = text
         self.text = plain(text)
-        self.folded = unicodedata.normalize("NFKC", self.text)
+        self.folded = nfkc(self.text)
         self.words = word_count(self.text)
 
 

@@ -10,7 +10,18 @@ class TextRun:
     A span that is still open when the run ends continues in the next run.
     """
 
-    __slots__ = ("_link_end", "_open", "images", "link_chars", "link_parts", "links", "parts", "spans")
+    __slots__ = (
+        "_has_text",
+        "_link_end",
+        "_link_has_text",
+        "_open",
+        "images",
+        "link_chars",
+        "link_parts",
+        "links",
+        "parts",
+        "spans",
+    )
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -20,6 +31,7 @@ class TextRun:
         self.link_chars = self.links = self.images = 0
         self._open: list[tuple[int, str, str]] = []
         self._link_end = 0
+        self._has_text = self._link_has_text = False
 
     def add(self, text: str) -> None:
         """Append a piece of text, which belongs to the open link, too."""
@@ -57,6 +69,7 @@ class TextRun:
             self.parts.append(" ")
         self.links += 1
         self.link_parts = []
+        self._link_has_text = False
         self.open_span("link", href)
 
     def close_link(self) -> str:
@@ -69,7 +82,12 @@ class TextRun:
 
     def has_text(self) -> bool:
         """Whether the open link, or else the run, has any text that is not a space."""
-        return not all(map(str.isspace, self.parts if self.link_parts is None else self.link_parts))
+        # Text stays, so the parts before it are not read again for each superscript.
+        if self.link_parts is not None:
+            self._link_has_text = self._link_has_text or not all(map(str.isspace, self.link_parts))
+            return self._link_has_text
+        self._has_text = self._has_text or not all(map(str.isspace, self.parts))
+        return self._has_text
 
     def end(self, element: int, preformatted: bool) -> Segment | None:
         """Start the next run. Returns the text of this one as a segment, or None if it has no text."""
@@ -86,6 +104,7 @@ class TextRun:
             self.spans = [(0, 0, *span[2:]) for span in self.spans if span[2] in POINT_KINDS]
         self.parts = []
         self._link_end = 0
+        self._has_text = False
         return segment
 
     def _split_open_spans(self) -> None:

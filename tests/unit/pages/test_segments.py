@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from streams.pages.parse.link_resolver import OTHER, ROOTED
 from streams.pages.parse.segments import Walk
 from streams.pages.parse.walk import walk
+from tests.cpu_guard import cpu_guard
 
 
 def body_of(html: str | bytes) -> LexborNode:
@@ -231,3 +232,17 @@ def test_the_source_of_a_formula_is_its_annotation() -> None:
 def test_many_classes_in_preformatted_text_are_gathered_in_linear_time() -> None:
     page = walk(body_of("<pre>" + "<b class=x>y</b>" * 30_000))
     assert page.attributes[1]["class"] == " x" * 30_000
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>" + "<div></div>" * 60_000 + "a<sup>1</sup> " * 30_000,
+        "<p>a<a href=x>" + "<b> </b>" * 60_000 + "a<sup>1</sup> " * 30_000,
+    ],
+    ids=["in a heading", "in a link"],
+)
+def test_many_superscripts_behind_much_space_take_linear_time(html: str) -> None:
+    body = body_of(html)
+    with cpu_guard(30):
+        walk(body)
