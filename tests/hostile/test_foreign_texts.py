@@ -74,7 +74,7 @@ def test_each_element_nested_and_repeated(element: str) -> None:
 
 
 @pytest.mark.parametrize("attributes", ATTRIBUTES)
-@pytest.mark.parametrize("element", ["div", "a", "p", "td", "nav", "script", "svg", "math", "sup", "html", "body"])
+@pytest.mark.parametrize("element", ["div", "a", "td", "script", "svg", "html"])
 def test_each_attribute_nested_and_repeated(element: str, attributes: str) -> None:
     read(f"<{element} {attributes}>" * LEVELS + "text")
     read(f"<{element} {attributes}>text</{element}>" * LEVELS)
