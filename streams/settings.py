@@ -125,6 +125,8 @@ class CrawlSettings(_Group):
     """Time for which a robots.txt is used. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)
     """Maximum number of scheduled URLs without an answer, per frontier worker."""
+    max_stage_lag_events: int = Field(100_000, ge=1)
+    """Maximum number of events that a later stage may be behind. While one is further behind, nothing is scheduled."""
     local_hosts: dict[str, str] = Field(default_factory=dict)
     """HOST -> ADDRESS:PORT of the hosts of `riffle web serve`, reached on loopback. Refused in production."""
     local_ca_file: Path | None = None

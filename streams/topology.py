@@ -57,6 +57,8 @@ class Stage:
     """Maximum number of events in progress at once in one worker. Two with the same key never are."""
     workers: int = 1
     """Number of workers in the local stack."""
+    source: bool = False
+    """True if it starts the journey of pages by itself. It pauses while a later stage is too far behind."""
 
     @property
     def group(self) -> str:
@@ -80,6 +82,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.crawl.frontier.agent:build",
         stores=("cassandra",),
         concurrency=64,
+        source=True,
     ),
     Stage(
         name="fetch",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import command, local_home, out
-from streams.commands.up import STOP_SECONDS
+from streams.commands.up import STOP_SECONDS, detached
 from streams.local.state import StackState, read_state
 from streams.settings import stack_file
 
@@ -57,6 +57,8 @@ def stop_stack(home: Path, state: StackState) -> str:
         os.kill(left.pid, signal.SIGKILL)
         outcome += f", killed {left.title} ({left.pid})"
     stack_file(home).unlink(missing_ok=True)
+    for supervisor in detached:
+        supervisor.poll()  # reaps it if this process started it: Python warns about a Popen that was never reaped
     return f"{outcome} in {time.monotonic() - started:.1f} s."
 
 

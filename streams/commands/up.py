@@ -20,7 +20,7 @@ from streams.settings import Settings
 STOP_SECONDS = 75.0
 """Seconds after which a supervisor that doesn't stop is killed. Its own graces add up to less."""
 
-_detached: list[subprocess.Popen[bytes]] = []
+detached: list[subprocess.Popen[bytes]] = []
 """Supervisors that this process started. They are kept: Python warns about a dropped Popen of a running process."""
 
 
@@ -38,6 +38,9 @@ def up(
     ] = None,
 ) -> int:
     """Start the local stack: real servers, a worker for each stage, and the gateway.
+
+    A server whose address is set (RIFFLE_KAFKA__BOOTSTRAP, RIFFLE_CASSANDRA__HOSTS, RIFFLE_QDRANT__URL,
+    RIFFLE_TRITON__URL) is used and not started.
 
     Examples:
 
@@ -103,7 +106,7 @@ def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
         report = TerminalReport(out, status)
         reading, writing = os.pipe()
         supervisor = _spawn_supervisor(home, servers_only, writing)
-        _detached.append(supervisor)
+        detached.append(supervisor)
         os.close(writing)
         try:
             with os.fdopen(reading) as lines:

@@ -85,6 +85,8 @@ class TerminalReport:
             case "ready":
                 self._waiting.remove(details["title"])
                 self._done(details["title"], details["seconds"])
+            case "external":
+                self._console.print(f"{details['title']:<20} not started: uses {details['address']}", highlight=False)
             case "step":
                 self._done(details["title"], details["seconds"])
             case "warning":

@@ -59,6 +59,20 @@ class Servers:
         return addresses
 
 
+def external_servers(settings: Settings) -> dict[str, str]:
+    """The servers whose addresses are set by environment variables, with these addresses: they are not started."""
+    found: dict[str, str] = {}
+    if "bootstrap" in settings.kafka.model_fields_set:
+        found["kafka"] = settings.kafka.bootstrap
+    if {"hosts", "port"} & settings.cassandra.model_fields_set:
+        found["cassandra"] = f"{', '.join(settings.cassandra.hosts)}, port {settings.cassandra.port}"
+    if "url" in settings.qdrant.model_fields_set:
+        found["qdrant"] = settings.qdrant.url
+    if "url" in settings.triton.model_fields_set and not settings.triton.url.startswith(IN_PROCESS):
+        found["triton"] = settings.triton.url
+    return found
+
+
 def plan(
     base: Settings,
     warn: Warn,
@@ -109,7 +123,7 @@ def running_servers(
     children = start_all(servers.all, home.resolve() / "logs", report, threading.Event())
     try:
         settings = with_addresses(base, home, servers.addresses)
-        create_topics_and_tables(settings, servers)
+        create_topics_and_tables(settings, kafka=kafka, cassandra=cassandra)
         yield settings
     finally:
         stop(children, grace_seconds=0)
@@ -127,14 +141,14 @@ def _typed(values: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
-def create_topics_and_tables(settings: Settings, servers: Servers) -> None:
+def create_topics_and_tables(settings: Settings, *, kafka: bool = True, cassandra: bool = True) -> None:
     """Create the topics and bring the tables up to date, concurrently."""
     # In threads, since the calling thread may have a running event loop.
     with ThreadPoolExecutor() as pool:
         futures = []
-        if servers.kafka:
+        if kafka:
             futures.append(pool.submit(_create_topics, settings))
-        if servers.cassandra:
+        if cassandra:
             futures.append(pool.submit(_migrate, settings))
         for future in futures:
             future.result()

@@ -26,7 +26,14 @@ from streams.local.child_process import Child, stop
 from streams.local.probing import answers
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all
-from streams.local.server_set import Servers, create_topics_and_tables, ensure_collection, plan, with_addresses
+from streams.local.server_set import (
+    Servers,
+    create_topics_and_tables,
+    ensure_collection,
+    external_servers,
+    plan,
+    with_addresses,
+)
 from streams.local.state import ProcessState, StackState, only_stack, write_state
 from streams.settings import Settings, stack_file
 
@@ -116,12 +123,16 @@ class Supervisor:
             self.watch()
 
     def start(self) -> None:
-        servers = self.servers = plan(self.settings, self._warn, home=self.home)
+        external = external_servers(self.settings)
+        for name, address in external.items():
+            self.report("external", {"title": name.capitalize(), "address": address})
+        wanted = {name: name not in external for name in ("kafka", "cassandra", "triton", "qdrant")}
+        servers = self.servers = plan(self.settings, self._warn, home=self.home, **wanted)
         self._start(servers.all)
         # The workers read the addresses from this file, so it is written before they start.
         self._note(settings=servers.addresses)
         settings = with_addresses(self.settings, self.home, servers.addresses)
-        self._step("Topics and tables", lambda: create_topics_and_tables(settings, servers))
+        self._step("Topics and tables", lambda: create_topics_and_tables(settings))
         if not self.servers_only:
             # At the same time as the workers, which take longer: it loads the clients of Triton and Qdrant.
             with ThreadPoolExecutor(1) as pool:

@@ -46,6 +46,9 @@ class Agent:
 
     partition_count: int = 1
     """Number of partitions of each of the stage's inputs. The worker sets it before the start."""
+    later_stage_behind: Callable[[], str] = staticmethod(lambda: "")
+    """Returns the later stage that is behind by more than the bound, or "". An agent that is a source of events pauses
+    meanwhile. The runtime sets it before `start`."""
 
     async def start(self, emit: Emit) -> None:
         """Called before the first event. Keep `emit` to send events without an input. It must return soon."""

@@ -10,7 +10,7 @@ Known problems of Faust 0.15.3, and how each is avoided:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -108,6 +108,7 @@ class StageApp:
         self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry")}
         self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
         self._epoch = 0
+        self._background: list[asyncio.Task[None]] = []
         self._started = asyncio.Event()
         self._observer: StageObserver | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -189,9 +190,15 @@ class StageApp:
         await self.app.start()
         self._started.set()
 
+    def background(self, activity: Coroutine[None, None, None]) -> None:
+        """Run an activity beside the events until the stop."""
+        self._background.append(asyncio.create_task(activity))
+
     async def stop(self, grace_seconds: float) -> None:
         """Take no more events, finish those in progress, commit, and leave the group."""
         self.ready = False
+        for task in self._background:
+            task.cancel()
         if self.app.started:
             self.app.consumer.stop_flow()
             await self._tasks.drain(grace_seconds)

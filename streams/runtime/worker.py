@@ -23,11 +23,12 @@ from opentelemetry.sdk.trace import TracerProvider
 from schemas import Event
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
+from streams.runtime.backpressure import LagWatch
 from streams.runtime.breaker import Breaker
 from streams.runtime.clock import require_clock
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
-from streams.runtime.lag import PartitionOffsets, check_retention
+from streams.runtime.lag import PartitionOffsets, check_retention, stage_lags
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver
 from streams.runtime.processing import Processor
@@ -36,7 +37,7 @@ from streams.runtime.topics import check_partitions, create_topics
 from streams.runtime.tracing import tracer_provider
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.topology import Stage
+from streams.topology import STAGES, Stage
 
 log = structlog.get_logger()
 
@@ -126,6 +127,11 @@ async def _start(
     app = StageApp(stage, settings, agent.assigned, agent.revoked)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=stores.blobs)
     app.connect(processor, observer)
+    if stage.source:
+        later = tuple(other for other in STAGES if not other.source)
+        watch = LagWatch(lambda: stage_lags(settings, later), settings.crawl.max_stage_lag_events)
+        agent.later_stage_behind = watch
+        app.background(watch.run())
     # The agent first: it must be ready for the first event, which may come with the assignment.
     await agent.start(_emitter(stage, app))
     await app.start()

@@ -384,3 +384,15 @@ async def test_an_answer_to_an_expired_lease_still_counts() -> None:
     url = await web.frontier_store.url(page_id(f"{A}/"))
     assert url
     assert (url.state, url.outcome) == ("done", "ok")
+
+
+async def test_r5_nothing_is_scheduled_while_a_later_stage_is_too_far_behind() -> None:
+    web = world(a=Site(links=chain(2)))
+    web.seed(f"{A}/0")
+    behind = ["embed"]
+    web.agent.later_stage_behind = lambda: behind[0]
+    await web.run(hours=0.05)
+    assert web.fetches["a.example"] == []
+    behind[0] = ""
+    await web.run()
+    assert web.pages() == [f"{A}/0", f"{A}/1"]

@@ -49,7 +49,7 @@ class FrontierAgent(Agent):
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self.state = _new_state(settings, stores, now, random, lambda: self.partition_count)
-        self.dispatcher = Dispatcher(self.state, settings.in_flight)
+        self.dispatcher = Dispatcher(self.state, settings.in_flight, lambda: self.later_stage_behind())
         self._task: asyncio.Task[None] | None = None
 
     def connect(self, emit: Emit) -> None:

@@ -5,6 +5,7 @@ read from the store again.
 """
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -27,7 +28,9 @@ MAX_WAIT_SECONDS = 5.0
 class Dispatcher:
     """Visits the hosts that this worker owns."""
 
-    def __init__(self, state: FrontierState, in_flight: int) -> None:
+    def __init__(self, state: FrontierState, in_flight: int, behind: Callable[[], str] = lambda: "") -> None:
+        """`behind` returns the later stage that is too far behind, or "". Meanwhile nothing is scheduled."""
+        self._behind = behind
         self._state = state
         self._hosts = state.hosts
         self._in_flight = in_flight
@@ -73,6 +76,8 @@ class Dispatcher:
         if self._wanted != self._hosts.owned:
             await self._hosts.own(self._wanted)
         await self._expire_leases()
+        if self._behind():
+            return self._state.now() + RETRY_MICROS
         while self._hosts.leased < self._in_flight and not self._hosts.paused:
             due = [name for name in (self._pop() for _ in range(VISITS_AT_ONCE)) if name]
             if not due:

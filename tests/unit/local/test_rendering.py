@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.local import cassandra, kafka, riffle_processes
+from streams.local import cassandra, kafka, riffle_processes, server_set
+from streams.settings import Settings
 from streams.topology import STAGES, Stage
 
 DATA = Path("/home/somebody/.riffle/data/server")
@@ -82,3 +83,33 @@ def test_every_stage_of_the_topology_runs() -> None:
 
 def _stage(name: str, workers: int) -> Stage:
     return Stage(name=name, says="", inputs=(), outputs=(), agent="", workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("variables", "external"),
+    [
+        pytest.param({}, {}, id="none"),
+        pytest.param({"RIFFLE_QDRANT__URL": "http://q.test:6333"}, {"qdrant": "http://q.test:6333"}, id="Qdrant"),
+        pytest.param({"RIFFLE_KAFKA__BOOTSTRAP": "k.test:9092"}, {"kafka": "k.test:9092"}, id="Kafka"),
+        pytest.param(
+            {"RIFFLE_CASSANDRA__HOSTS": '["a", "b"]'},
+            {"cassandra": "a, b, port 9042"},
+            id="Cassandra",
+        ),
+        pytest.param({"RIFFLE_TRITON__URL": "t.test:8001"}, {"triton": "t.test:8001"}, id="Triton"),
+        pytest.param({"RIFFLE_TRITON__URL": "inprocess:"}, {}, id="no server"),
+        pytest.param({"RIFFLE_QDRANT__SHARDS": "2", "RIFFLE_KAFKA__PARTITIONS": "4"}, {}, id="other settings"),
+    ],
+)
+def test_a_server_whose_address_is_set_is_used_and_not_started(
+    variables: dict[str, str], external: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"RIFFLE_HOME": str(tmp_path), **variables}.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings.load()
+    assert server_set.external_servers(settings) == external
+    wanted = {name: name not in external for name in ("kafka", "cassandra", "triton", "qdrant")}
+    servers = server_set.plan(settings, lambda _: None, home=tmp_path, **wanted)
+    assert not external.keys() & {server.name for server in servers.all}
+    addressed = server_set.with_addresses(settings, tmp_path, servers.addresses)
+    assert server_set.external_servers(addressed).items() >= external.items()

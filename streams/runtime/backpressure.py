@@ -1,0 +1,56 @@
+"""Backpressure to the source of events: it pauses while a later stage is behind by more than a bound.
+
+Without it, a stage that is too slow falls behind until Kafka's retention deletes what it has not read.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from streams.errors import RiffleError
+from streams.runtime.lag import Lag
+
+log = structlog.get_logger()
+
+CHECK_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class LagWatch:
+    """Asks for the lag of the later stages now and then. Calling it returns the stage that is too far behind, or ""."""
+
+    read_lags: Callable[[], Sequence[Lag]]
+    max_events: int
+    behind: str = ""
+
+    def __call__(self) -> str:
+        return self.behind
+
+    async def check(self) -> None:
+        """Ask once. If Kafka doesn't answer, the last answer stays."""
+        try:
+            lags = await asyncio.to_thread(self.read_lags)
+        except RiffleError as error:
+            log.warning("the lag of later stages is unknown", error=str(error))
+            return
+        behind = stage_behind(lags, self.max_events)
+        if behind != self.behind:
+            log.warning("backpressure", paused_for=behind or "no stage")
+        self.behind = behind
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        while True:
+            await self.check()
+            await asyncio.sleep(CHECK_SECONDS)
+
+
+def stage_behind(lags: Sequence[Lag], max_events: int) -> str:
+    """The stage that is furthest behind, if that is by more than `max_events`, else an empty string."""
+    waiting: dict[str, int] = {}
+    for lag in lags:
+        waiting[lag.stage] = waiting.get(lag.stage, 0) + lag.events
+    stage = max(waiting, key=lambda name: waiting[name], default="")
+    return stage if stage and waiting[stage] > max_events else ""
