@@ -30,11 +30,10 @@ from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.lag import PartitionOffsets, check_retention, stage_lags
 from streams.runtime.metrics import Metrics
-from streams.runtime.observer import StageObserver
+from streams.runtime.observer import StageObserver, tracer_provider
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode
 from streams.runtime.topics import check_partitions, create_topics
-from streams.runtime.tracing import tracer_provider
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.topology import STAGES, Stage
