@@ -225,7 +225,7 @@ def _moved(values: Simhashes, places: list[tuple[int, int, int]]) -> Simhashes:
 
 
 def _at_most(differences: Simhashes, distance: int) -> NDArray[np.bool_]:
-    """Whether at most `distance` bits are set. The lowest set bit is cleared that often; then none must be left."""
+    """True if at most `distance` bits are set. The lowest set bit is cleared that often; then none must be left."""
     left = differences.copy()
     for _ in range(distance):
         left &= left - np.uint64(1)

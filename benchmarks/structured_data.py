@@ -99,7 +99,7 @@ def _extract(html: bytes, url: str, syntaxes: list[str], errors: str = "ignore")
 
 
 def _items_of(page: Page, syntax: str) -> tuple[list[Item], list[Item], list[Item]] | None:
-    """What we find in one syntax of the page, what extruct does, and what it does without menus and footers; None where
+    """Items in one syntax of the page: by Riffle, by extruct, and by extruct without menus and footers; None where
     the page has nothing of it."""
     parsed = parse_page(page.html, url=page.url)
     if not _keep_only(parsed.head, syntax):
@@ -127,11 +127,11 @@ def _keep_only(head: Head, syntax: str) -> bool:
 
 
 class _FailedError(Exception):
-    """Of extruct, on a page."""
+    """A failure of extruct on a page."""
 
 
 class _Agreement:
-    """Of two readers, page by page."""
+    """The agreement of two readers, page by page."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -172,7 +172,7 @@ def _unordered(value: Any) -> Any:
 
 
 def _types(value: Any) -> Iterator[str]:
-    """Of all items in a value, those in others, too."""
+    """Types of all items in a value, nested items included."""
     if isinstance(value, dict):
         yield from kinds(value)
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

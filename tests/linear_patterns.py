@@ -198,7 +198,7 @@ def _merged(options: list[tuple[Part, ...]]) -> tuple[Part, ...]:
 
 
 def _is_ambiguous_round(sequence: Sequence[Part]) -> bool:
-    """Whether a round of an outer repeat has a repeat in it, and no character that separates it from the next round."""
+    """True if a round of an outer repeat has a repeat in it, and no character that separates it from the next round."""
     items = [part for part in sequence if isinstance(part, Item)]
     return any(
         inner.unbounded
@@ -220,7 +220,7 @@ def _has_adjacent(sequence: Sequence[Part]) -> bool:
 
 
 def _meets_another(first: Item, rest: Sequence[Part]) -> bool:
-    """Whether another unbounded repeat of the same characters follows, without a required other character between."""
+    """True if another unbounded repeat of the same characters follows, without a required other character between."""
     for at, part in enumerate(rest):
         if not isinstance(part, Item):
             continue
@@ -232,7 +232,7 @@ def _meets_another(first: Item, rest: Sequence[Part]) -> bool:
 
 
 def _is_rescanned(sequence: Sequence[Part]) -> bool:
-    """Whether a run of characters that a repeat matches has many places where the sequence begins, too."""
+    """True if a run of characters that a repeat matches has many places where the sequence begins, too."""
     for at, part in enumerate(sequence):
         if isinstance(part, Item) and part.unbounded and _may_fail(sequence[at + 1 :]):
             before = sequence[:at]

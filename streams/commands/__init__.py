@@ -1,1 +1,1 @@
-"""What the command line does, one module per group of commands. `streams.cli` puts them together."""
+"""The commands of the command line, one module per command or group. `streams.cli` puts them together."""

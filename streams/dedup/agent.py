@@ -96,7 +96,7 @@ class DedupAgent(Agent):
         return [*own, *await self._other_events(event.crawl_id, log)]
 
     async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
-        """Whether the page's document is in the index, with vectors of the current model."""
+        """True if the page's document is in the index, with vectors of the current model."""
         parts = await self._stores.pages.get(page_id)
         indexed, chunked = parts.get("indexed", {}), parts.get("chunked", {})
         return (
@@ -236,7 +236,7 @@ def _text_facts(page: Fingerprint) -> dict[str, Any]:
 
 
 def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
-    """Whether a later fetch than the event's is known. A replay is not a fetch."""
+    """True if a later fetch than the event's is known. A replay is not a fetch."""
     return known >= event.generation + SAME_FETCH
 
 

@@ -33,7 +33,7 @@ class Log:
 
     @property
     def is_own(self) -> bool:
-        """Whether this very event wrote the record: it is a redelivery."""
+        """True if this very event wrote the record: it is a redelivery."""
         return self.record.get("event") == self.event_id
 
     @property

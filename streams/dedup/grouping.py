@@ -45,17 +45,17 @@ class Decision:
 
     @property
     def elects_page(self) -> bool:
-        """Whether the page is its own representative."""
+        """True if the page is its own representative."""
         return self.page.page_id == self.representative.page_id
 
     @property
     def changes(self) -> bool:
-        """Whether the store has another decision, or none since the page's last fingerprint."""
+        """True if the store has another decision, or none since the page's last fingerprint."""
         return self.page.representative != self.representative.page_id or is_undecided(self.page)
 
     @property
     def promotes(self) -> bool:
-        """Whether the page was a duplicate, and becomes a representative. Until then no look-up finds it."""
+        """True if the page was a duplicate, and becomes a representative. Until then no look-up finds it."""
         return self.elects_page and self.changes and not may_represent(self.page)
 
     def at(self, own: bool) -> int:
@@ -82,12 +82,12 @@ def published_generation(page: Fingerprint) -> int:
 
 
 def is_undecided(page: Fingerprint) -> bool:
-    """Whether there is no decision since the fingerprint was written: a worker is still handling the page's event."""
+    """True if there is no decision since the fingerprint was written: a worker is still handling the page's event."""
     return page.representative is None or page.decided_at < page.written_at
 
 
 def may_represent(page: Fingerprint) -> bool:
-    """Whether the page is a representative, or undecided."""
+    """True if the page is a representative, or undecided."""
     return page.representative == page.page_id or is_undecided(page)
 
 
@@ -183,7 +183,7 @@ class Grouping:
         return await self._rivals(page, Plan())
 
     async def have_same_text(self, one: Fingerprint, other: Fingerprint) -> bool:
-        """Whether the two pages are exact duplicates or near-duplicates."""
+        """True if the two pages are exact duplicates or near-duplicates."""
         if one.content_hash == other.content_hash:
             return one.words > 0
         if min(one.words, other.words) < MIN_WORDS:

@@ -69,7 +69,7 @@ class AliasLearner:
 
 
 def _is_permitted(rule: str, page: Fingerprint) -> bool:
-    """Whether the page's site agrees to the rule. A mirror needs the page to name its copy as its canonical URL.
+    """True if the page's site agrees to the rule. A mirror needs the page to name its copy as its canonical URL.
 
     Anyone can copy a site to a shorter host name. The copy must not make the site's own URLs disappear.
     """
@@ -77,7 +77,7 @@ def _is_permitted(rule: str, page: Fingerprint) -> bool:
 
 
 def _outweighs(evidence: AliasEvidence, former: AliasEvidence) -> bool:
-    """Whether the evidence replaces the former one. Disagreement replaces agreement, and both replace a single URL."""
+    """True if the evidence replaces the former one. Disagreement replaces agreement, and both replace a single URL."""
     if not former.other:
         return bool(evidence.other)
     return former.agrees and not evidence.agrees

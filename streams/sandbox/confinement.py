@@ -1,4 +1,4 @@
-"""What a sandbox process may not do: use the network, start programs, trace or signal other processes.
+"""The limits of a sandbox process. It must not use the network, start programs, trace or signal other processes.
 
 On Linux (x86-64 and 64-bit ARM), a seccomp filter makes these system calls fail with EPERM. Elsewhere, and where the
 kernel refuses the filter, the process runs without it, and the pool logs which confinements are in force. The filter

@@ -1,4 +1,4 @@
-"""What duplicates taught about a host: the frontier fetches no variants, and no page is lost."""
+"""URL alias rules that duplicates taught: the frontier fetches no variants, and no page is lost."""
 
 import itertools
 

@@ -99,7 +99,7 @@ def test_the_journey_reaches_its_stores_through_protocols(path: Path) -> None:
 
 
 PAGES_INTERFACE = {"streams.pages.document", "streams.pages.text"}
-"""What other packages import of `streams/pages`: documents, and the rules for their texts."""
+"""The packages of `streams/pages` that others import: documents, and the rules for their texts."""
 PAGES_EXCEPTIONS: dict[str, str] = {
     "streams/gateway/labs/explainer.py": "shows what normalizing removes, in a parsing process",
     "streams/gateway/labs/view.py": "shows the explanation and the original of a page",

@@ -114,7 +114,7 @@ def patterns_in(value: object) -> Iterator[Pattern]:
 
 
 def is_searched(tree: ast.Module, name: str) -> bool:
-    """Whether a pattern of a module is used in any other way than with `match` and `fullmatch`."""
+    """True if a pattern of a module is used in any other way than with `match` and `fullmatch`."""
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     anchored = [
         node.value

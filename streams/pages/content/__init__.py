@@ -1,1 +1,1 @@
-"""Which text of a page is its main content, and which is boilerplate."""
+"""The decision which text of a page is main content, and which is boilerplate."""

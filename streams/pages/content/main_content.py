@@ -1,4 +1,4 @@
-"""Which segments of a page are main content: the content model's probabilities, corrected by a few named passes.
+"""The choice of the segments that are main content: the content model's probabilities, corrected by a few named passes.
 
 Dropping content by accident is worse than keeping boilerplate. So a page with little text is judged by its elements
 alone, and a page on which the model finds nothing keeps all text outside of boilerplate elements. Each pass is
@@ -161,7 +161,7 @@ OUTSIDE_MAIN = "element: outside of the page's main one"
 
 @dataclass(slots=True)
 class Labels:
-    """Which segments are main content."""
+    """The segments that are main content."""
 
     kept: list[int]
     reasons: dict[int, str] = field(default_factory=dict)

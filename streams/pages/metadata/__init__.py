@@ -1,1 +1,1 @@
-"""What a page says of itself: title, authors, dates, structured data."""
+"""The facts that a page declares about itself: title, authors, dates, structured data."""

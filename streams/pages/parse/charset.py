@@ -128,7 +128,7 @@ def declared(content: bytes, content_type: str = "") -> str:
 
 
 def _is_ambiguous(content: bytes) -> bool:
-    """Whether bytes that are valid UTF-8 may be in another encoding."""
+    """True if bytes that are valid UTF-8 may be in another encoding."""
     return b"\x1b" in content or b"\0" in content[:SNIFFED_BYTES]
 
 
@@ -143,7 +143,7 @@ def _valid_as_utf8(content: bytes, name: str) -> str:
 
 
 def _is_broken(text: str) -> bool:
-    """Whether more than a tenth of the characters beyond ASCII were lost, so that the declaration is false."""
+    """True if more than a tenth of the characters beyond ASCII were lost, so that the declaration is false."""
     lost = text.count("\ufffd")
     return lost >= _MANY_LOST and 10 * lost > len(text) - len(text.encode("ascii", "ignore"))
 

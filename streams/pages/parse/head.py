@@ -21,7 +21,7 @@ MAX_META_CHARS = 5_000
 
 
 def is_json_ld(kind: str) -> bool:
-    """Whether a script's type is JSON-LD. The type is in lower case and may have parameters."""
+    """True if a script's type is JSON-LD. The type is in lower case and may have parameters."""
     return kind.startswith("application/ld+json")
 
 
@@ -49,9 +49,9 @@ class Head:
     has_microdata: bool = False
     has_rdfa: bool = False
     has_drawn_math: bool = False
-    """Whether KaTeX or MathJax drew a formula anywhere in the page."""
+    """True if KaTeX or MathJax drew a formula anywhere in the page."""
     clean: bool = False
-    """Whether the page is a document that `document.to_html` wrote."""
+    """True if the page is a document that `document.to_html` wrote."""
 
     @property
     def has_json_ld(self) -> bool:

@@ -40,7 +40,7 @@ class HeadElements:
     has_microdata: bool = False
     has_rdfa: bool = False
     has_drawn_math: bool = False
-    """Whether KaTeX or MathJax drew a formula anywhere in the page."""
+    """True if KaTeX or MathJax drew a formula anywhere in the page."""
 
 
 def head_elements(tree: LexborHTMLParser) -> HeadElements:

@@ -79,7 +79,7 @@ class _Pruner:
             self._others.add(node.mem_id)
 
     def _is_menu(self, node: LexborNode) -> bool:
-        """Whether an element has little text outside of its links, which are kept then."""
+        """True if an element has little text outside of its links, which are kept then."""
         links = [(link, " ".join((link.text() or "").split())) for link in node.css("a[href]")]
         text, link_chars = node.text(), sum(len(link_text) for _, link_text in links)
         if len(text) - link_chars > MAX_PLAIN_CHARS and len(" ".join(text.split())) - link_chars > MAX_PLAIN_CHARS:

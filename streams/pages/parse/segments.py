@@ -64,7 +64,7 @@ class Segment:
 
     @property
     def marked(self) -> bool:
-        """Whether the segment has any spans."""
+        """True if the segment has any spans."""
         return bool(self._raw)
 
     @property

@@ -52,6 +52,6 @@ def _text_of(node: LexborNode) -> str:
 
 
 def is_joined(node: LexborNode) -> bool:
-    """Whether text stands directly behind an element, without a space."""
+    """True if text stands directly behind an element, without a space."""
     behind = node.next
     return behind is not None and KINDS.get(behind.tag_id) == TEXT and not (behind.text_content or " ")[0].isspace()

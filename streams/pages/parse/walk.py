@@ -268,7 +268,7 @@ class _Walker:
             self._inline(node)
 
     def _has_text_before(self) -> bool:
-        """Whether the open link, or else the run, has text. In preformatted text a space counts."""
+        """True if the open link, or else the run, has text. In preformatted text a space counts."""
         run = self._run
         return bool(run.parts) if self._undivided == PRE and run.link_parts is None else run.has_text()
 

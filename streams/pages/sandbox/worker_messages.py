@@ -1,5 +1,4 @@
-"""What the agent needs of a page, in plain values that cross a process boundary: the document's bytes, and canonical
-links."""
+"""The parts of a page that the agent needs, as plain values that cross a process boundary: document and links."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

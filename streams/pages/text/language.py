@@ -139,7 +139,7 @@ def identify(text: str, declared: str = "") -> Identified:
 
 
 def _is_plainly(letters: str, label: str) -> bool:
-    """Whether the function words of a text show that it is in its declared language."""
+    """True if the function words of a text show that it is in its declared language."""
     words_of_text = frozenset(letters.lower().split())
     own = len(words_of_text & PLAIN_WORDS.get(label, frozenset()))
     if own < _PLAIN_WORDS:

@@ -283,7 +283,7 @@ async def test_the_age_of_a_site_counts_until_the_next_fingerprint(store: Finger
 
 
 async def found_by_look_ups(store: Fingerprints, page: Fingerprint) -> list[bool]:
-    """Whether each look-up finds the page."""
+    """True if each look-up finds the page."""
     exact, near = await store.exact(page.content_hash), await store.near(page.simhash)
     similar = await store.similar(page, 0.9)
     return [page.page_id in [other.page_id for other in found] for found in (exact, near, similar)]

@@ -61,7 +61,7 @@ def test_it_asks_what_was_given_and_shows_titles_addresses_and_statements(gatewa
     for text in (result["title"], result["url"], result["statements"][0]["text"]):
         assert text in shown.stdout
     assert "This answer is partial: The embedding model took too long; meaning" in " ".join(shown.stderr.split())
-    assert "{" not in shown.stderr, "reasons are told in words"
+    assert "{" not in shown.stderr, "reasons are sentences"
 
 
 def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:

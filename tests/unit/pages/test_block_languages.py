@@ -37,7 +37,7 @@ def test_blocks_in_another_language_say_so_and_what_the_page_declares_is_left() 
 
 
 def spoken(document: Document, start: str) -> Identified:
-    """What is known of the block that begins so."""
+    """The language of the block that begins so."""
     return next(document.identified(block) for block in document.blocks if block.text.startswith(start))
 
 

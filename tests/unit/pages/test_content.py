@@ -223,7 +223,7 @@ def test_the_heading_of_notes_is_kept_while_a_note_is_below_it() -> None:
 
 
 def test_a_note_without_an_end_is_none() -> None:
-    """Of nothing but signs, or of hundreds that stand in each other: what is read of it has a limit."""
+    """A note of signs alone, or of hundreds of nested elements, is read up to a limit."""
     signs = f'{LONG}<p>x<a href="#fn1">[1]</a></p>{LONG}<p id=fn1>{"^" * 50_000}x</p>'
     marks = "".join(f'<p>x<a href="#fn{number}">[1]</a></p>' for number in range(500))
     nested = "".join(f"<div id=fn{number}>" for number in range(500)) + "<p>y</p>" * 5_000

@@ -36,7 +36,7 @@ def bundled_pages(every: int) -> list[str]:
 
 PAGES = bundled_pages(every=12)
 DAMAGE = st.tuples(st.floats(0, 1, exclude_max=True), st.one_of(st.sampled_from(PIECES), st.integers(1, 300)))
-"""Where, and what is put there, or how many characters are cut out."""
+"""The place of the damage, and the text put there or the number of characters cut out."""
 
 
 @settings(max_examples=150, deadline=None)

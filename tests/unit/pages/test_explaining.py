@@ -1,4 +1,4 @@
-"""What was removed, grouped by why; and that an explanation stays small, whatever the page."""
+"""Removed texts, grouped by reason. An explanation stays small, whatever the page."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - pages as they come
-"""What a page says of itself: each fact from its best source, and what is not one."""
+"""The facts of a page: each from its best source, and what is not one."""
 
 from typing import Any
 
@@ -196,10 +196,10 @@ def test_who_reviewed_a_page_did_not_write_it(why: str, head: str, body: str) ->
 
 def test_an_editors_review_of_a_product_is_the_editors() -> None:
     """Unlike those that stand in microdata, meta elements of the head speak of the page."""
-    said = """<meta name=author content="Jane Doe"><meta property=article:published_time content=2024-03-05>"""
+    metas = """<meta name=author content="Jane Doe"><meta property=article:published_time content=2024-03-05>"""
     review = """{"@type": "Product", "name": "Cam", "review": {"@type": "Review", "author": {"name": "Jane Doe"},
      "datePublished": "2024-03-05"}}"""
-    facts = facts_of(said + LD % review, "<article><h1>The cam</h1><p class=byline>By Jane Doe<p>Text.</article>")
+    facts = facts_of(metas + LD % review, "<article><h1>The cam</h1><p class=byline>By Jane Doe<p>Text.</article>")
     assert (facts["author"], facts["published"]) == ("Jane Doe", "2024-03-05")
 
 

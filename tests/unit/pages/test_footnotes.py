@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - pages as they come
-"""Which links are marks of notes, and what becomes of them and their notes."""
+"""Links that are marks of notes, and the footnotes made of them."""
 
 import random
 import re
@@ -166,7 +166,7 @@ def test_many_marks_in_one_element() -> None:
 
 
 def test_a_note_is_read_in_the_order_of_its_texts() -> None:
-    """What stands directly in an element is its own, before and behind what stands in elements within it."""
+    """Text directly in an element is its own, before and after that of nested elements."""
     page = "<p>We dug it all by hand.<a id=r1 href='#n1'>[1]</a></p><ol><li id=n1>First <p>second</p> third. <a href='#r1'>^</a></ol>"
     document = normalize(page, url=URL).document
     assert [span.target for block in document.blocks for span in block.spans] == ["First second third."]
@@ -186,7 +186,7 @@ def test_a_mark_within_a_note_takes_no_text_away() -> None:
 
 
 def _one_after_another(segment: Segment, notes: list[tuple[RawSpan, str]]) -> tuple[str, list[RawSpan]]:
-    """What `_with_notes` does, plainly: the marks leave one by one, the last first, and all spans move each time."""
+    """The result of `_with_notes`, computed plainly: the marks leave one by one, the last first, and all spans move each time."""
     text, spans = segment.text, [raw for raw in segment.spans if all(raw != mark for mark, _ in notes)]
     for (start, end, _, _, _), note in sorted(notes, key=lambda entry: -entry[0][0]):
         cut = start

@@ -14,7 +14,7 @@ from streams.pages.sandbox.pool import LIMITS, ParsePool
 URL = "https://site.example/"
 MEGABYTE = 1_000_000
 RESIDENT_BYTES = 300 * MEGABYTE
-"""Of a parsing process in all."""
+"""Maximum memory of a parsing process."""
 
 
 def repeated(unit: bytes, size: int, before: bytes = b"", after: bytes = b"") -> bytes:

@@ -1,4 +1,4 @@
-"""What is counted of each segment and element."""
+"""The counts of each segment and element."""
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser

@@ -231,7 +231,7 @@ MICRODATA = [
         scope("Article", "<a itemprop=author href=/ada>Ada</a>"),
         [{"type": "Article", "author": "Ada"}],
         [{"type": "Article", "author": "https://site.example/ada"}],
-        "by the standard it is the address; whoever writes a name into the link means the name",
+        "by the standard it is the address; an author who writes a name into the link means the name",
     ),
     Case(
         "a time without a machine's form",

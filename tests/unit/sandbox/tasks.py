@@ -88,7 +88,7 @@ def environment(payload: bytes) -> bytes:
 
 
 def attempts(payload: bytes) -> bytes:
-    """What happens at each thing that is forbidden: the name of the error, or "allowed"."""
+    """The outcome of each forbidden call: the name of the error, or "allowed"."""
 
     def connect() -> None:
         socket.create_connection(("127.0.0.1", 9), timeout=1)

@@ -1,0 +1,83 @@
+"""The words of the code: docstrings begin with a subject, and one word means one thing (docs/concepts/glossary.md)."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("streams", "schemas", "tests", "benchmarks", "triton_models")
+NO_SUBJECT = frozenset(["Of", "What", "Whether", "That", "Those", "Where", "Which", "How", "And"])
+"""Words that a docstring does not begin with: the sentence behind them has no subject, or needs a second reading."""
+UNCLEAR = {
+    r"stands? for\b(?! \w+ itself)": "say 'represents', 'means' or 'is'",
+    r"\blets? go\b|\blet go\b": "say 'releases' or 'drops'",
+    r"\bwhoever\b": "name the reader, caller or worker",
+    r"\bof ours\b": "say 'Riffle's'",
+    r"\bhas become of\b|\bbecame of\b": "say 'the outcome' or 'the status'",
+    r"\bis the law\b|\bthe law of\b": "say 'the rule' or 'the reference'",
+}
+NAMES = frozenset({"told", "said", "heard", "mortal", "law"})
+"""Words that no variable, function or argument is called."""
+
+
+def files() -> list[Path]:
+    return sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if path != Path(__file__))
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of the docstrings of modules, classes, functions, and of constants and fields (a string alone)."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for child in body if isinstance(body, list) else ():
+            match child:
+                case ast.Expr(ast.Constant(str() as text)):
+                    yield child.lineno, text.strip()
+
+
+def prose(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of each comment and docstring."""
+    yield from docstrings(ast.parse(source))
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of everything that a file gives a name to."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+@pytest.mark.parametrize("path", files(), ids=relative)
+def test_words(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    faults = [
+        f"line {line}: the docstring begins with {text.split()[0]!r}: begin with its subject or a verb"
+        for line, text in docstrings(tree)
+        if text and text.split()[0].strip(",:;") in NO_SUBJECT
+    ]
+    for line, text in prose(source):
+        flat = " ".join(text.split())
+        faults += [f"line {line}: {match[0]!r}: {advice}" for pattern, advice in UNCLEAR.items()
+                   for match in re.finditer(pattern, flat, re.IGNORECASE)]  # fmt: skip
+    faults += [
+        f"line {line}: the name {name!r}: name what it is"
+        for line, name in names(tree)
+        if NAMES & set(name.strip("_").lower().split("_"))
+    ]
+    assert not faults, "\n".join(faults)
