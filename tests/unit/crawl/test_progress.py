@@ -1,4 +1,4 @@
-"""How often the progress of a crawl is read."""
+"""The interval between two reads of a crawl's progress."""
 
 from uuid import UUID
 
