@@ -60,7 +60,7 @@ class Scores:
     hits: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     given: set[str] = field(default_factory=set)
-    """Those of title, author and date that it gives at all."""
+    """The fields of title, author and date that it gives at all."""
     cpu_seconds: float = 0.0
     worst: tuple[float, str] = (2.0, "")
 

@@ -128,7 +128,7 @@ def _other_script(text: str, page_script: str) -> str:
 
 
 def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
-    """Whether another script dominates, or a long text has the words or letters of another language."""
+    """True if another script dominates, or a long text has the words or letters of another language."""
     if len(text) < _MIN_FOREIGN_CHARS:
         return script not in ("", "Latn") and len(text) >= _MIN_OTHER_SCRIPT_CHARS
     if script or page.script != "Latn":
@@ -138,7 +138,7 @@ def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
 
 
 def _in_other_letters(text: str) -> bool:
-    """Whether at least a third of the text is in letters that are not Latin. These take two bytes or more."""
+    """True if at least a third of the text is in letters that are not Latin. These take two bytes or more."""
     if 3 * len(text.encode("utf-8", "surrogatepass")) < 4 * len(text):
         return False
     return 3 * sum(map(len, _NOT_LATIN_WORD.findall(text))) >= len(text)
@@ -153,7 +153,7 @@ def _own_words(language: str) -> tuple[str, ...]:
 
 
 def _has_two_own_words(text: str, language: str) -> bool:
-    """Whether a text has two different function words of a language. Most texts have them in the first line."""
+    """True if a text has two different function words of a language. Most texts have them in the first line."""
     found = 0
     for word in _own_words(language):
         if word in text:
@@ -164,7 +164,7 @@ def _has_two_own_words(text: str, language: str) -> bool:
 
 
 def _has_other_words(text: str, label: str) -> bool:
-    """Whether a text has more function words of another language, or none of this one and letters that it lacks."""
+    """True if a text has more function words of another language, or none of this one and letters that it lacks."""
     folded = text.lower()
     found = folded.split()
     own = len(PLAIN_WORDS.get(label, frozenset()).intersection(found))

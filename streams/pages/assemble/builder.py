@@ -208,7 +208,7 @@ class Builder:
 
 
 def is_idle(kind: str, tag: str, is_whole: bool) -> bool:
-    """Whether emphasis or code has no meaning: in preformatted text, or around all of a heading."""
+    """True if emphasis or code has no meaning: in preformatted text, or around all of a heading."""
     return kind in _LETTERING if tag == "pre" else is_whole and tag in HEADINGS and kind in ("strong", "em")
 
 

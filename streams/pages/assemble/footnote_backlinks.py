@@ -80,7 +80,7 @@ def _names_of(link: LexborNode) -> Iterable[str]:
 
 
 def _is_alone(node: LexborNode) -> bool:
-    """Whether nothing but brackets is beside it."""
+    """True if nothing but brackets is beside it."""
     sides = ((node.prev, node.prev and node.prev.prev), (node.next, node.next and node.next.next))
     return all(
         side is None

@@ -241,14 +241,14 @@ def _in_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int
 
 
 def _is_bare(text: str, raw: RawSpan) -> bool:
-    """Whether a mark looks like any other number: not raised, and without brackets. `*` and `†` are never numbers, and
+    """True if a mark looks like any other number: not raised, and without brackets. `*` and `†` are never numbers, and
     `§` and `¶` are marks of parts of a text."""
     start, _ = _with_brackets(text, raw[0], raw[1])
     return text[start].isdecimal() or text[start] in "§¶"
 
 
 def _is_plain_mark(text: str, raw: RawSpan) -> bool:
-    """Whether a link may be the mark of a note by its text alone."""
+    """True if a link may be the mark of a note by its text alone."""
     start, end = _with_brackets(text, raw[0], raw[1])
     if _PLAIN_MARK.fullmatch(text, start, end) is None or not any(map(str.isalnum, text[:start])):
         return False

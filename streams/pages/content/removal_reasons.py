@@ -100,7 +100,7 @@ def _boilerplate(page: Walk, marked: list[bool], element: int) -> str:
 
 
 def _alone(tag: str, role: str) -> bool:
-    """Whether an element with only this tag and role is boilerplate."""
+    """True if an element with only this tag and role is boilerplate."""
     page = Walk(tags=["body", tag], parents=[-1, 0], attributes=[{}, {"role": role}])
     return boilerplate_elements(page, segment_stats(page, ""))[1]
 

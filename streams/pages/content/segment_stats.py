@@ -126,7 +126,7 @@ def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[n
 
 
 def may_begin_sentence(letter: str) -> bool:
-    """Whether a text with this first letter may be a sentence: a capital, or a letter of a script without case."""
+    """True if a text with this first letter may be a sentence: a capital, or a letter of a script without case."""
     return letter.isupper() or (letter.isalpha() and letter.lower() == letter.upper())
 
 

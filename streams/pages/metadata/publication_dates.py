@@ -148,7 +148,7 @@ def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, s
 
 
 def _is_of_something_else(node: LexborNode) -> bool:
-    """Whether a time is that of an event, or is in a list, a comment or the like."""
+    """True if a time is that of an event, or is in a list, a comment or the like."""
     if (node.attributes.get("itemprop") or "") in OTHER_DATES:
         return True
     above = node.parent
@@ -162,7 +162,7 @@ def _is_of_something_else(node: LexborNode) -> bool:
 
 
 def _is_modification(node: LexborNode) -> bool:
-    """Whether a time is that of a modification, by its class or the words before it on its line."""
+    """True if a time is that of a modification, by its class or the words before it on its line."""
     attributes = node.attributes
     named = f"{attributes.get('class') or ''} {attributes.get('itemprop') or ''}"
     if _MODIFIED_CLASS.search(named):

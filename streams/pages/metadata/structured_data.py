@@ -421,7 +421,7 @@ def with_main(items: list[Item]) -> list[Item]:
 
 
 def is_item(value: Any) -> bool:
-    """Whether a property's value is an item with a type."""
+    """True if a property's value is an item with a type."""
     return isinstance(value, dict) and "type" in value
 
 

@@ -81,7 +81,7 @@ class TextRun:
         return text
 
     def has_text(self) -> bool:
-        """Whether the open link, or else the run, has any text that is not a space."""
+        """True if the open link, or else the run, has any text that is not a space."""
         # Text stays, so the parts before it are not read again for each superscript.
         if self.link_parts is not None:
             self._link_has_text = self._link_has_text or not all(map(str.isspace, self.link_parts))
