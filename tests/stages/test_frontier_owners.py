@@ -48,6 +48,16 @@ async def test_r18_an_event_of_a_lost_partition_is_not_handled() -> None:
     assert await web.frontier_store.url(event.page_id) is None
 
 
+async def test_r18_a_partition_that_is_still_assigned_is_claimed_again_after_a_while() -> None:
+    """Otherwise a late claim of a former owner would leave the partition without any."""
+    web, stopped = await worlds_agents()
+    await stopped.dispatcher.round()
+    await stopped.dispatcher.round()
+    web.now += 61 * SECOND
+    await stopped.dispatcher.round()
+    assert stopped.state.hosts.owned == frozenset({0})
+
+
 async def test_r18_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> None:
     sent: list[PageScheduled] = []
 

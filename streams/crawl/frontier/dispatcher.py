@@ -21,6 +21,9 @@ VISITS_AT_ONCE = 16
 """Maximum hosts that are visited side by side."""
 MAX_PAUSE_SECONDS = 2.0
 """Maximum seconds for which a reassignment of partitions waits for the visits in progress."""
+CLAIM_AGAIN_SECONDS = 60.0
+"""Seconds after which a worker claims a lost partition again, if Kafka has not taken it away. Longer than a worker
+needs to learn of a reassignment."""
 MAX_WAIT_SECONDS = 5.0
 """Maximum wait between two rounds (seconds)."""
 
@@ -36,11 +39,13 @@ class Dispatcher:
         self._in_flight = in_flight
         self._wanted: frozenset[int] = frozenset()
         self._visiting = asyncio.Lock()
+        self._claim_again: dict[int, int] = {}
         self.woken = self._hosts.changed
 
     def assign(self, partitions: frozenset[int]) -> None:
         """Own these partitions from the next round on. Scheduling for all others stops now."""
         self._hosts.paused = False
+        self._claim_again.clear()
         self._wanted = partitions
         self._hosts.owned &= partitions
         self.woken.set()
@@ -73,6 +78,7 @@ class Dispatcher:
     async def _round(self) -> int | None:
         if self._hosts.paused:
             return None
+        self._claim_due()
         if self._wanted != self._hosts.owned:
             await self._hosts.own(self._wanted)
         await self._expire_leases()
@@ -91,6 +97,20 @@ class Dispatcher:
         while not self._hosts.paused and (name := expiring.pop(self._state.now(), self._state.random)):
             await self._visit(name)
 
+    def _give_up(self, partition: int) -> None:
+        self._wanted -= {partition}
+        self._hosts.owned -= {partition}
+        self._claim_again[partition] = self._state.now() + round(CLAIM_AGAIN_SECONDS * SECOND)
+
+    def _claim_due(self) -> None:
+        """Claim lost partitions again that are still assigned to this worker: the other claim came from a worker that
+        has learned of its loss by now."""
+        now = self._state.now()
+        due = {partition for partition, when in self._claim_again.items() if when <= now}
+        for partition in due:
+            del self._claim_again[partition]
+        self._wanted |= due
+
     def _pop(self) -> str | None:
         return self._hosts.due.pop(self._state.now(), self._state.random)
 
@@ -102,8 +122,7 @@ class Dispatcher:
             await visit(self._state, name, partition, self._in_flight)
         except LostPartition:
             log.warning("another worker owns a partition of this frontier", partition=partition)
-            self._wanted -= {partition}
-            self._hosts.owned -= {partition}
+            self._give_up(partition)
         except Exception as error:
             log.warning("a visit of a host failed; it is read again", host=name, error=str(error) or repr(error))
 
