@@ -120,6 +120,8 @@ class World:
         self._answers: list[tuple[int, int, PageFetched, UUID]] = []
         self.origins: list[OriginChanged] = []
         self._leases: dict[UUID, PageFetched] = {}
+        self._ends: dict[UUID, int] = {}
+        """End of the request for each lease: its answer never arrives earlier, though it is sent again."""
         self.fetchers_away: list[tuple[int, int]] = []
         """Begin and end of times at which no fetcher runs. Events wait in their topic meanwhile."""
         self._waiting: list[PageScheduled] = []
@@ -214,6 +216,7 @@ class World:
                 return
             known = self._leases[scheduled.lease_id] = self._answer(scheduled, end, fields)
         id_ = event_id(known.event_type(), str(scheduled.lease_id), known.key())
+        end = max(end, self._ends.setdefault(scheduled.lease_id, end))
         heapq.heappush(self._answers, (end, self.rng.getrandbits(30), known, id_))
 
     def _answer(self, scheduled: PageScheduled, at: int, scripted: dict[str, Any]) -> PageFetched:
