@@ -56,6 +56,8 @@ def input_topics(stage: Stage) -> list[str]:
 
 def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[Lag]:
     """The lag of every input of the stages. Raises StoreUnavailable."""
+    if not stages:
+        return []
     admin = AdminClient(client_config(settings.kafka))
     try:
         metadata = admin.list_topics(timeout=TIMEOUT_SECONDS).topics
@@ -111,7 +113,7 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
 
     With `accept_loss` the stages continue at the first events that Kafka still holds.
     """
-    lags = [lag for lag in stage_lags(settings, tuple(stages)) if lag.lost]
+    lags = [lag for lag in stage_lags(settings, _with_commits(settings, stages)) if lag.lost]
     if not lags:
         return
     if accept_loss:
@@ -123,6 +125,13 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
         f"Kafka deleted events before they were handled ({listed}): the stage was behind for longer than the topic's "
         "retention. Find out why. To continue without them, start the worker once with --accept-loss"
     )
+
+
+def _with_commits(settings: Settings, stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """The stages that have committed offsets. The others lost nothing, and their topics may be so new that no broker
+    answers for them yet."""
+    admin = AdminClient(client_config(settings.kafka))
+    return tuple(stage for stage in stages if _committed(admin, stage.group))
 
 
 def _skip_lost(settings: Settings, stage: Stage) -> None:
