@@ -15,6 +15,9 @@ from streams.topology import STAGES, Stage
 
 log = structlog.get_logger()
 
+OFFSETS_SECONDS = 5.0
+"""Seconds in which a broker must answer a request for a group's offsets."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lag:
@@ -100,11 +103,12 @@ def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[
 
 
 def _committed(admin: AdminClient, group: str) -> dict[Place, int]:
-    future = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
+    request = [ConsumerGroupTopicPartitions(group)]
+    future = admin.list_consumer_group_offsets(request, request_timeout=OFFSETS_SECONDS)[group]
     try:
         partitions = future.result(timeout=TIMEOUT_SECONDS).topic_partitions or []
-    except KafkaException:
-        return {}  # The group has never committed anything.
+    except (KafkaException, TimeoutError):
+        return {}  # the group has never committed anything, or the broker is so new that no group has
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
 
 
