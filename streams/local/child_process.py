@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,6 +76,19 @@ def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
             _kill(process)
     psutil.wait_procs([process for _, family in families for process in family], timeout=5)
     return killed
+
+
+def kill_orphans(child: Child) -> None:
+    """Kill the processes that an ended child started and left behind, such as the model processes of a killed Triton.
+
+    They are found by their session, which has the child's process id. If that id is in use again, they are gone.
+    """
+    if psutil.pid_exists(child.pid):
+        return
+    for process in psutil.process_iter():
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(process.pid) == child.pid:
+                _kill(process)
 
 
 def _family(pid: int) -> list[psutil.Process]:

@@ -22,7 +22,7 @@ import psutil
 
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
-from streams.local.child_process import Child, stop
+from streams.local.child_process import Child, kill_orphans, stop
 from streams.local.probing import answers
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all
@@ -182,6 +182,7 @@ class Supervisor:
 
     def _check(self, watched: Watched, now: float) -> None:
         if watched.start_again_at is None and watched.child.exit_code is not None:
+            kill_orphans(watched.child)
             how = exit_words(watched.child.exit_code)
             wait_seconds = watched.ended(now)
             self.report("ended", {"title": watched.server.title, "how": how, "again_in_seconds": wait_seconds})

@@ -9,9 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams.local.child_process import Child, Launch, keep_previous, stop, tail
+from streams.local.child_process import Child, Launch, keep_previous, kill_orphans, stop, tail
 
 DEADLINE_SECONDS = 20.0
+SLEEP = "import time; time.sleep(600)"
 READY = "print('ready', flush=True)"
 
 
@@ -130,3 +131,18 @@ def test_the_previous_log_is_kept(tmp_path: Path) -> None:
         log.write_text(text)
 
     assert (tmp_path / "a.log.previous").read_text() == "first"
+
+
+def test_processes_that_a_killed_child_left_behind_are_killed(tmp_path: Path) -> None:
+    code = (
+        f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {SLEEP!r}]).pid, flush=True); {SLEEP}"
+    )
+    child = started(code, tmp_path)
+    orphan = int(tail(child.log)[0])
+    child.process.kill()
+    child.process.wait()
+    assert psutil.pid_exists(orphan)
+
+    kill_orphans(child)
+
+    assert gone(orphan)
