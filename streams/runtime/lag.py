@@ -1,11 +1,11 @@
 """The lag of each stage by the broker's offsets: for people, for health, and for autoscaling."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.errors import UsageError
@@ -14,9 +14,6 @@ from streams.settings import Settings
 from streams.topology import STAGES, Stage
 
 log = structlog.get_logger()
-
-OFFSETS_SECONDS = 5.0
-"""Seconds in which a broker must answer a request for a group's offsets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +60,12 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
         return []
     admin = AdminClient(client_config(settings.kafka))
     try:
-        metadata = admin.list_topics(timeout=TIMEOUT_SECONDS).topics
-        wanted = {topic for stage in stages for topic in input_topics(stage) if topic in metadata}
-        ends = _offsets(admin, [(t, p) for t in wanted for p in metadata[t].partitions], OffsetSpec.latest())
+        topics = {topic for stage in stages for topic in input_topics(stage)}
+        ends = _offsets(admin, _places(admin, topics), OffsetSpec.latest())
         starts = _offsets(admin, list(ends), OffsetSpec.earliest())
         lags = []
         for stage in stages:
-            committed = _committed(admin, stage.group)
+            committed = _committed(settings, stage, [place for place in ends if place[0] in input_topics(stage)])
             for topic in input_topics(stage):
                 parts = [PartitionOffsets(committed.get(p), starts[p], ends[p]) for p in ends if p[0] == topic]
                 waiting, lost = sum(part.waiting for part in parts), sum(part.lost for part in parts)
@@ -102,14 +98,26 @@ def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[
     return {(p.topic, p.partition): f.result(timeout=TIMEOUT_SECONDS).offset for p, f in futures.items()}
 
 
-def _committed(admin: AdminClient, group: str) -> dict[Place, int]:
-    request = [ConsumerGroupTopicPartitions(group)]
-    future = admin.list_consumer_group_offsets(request, request_timeout=OFFSETS_SECONDS)[group]
+def _committed(settings: Settings, stage: Stage, places: list[Place]) -> dict[Place, int]:
+    """The committed offsets of a stage, of the partitions that have one.
+
+    A consumer asks for them, without joining the group. The same request of an AdminClient crashes the process while
+    the group's coordinator is unknown (librdkafka 2.16), as on a broker that has just started.
+    """
+    if not places:
+        return {}
+    consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
     try:
-        partitions = future.result(timeout=TIMEOUT_SECONDS).topic_partitions or []
-    except (KafkaException, TimeoutError):
-        return {}  # the group has never committed anything, or the broker is so new that no group has
+        partitions = consumer.committed([TopicPartition(*place) for place in places], timeout=TIMEOUT_SECONDS)
+    finally:
+        consumer.close()
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
+
+
+def _places(admin: AdminClient, topics: Collection[str]) -> list[Place]:
+    """The partitions of those of the topics that exist."""
+    metadata = admin.list_topics(timeout=TIMEOUT_SECONDS).topics
+    return [(topic, number) for topic in topics if topic in metadata for number in metadata[topic].partitions]
 
 
 def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss: bool = False) -> None:
@@ -135,14 +143,17 @@ def _with_commits(settings: Settings, stages: Sequence[Stage]) -> tuple[Stage, .
     """The stages that have committed offsets. The others lost nothing, and their topics may be so new that no broker
     answers for them yet."""
     admin = AdminClient(client_config(settings.kafka))
-    return tuple(stage for stage in stages if _committed(admin, stage.group))
+    try:
+        return tuple(stage for stage in stages if _committed(settings, stage, _places(admin, input_topics(stage))))
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
 
 
 def _skip_lost(settings: Settings, stage: Stage) -> None:
     """Commit the first offset of each partition whose committed offset is before it."""
     admin = AdminClient(client_config(settings.kafka))
     try:
-        committed = _committed(admin, stage.group)
+        committed = _committed(settings, stage, _places(admin, input_topics(stage)))
         starts = _offsets(admin, list(committed), OffsetSpec.earliest())
         moved = [TopicPartition(*place, starts[place]) for place in committed if committed[place] < starts[place]]
         request = ConsumerGroupTopicPartitions(stage.group, moved)

@@ -156,7 +156,7 @@ async def test_replay_sends_what_matches_and_nothing_else(stack: Settings, host:
     sent = await in_topic(stack, "normalize.retry", host)
     assert {record.value for record in sent} == {event.to_json() for event in new}
 
-    none = await riffle(stack, "replay", "--from", "normalize", "--host", f"other.{host}")
+    none = await riffle(stack, "replay", "--from", "normalize", "--host", f"empty.{host}")
     assert none.returncode == 1
     assert "Nothing to replay" in none.stdout
 
