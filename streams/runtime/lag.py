@@ -1,11 +1,12 @@
 """The lag of each stage by the broker's offsets: for people, for health, and for autoscaling."""
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.errors import UsageError
@@ -14,6 +15,13 @@ from streams.settings import Settings
 from streams.topology import STAGES, Stage
 
 log = structlog.get_logger()
+
+
+COORDINATOR_SECONDS = 0.25
+"""Seconds between two requests to a group's coordinator that is not ready yet."""
+_COORDINATOR_STARTS = frozenset(
+    {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +116,24 @@ def _committed(settings: Settings, stage: Stage, places: list[Place]) -> dict[Pl
         return {}
     consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
     try:
-        partitions = consumer.committed([TopicPartition(*place) for place in places], timeout=TIMEOUT_SECONDS)
+        partitions = _ask_for_committed(consumer, [TopicPartition(*place) for place in places])
     finally:
         consumer.close()
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
+
+
+def _ask_for_committed(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """Ask again while the group's coordinator moves or starts, for TIMEOUT_SECONDS in all."""
+    end = time.monotonic() + TIMEOUT_SECONDS
+    while True:
+        try:
+            return consumer.committed(partitions, timeout=TIMEOUT_SECONDS)
+        except KafkaException as error:
+            reason = error.args[0]
+            starts = isinstance(reason, KafkaError) and reason.code() in _COORDINATOR_STARTS
+            if not starts or time.monotonic() > end:
+                raise
+            time.sleep(COORDINATOR_SECONDS)
 
 
 def _places(admin: AdminClient, topics: Collection[str]) -> list[Place]:
