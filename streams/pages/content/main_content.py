@@ -22,7 +22,7 @@ from streams.pages.parse.segments import Walk
 
 Kept = NDArray[np.int64]
 """Indices of the segments that are kept, in order."""
-_CODE = DIVIDING_TAGS.index("pre")
+_CODE, _TITLE = DIVIDING_TAGS.index("pre"), DIVIDING_TAGS.index("h1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ def above_cutoff(scores: Matrix, words: Matrix) -> Kept:
 def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     """Drop doubtful segments before and after the text: other headlines, tags, comments.
 
-    The model gives these a higher probability on pages unlike those that it was trained on.
+    The model gives these a higher probability on pages unlike those that it was trained on. The page's title (`h1`)
+    stays: it is short, often doubted, and dates are looked for near it.
     """
     certain = page.stats.words * (scores >= LIMITS.certain)
     total = float(certain.sum())
@@ -99,7 +100,8 @@ def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
         return kept
     bounds = [LIMITS.edge_share * total, (1 - LIMITS.edge_share) * total]
     first, last = np.searchsorted(np.cumsum(certain), bounds).tolist()
-    chosen: Kept = kept[((first <= kept) & (kept <= last)) | (scores[kept] >= LIMITS.outside)]
+    is_title = page.stats.tags[page.stats.elements[kept]] == _TITLE
+    chosen: Kept = kept[((first <= kept) & (kept <= last)) | (scores[kept] >= LIMITS.outside) | is_title]
     return chosen
 
 

@@ -96,15 +96,21 @@ ENDS = [
 def test_doubtful_segments_at_the_ends_of_a_text(why: str, percent: str, expected: str) -> None:
     scores = np.array(percent.split(), np.float32) / 100
     words = np.where(scores >= 0.9, 100, 10).astype(np.float32)
-    kept = drop_doubtful_ends(scores, judged(words), np.arange(len(scores)))
+    kept = drop_doubtful_ends(scores, judged(words, "<p>x" * len(words)), np.arange(len(scores)))
     assert kept.tolist() == [int(number) for number in expected.split()], why
+
+
+def test_a_doubtful_title_before_the_text_is_kept() -> None:
+    scores = np.array([0.55, 0.55, 0.99, 0.99], np.float32)
+    page = judged(np.array([10, 10, 100, 100], np.float32), "<h1>title</h1><p>menu<p>text<p>text")
+    assert drop_doubtful_ends(scores, page, np.arange(4)).tolist() == [0, 2, 3]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90), st.booleans()), max_size=30))
 def test_only_doubtful_segments_are_dropped_at_the_ends(rows: list[tuple[float, int, bool]]) -> None:
     scores, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
     before: Kept = np.flatnonzero([row[2] for row in rows])
-    after = drop_doubtful_ends(scores, judged(words), before)
+    after = drop_doubtful_ends(scores, judged(words, "<p>x" * len(words) or "<p>x"), before)
     assert set(after) <= set(before)
     assert all(scores[index] < LIMITS.outside for index in set(before) - set(after))
 
