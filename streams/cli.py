@@ -39,6 +39,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "replay": ("streams.commands.replay:replay", "Have a stage handle past events again."),
     },
     "Measuring": {
+        "plan": ("streams.commands.plan:make_plan", "Compute the machines and cost of an installation."),
         "bench": ("streams.commands.bench:bench_app", "Speed and memory, on this machine."),
         "eval": ("streams.commands.evaluate:eval_app", "Quality, against labelled data and other programs."),
         "schemas": ("streams.commands.schemas:schemas", "Generate or check the published schemas."),

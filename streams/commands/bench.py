@@ -62,6 +62,23 @@ async def bench_cost(
     return status
 
 
+@bench_app.command("simulate")
+@command
+def bench_simulate(
+    pages: Annotated[float, typer.Option(min=1, help="Number of pages of the installation, such as 1e10.")] = 1e10,
+    max_lag_seconds: Annotated[
+        float, typer.Option(min=1, help="Lag at which the frontier pauses, in seconds of the mean rate.")
+    ] = 300,
+    plots: Annotated[Path | None, typer.Option(file_okay=False, help="A folder for a plot of each scenario.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate an installation as `riffle plan` sizes it: a burst, the loss of half of the GPUs, the loss of a region.
+
+    Example:  riffle bench simulate --pages 1e9 --plots plots/
+    """
+    benchmark("capacity_simulation").run(pages, max_lag_seconds, plots, as_json=as_json)
+
+
 @bench_app.command("simhash")
 @command
 def bench_simhash(

@@ -1,0 +1,1 @@
+"""Capacity planning: what a number of pages needs, computed from measured unit costs."""

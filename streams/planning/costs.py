@@ -1,0 +1,194 @@
+"""Unit costs: what one page, statement or query costs, measured or assumed, read from a TOML file."""
+
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
+
+from streams.errors import UsageError
+
+UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
+"""The unit costs of this release, with the date, machine and command of their measurement."""
+
+Driver = Literal["fetch", "changed_page", "unique_page", "statement"]
+"""What the work of a stage grows with."""
+
+
+class _Costs(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Measured(_Costs):
+    """Where the measured figures are from."""
+
+    date: date
+    machine: str
+    command: str
+
+
+class StageCost(_Costs):
+    """CPU seconds for each `per`, and the memory of one worker."""
+
+    per: Driver
+    cpu_seconds: PositiveFloat
+    memory_mb: PositiveFloat
+
+
+class KafkaCost(_Costs):
+    """Records and bytes are before replication and after compression."""
+
+    records_per_fetch: PositiveFloat
+    bytes_per_fetch: PositiveFloat
+    cpu_seconds_per_fetch: PositiveFloat
+    retention_days: PositiveFloat
+
+
+class CassandraCost(_Costs):
+    """All figures are for one replica."""
+
+    writes_per_fetch: PositiveFloat
+    reads_per_fetch: PositiveFloat
+    cpu_seconds_per_fetch: PositiveFloat
+    blob_bytes_per_page: PositiveFloat
+
+
+class TritonCost(_Costs):
+    """CPU seconds without a GPU."""
+
+    cpu_seconds_per_statement: PositiveFloat
+    query_cpu_seconds: PositiveFloat
+
+
+class QdrantCost(_Costs):
+    """CPU seconds for writing a statement, for one replica."""
+
+    cpu_seconds_per_statement: PositiveFloat
+    dimensions: PositiveInt
+
+
+class GatewayCost(_Costs):
+    """CPU seconds of the gateway's own process for a query."""
+
+    cpu_seconds_per_query: PositiveFloat
+    memory_mb: PositiveFloat
+
+
+class AssumedCassandra(_Costs):
+    source: str
+    row_bytes_per_page: PositiveFloat
+    disk_fill: PositiveFloat
+
+
+class AssumedQdrant(_Costs):
+    source: str
+    index_bytes_per_statement: PositiveFloat
+    disk_bytes_per_statement: PositiveFloat
+    statements_per_shard: PositiveInt
+    shard_cpu_seconds_per_query: PositiveFloat
+
+
+class AssumedGpu(_Costs):
+    source: str
+    statements_per_second: PositiveFloat
+
+
+class AssumedWeb(_Costs):
+    source: str
+    transferred_bytes_per_fetch: PositiveFloat
+    request_bytes_per_fetch: PositiveFloat
+
+
+class Headroom(_Costs):
+    """`utilization`: maximum share of a pool that is busy at the peak. `peak`: the peak's rate over the mean's."""
+
+    source: str
+    utilization: PositiveFloat
+    peak: PositiveFloat
+
+
+class Machines(_Costs):
+    """Size of one machine of each pool."""
+
+    source: str
+    worker_cores: PositiveFloat
+    worker_memory_gb: PositiveFloat
+    kafka_cores: PositiveFloat
+    kafka_memory_gb: PositiveFloat
+    kafka_disk_tb: PositiveFloat
+    kafka_mb_per_second: PositiveFloat
+    cassandra_cores: PositiveFloat
+    cassandra_memory_gb: PositiveFloat
+    cassandra_disk_tb: PositiveFloat
+    qdrant_cores: PositiveFloat
+    qdrant_memory_gb: PositiveFloat
+    qdrant_disk_tb: PositiveFloat
+    gpus_per_node: PositiveInt
+    gpu_node_cores: PositiveFloat
+    gpu_node_memory_gb: PositiveFloat
+    gateway_cores: PositiveFloat
+
+
+class Prices(_Costs):
+    """Prices in USD."""
+
+    source: str
+    core_hour: PositiveFloat
+    memory_gb_hour: PositiveFloat
+    gpu_hour: PositiveFloat
+    disk_tb_month: PositiveFloat
+    egress_tb: PositiveFloat
+    region_transfer_tb: PositiveFloat
+
+
+class Assumed(_Costs):
+    """Figures that were not measured here, each group with its source."""
+
+    cassandra: AssumedCassandra
+    qdrant: AssumedQdrant
+    gpu: AssumedGpu
+    web: AssumedWeb
+    headroom: Headroom
+    machines: Machines
+    prices: Prices
+
+
+class UnitCosts(_Costs):
+    """All unit costs."""
+
+    measured: Measured
+    stages: dict[str, StageCost]
+    kafka: KafkaCost
+    cassandra: CassandraCost
+    triton: TritonCost
+    qdrant: QdrantCost
+    gateway: GatewayCost
+    assumed: Assumed
+
+
+def load_unit_costs(own: Path | None = None) -> UnitCosts:
+    """Read the unit costs of this release, with those of the file `own` in their place. Raises UsageError."""
+    content = _read(UNIT_COSTS_FILE)
+    if own is not None:
+        content = _merged(content, _read(own))
+    try:
+        return UnitCosts.model_validate(content)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors(include_url=False))
+        raise UsageError(f"{own or UNIT_COSTS_FILE}: {problems}") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} can't be read as TOML: {error}") from error
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for name, value in over.items():
+        below = merged.get(name)
+        merged[name] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged

@@ -1,0 +1,144 @@
+"""The plan of an installation: hand-computed cases, laws, and what a user gets for wrong figures."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.errors import UsageError
+from streams.planning.capacity import SCALES, Plan, Pool, Workload, fetch_rates, partitions_for, plan, shards_for
+from streams.planning.costs import UNIT_COSTS_FILE, load_unit_costs
+from streams.topology import STAGES
+
+COSTS = load_unit_costs()
+WORKLOADS = st.builds(
+    Workload,
+    pages=st.floats(1e3, 1e11),
+    recrawl_days=st.floats(0.1, 1_000),
+    statements_per_page=st.floats(1, 500),
+    changed_share=st.floats(0.01, 1),
+    duplicate_share=st.floats(0, 0.9),
+    queries_per_second=st.floats(0, 10_000),
+    regions=st.integers(1, 5),
+    gpus=st.booleans(),
+)
+
+
+def pool(found: Plan, name: str) -> Pool:
+    return next(p for p in found.pools if p.name == name)
+
+
+def test_rates_of_a_workload() -> None:
+    # A day has 86,400 seconds: one fetch per second, half of them changed, a fifth of those duplicates.
+    rates = fetch_rates(
+        Workload(86_400, recrawl_days=1, statements_per_page=50, changed_share=0.5, duplicate_share=0.2)
+    )
+    assert (rates.fetch, rates.changed_page, rates.unique_page, rates.statement) == (1.0, 0.5, 0.4, pytest.approx(20.0))
+
+
+def test_a_plan_by_hand() -> None:
+    # 10^9 pages in 30 days are 386 fetches/s. normalize: 386 x 1.5 (peak) x 0.0217 s = 12.6 cores, / 0.6 = 21 workers.
+    found = plan(Workload(pages=1e9), COSTS)
+    normalize = next(stage for stage in found.stages if stage.name == "normalize")
+    cores = 1e9 / (30 * 86_400) * 1.5 * COSTS.stages["normalize"].cpu_seconds
+    assert normalize.cores == pytest.approx(cores)
+    assert normalize.workers == -(-cores // 0.6)
+    # 1e9 pages x 3 copies on disks that stay half empty.
+    stored = COSTS.cassandra.blob_bytes_per_page + COSTS.assumed.cassandra.row_bytes_per_page
+    disks = 1e9 * stored * 3 / 0.5 / (COSTS.assumed.machines.cassandra_disk_tb * 1e12)
+    assert pool(found, "cassandra").nodes == -(-disks // 1)
+    assert pool(found, "cassandra").bound_by == "disk"
+
+
+def test_the_unit_costs_name_the_stages_of_the_topology() -> None:
+    assert list(COSTS.stages) == [stage.name for stage in STAGES]
+
+
+@pytest.mark.parametrize(("workers", "partitions"), [(1, 8), (5, 8), (6, 16), (100, 256)])
+def test_partitions_exceed_the_workers_of_the_largest_stage(workers: int, partitions: int) -> None:
+    assert partitions_for(workers) == partitions
+
+
+def test_the_published_number_of_shards() -> None:
+    assert shards_for(3e9, COSTS) == 64
+    assert shards_for(1, COSTS) == 1
+
+
+@given(WORKLOADS)
+def test_no_stage_has_more_workers_than_partitions(workload: Workload) -> None:
+    found = plan(workload, COSTS)
+    assert max(stage.workers for stage in found.stages) <= found.partitions
+
+
+@given(WORKLOADS, st.floats(1.1, 10))
+def test_more_pages_never_need_less(workload: Workload, factor: float) -> None:
+    small, large = plan(workload, COSTS), plan(replace(workload, pages=workload.pages * factor), COSTS)
+    assert large.usd_month >= small.usd_month
+    for fewer, more in zip(small.pools, large.pools, strict=True):
+        assert (more.cores, more.memory_gb, more.disk_tb) >= (fewer.cores, fewer.memory_gb, fewer.disk_tb), more.name
+
+
+@given(WORKLOADS)
+def test_replicas_have_machines_of_their_own(workload: Workload) -> None:
+    found = plan(workload, COSTS)
+    assert pool(found, "kafka").nodes >= workload.replication
+    assert pool(found, "cassandra").nodes >= workload.replication
+    assert pool(found, "qdrant").nodes >= workload.vector_replication
+    assert pool(found, "gateway").nodes >= 2 * workload.regions
+
+
+def test_a_small_installation_has_small_machines() -> None:
+    cassandra = pool(plan(Workload(pages=1e5), COSTS), "cassandra")
+    assert (cassandra.nodes, cassandra.cores) == (3, 3 * COSTS.assumed.machines.cassandra_cores * SCALES[0])
+
+
+def test_one_region_moves_nothing_between_regions() -> None:
+    assert plan(Workload(pages=1e9), COSTS).region_transfer_tb_month == 0
+    assert plan(Workload(pages=1e9, regions=2), COSTS).region_transfer_tb_month > 0
+
+
+def test_without_gpus_cores_embed() -> None:
+    found = plan(Workload(pages=1e8, gpus=False), COSTS)
+    needed = found.rates.statement * COSTS.triton.cpu_seconds_per_statement * 1.5 / 0.6
+    assert pool(found, "triton").cores >= needed
+    assert sum(p.gpus for p in found.pools) == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("pages", 0), ("recrawl_days", -1), ("changed_share", 1.1), ("duplicate_share", -0.1), ("queries_per_second", -1)],
+)
+def test_an_impossible_workload_is_refused_by_name(field: str, value: float) -> None:
+    with pytest.raises(UsageError, match=field):
+        Workload(**{"pages": 1e6, field: value})
+
+
+class TestOwnCosts:
+    def test_figures_that_are_left_out_are_those_of_the_release(self, tmp_path: Path) -> None:
+        own = tmp_path / "own.toml"
+        own.write_text("[assumed.prices]\ncore_hour = 0.5\n")
+        costs = load_unit_costs(own)
+        assert costs.assumed.prices.core_hour == 0.5
+        assert costs.assumed.prices.gpu_hour == COSTS.assumed.prices.gpu_hour
+        assert plan(Workload(pages=1e8), costs).usd_month > plan(Workload(pages=1e8), COSTS).usd_month
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("[kafka]\nretention_day = 3\n", "kafka.retention_day"),  # a name that is no figure
+            ("[kafka]\nretention_days = -3\n", "kafka.retention_days"),
+            ("[kafka\n", "TOML"),
+        ],
+    )
+    def test_a_mistake_is_named(self, tmp_path: Path, text: str, message: str) -> None:
+        own = tmp_path / "own.toml"
+        own.write_text(text)
+        with pytest.raises(UsageError, match=message):
+            load_unit_costs(own)
+
+    def test_the_unit_costs_say_what_is_assumed(self) -> None:
+        groups = COSTS.assumed.model_dump()
+        assert all(group["source"] for group in groups.values())
+        assert "measured" in UNIT_COSTS_FILE.read_text()
