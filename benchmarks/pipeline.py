@@ -20,7 +20,7 @@ from uuid import uuid4
 from benchmarks.machine import machine, table
 from schemas import Event, PageChunked, PageFetched, PageIndexed, PageRemoved
 from streams.commands.console import err, out, print_json
-from streams.commands.status import usage
+from streams.commands.stack.status import usage
 from streams.commands.watching import Seen
 from streams.crawl.archives.importer import import_html
 from streams.errors import UsageError

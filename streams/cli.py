@@ -1,4 +1,4 @@
-"""The command line: a table of the commands, each with its module in `streams/commands` and its line of help.
+"""The command line: a table of the commands, each with its module in `streams/commands`, by section, and its line of help.
 
 A command's module is imported when the command is called, so that `riffle --help` doesn't load Kafka's and Cassandra's
 clients.
@@ -12,37 +12,37 @@ from typer.core import TyperGroup
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Local stack": {
-        "up": ("streams.commands.up:up", "Start the servers, the workers and the gateway on this machine."),
-        "down": ("streams.commands.down:down", "Stop the local stack."),
-        "status": ("streams.commands.status:status", "Show the processes of the stack and their health."),
-        "demo": ("streams.commands.demo:demo", "Crawl a bundled web of real pages and open a search page."),
-        "web": ("streams.commands.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
+        "up": ("streams.commands.stack.up:up", "Start the servers, the workers and the gateway on this machine."),
+        "down": ("streams.commands.stack.down:down", "Stop the local stack."),
+        "status": ("streams.commands.stack.status:status", "Show the processes of the stack and their health."),
+        "demo": ("streams.commands.stack.demo:demo", "Crawl a bundled web of real pages and open a search page."),
+        "web": ("streams.commands.stack.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
     },
     "Pages": {
-        "crawl": ("streams.commands.crawl:crawl", "Crawl from seeds and make the pages searchable."),
+        "crawl": ("streams.commands.pages.crawl:crawl", "Crawl from seeds and make the pages searchable."),
         "import": (
-            "streams.commands.importing:import_app",
+            "streams.commands.pages.importing:import_app",
             "Bring in pages fetched elsewhere: WARC files, HTML folders.",
         ),
-        "search": ("streams.commands.search:search", "Ask a question."),
-        "page": ("streams.commands.page:page", "Show the history of a page, or its document."),
+        "search": ("streams.commands.pages.search:search", "Ask a question."),
+        "page": ("streams.commands.pages.page:page", "Show the history of a page, or its document."),
     },
     "Running stages": {
-        "migrate": ("streams.commands.migrate:migrate", "Create the topics, tables and collection."),
-        "worker": ("streams.commands.worker:worker", "Run one or several stages."),
-        "gateway": ("streams.commands.gateway:gateway", "Run the gateway: search page and API."),
-        "topics": ("streams.commands.topics:topics", "List topics, and how far behind each stage is."),
+        "migrate": ("streams.commands.stages.migrate:migrate", "Create the topics, tables and collection."),
+        "worker": ("streams.commands.stages.worker:worker", "Run one or several stages."),
+        "gateway": ("streams.commands.stages.gateway:gateway", "Run the gateway: search page and API."),
+        "topics": ("streams.commands.stages.topics:topics", "List topics, and how far behind each stage is."),
         "dead-letters": (
-            "streams.commands.dead_letters:dead_letters_app",
+            "streams.commands.stages.dead_letters:dead_letters_app",
             "Events that failed for good: list, show, replay.",
         ),
-        "replay": ("streams.commands.replay:replay", "Have a stage handle past events again."),
+        "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
     },
     "Measuring": {
-        "plan": ("streams.commands.plan:make_plan", "Compute the machines and cost of an installation."),
-        "bench": ("streams.commands.bench:bench_app", "Speed and memory, on this machine."),
-        "eval": ("streams.commands.evaluate:eval_app", "Quality, against labelled data and other programs."),
-        "schemas": ("streams.commands.schemas:schemas", "Generate or check the published schemas."),
+        "plan": ("streams.commands.measuring.plan:make_plan", "Compute the machines and cost of an installation."),
+        "bench": ("streams.commands.measuring.bench:bench_app", "Speed and memory, on this machine."),
+        "eval": ("streams.commands.measuring.evaluate:eval_app", "Quality, against labelled data and other programs."),
+        "schemas": ("streams.commands.measuring.schemas:schemas", "Generate or check the published schemas."),
     },
 }
 COMMANDS = {name: place for names in SECTIONS.values() for name, (place, _) in names.items()}

@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.ids import page_id
-from streams.commands.crawl import run_crawl, seed
+from streams.commands.pages.crawl import run_crawl, seed
 from streams.crawl.urls import canonicalize
 from streams.local.demo import unpack
 from streams.runtime.lag import topic_sizes

@@ -103,8 +103,8 @@ PAGES_INTERFACE = {"streams.pages.document", "streams.pages.text"}
 PAGES_EXCEPTIONS: dict[str, str] = {
     "streams/gateway/labs/explainer.py": "shows what normalizing removes, in a parsing process",
     "streams/gateway/labs/view.py": "shows the explanation and the original of a page",
-    "streams/commands/page.py": "shows the same on the command line",
-    "streams/commands/evaluate.py": "measures the normalizer",
+    "streams/commands/pages/page.py": "shows the same on the command line",
+    "streams/commands/measuring/evaluate.py": "measures the normalizer",
 }
 
 

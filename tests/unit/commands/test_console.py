@@ -9,9 +9,9 @@ import pytest
 
 from schemas.ids import page_id
 from streams.commands import console
-from streams.commands.importing import print_report
-from streams.commands.page import print_document_of, print_life
-from streams.commands.search import print_answer
+from streams.commands.pages.importing import print_report
+from streams.commands.pages.page import print_document_of, print_life
+from streams.commands.pages.search import print_answer
 from streams.crawl.archives.importer import ImportReport
 from streams.gateway.http.examples import SEARCH
 from streams.pages.sandbox.worker_messages import page_outcome

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.commands.page import print_document_of
+from streams.commands.pages.page import print_document_of
 from streams.pages.sandbox.worker_messages import page_outcome
 from streams.stores.opener import memory_stores
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from schemas.ids import page_id
-from streams.commands.page import print_removed_of
+from streams.commands.pages.page import print_removed_of
 from streams.stores.opener import Stores, memory_stores
 
 URL = "https://logs.example/wal"

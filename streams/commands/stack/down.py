@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import command, local_home, out
-from streams.commands.up import STOP_SECONDS, detached
+from streams.commands.stack.up import STOP_SECONDS, detached
 from streams.local.state import StackState, read_state
 from streams.settings import stack_file
 

@@ -10,10 +10,10 @@ from uuid import uuid4
 import typer
 
 from streams.commands.console import EXIT_NO, command, err, load_settings, out, styled
-from streams.commands.crawl import run_crawl, seed
-from streams.commands.down import stop_stack
-from streams.commands.search import ask
-from streams.commands.up import start_detached
+from streams.commands.pages.crawl import run_crawl, seed
+from streams.commands.pages.search import ask
+from streams.commands.stack.down import stop_stack
+from streams.commands.stack.up import start_detached
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
