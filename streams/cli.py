@@ -1,4 +1,4 @@
-"""The command line: a table of the commands, each with its module in `streams/commands`, by section, and its line of help.
+"""The command line: a table of the commands, each with its module in `streams/commands` and its line of help.
 
 A command's module is imported when the command is called, so that `riffle --help` doesn't load Kafka's and Cassandra's
 clients.
