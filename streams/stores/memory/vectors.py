@@ -1,8 +1,8 @@
-"""The vector index in memory: every search scores every point, in the order that Qdrant's would have."""
+"""The vector index in memory: exact scores of all points, in the order that Qdrant's would have."""
 
 import asyncio
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,9 +27,12 @@ from streams.stores.vector_collection import (
     still_active,
 )
 
+_TIE = 1e-4
+"""Scores that differ by less may be equal in the digits by which hits are ordered."""
+
 
 class MemoryIndex:
-    """See `VectorIndex`. Exact, slow, and gone with the process."""
+    """See `VectorIndex`. Exact, and gone with the process."""
 
     def __init__(self, alias: str = ALIAS) -> None:
         self._alias = alias
@@ -126,36 +129,57 @@ class _Collection:
         if not self.points:
             return []
         scores = self._matrix @ self._scaled(np.asarray([query], dtype=np.float32))[0]
-        return self._best(zip(self.points, scores.tolist(), strict=True), filters, limit)
+        return self._best(np.arange(len(scores)), scores, filters, limit)
 
     def by_words(self, query: SparseVector, filters: Filters, limit: int) -> list[Hit]:
         """Sum over the shared terms of query weight x document weight x IDF."""
-        weights = {term: w * self._idf(term) for term, w in zip(query.indices, query.values, strict=True)}
-        scores = []
-        for id, point in self.points.items():
-            terms = zip(point.sparse.indices, point.sparse.values, strict=True)
-            products = [weights[term] * value for term, value in terms if term in weights]
-            if products:
-                scores.append((id, sum(products)))
-        return self._best(scores, filters, limit)
+        scores = np.zeros(len(self.points))
+        matched = np.zeros(len(self.points), dtype=bool)
+        for term, asked in zip(query.indices, query.values, strict=True):
+            if term in self._postings:
+                rows, weights = self._postings[term]
+                scores[rows] += asked * weights * self._idf(len(rows))
+                matched[rows] = True
+        rows = np.flatnonzero(matched)
+        return self._best(rows, scores[rows], filters, limit)
 
-    def _best(self, scores: Any, filters: Filters, limit: int) -> list[Hit]:
-        hits = (Hit(id, score, self.points[id].payload) for id, score in scores)
-        best = in_order(hit for hit in hits if _passes(hit.payload, filters))[:limit]
+    def _best(self, rows: NDArray[Any], scores: NDArray[Any], filters: Filters, limit: int) -> list[Hit]:
+        """The best of these rows, in order. Rows that don't pass the filters are left out before they are cut."""
+        points = self._listed
+        if filters != ANY:
+            passing = np.array([_passes(points[row].payload, filters) for row in rows.tolist()], dtype=bool)
+            rows, scores = rows[passing], scores[passing]
+        if len(rows) > limit:
+            # Scores that are equal in the digits that count are ordered by id, so none of them is cut before.
+            bound = np.partition(scores, -limit)[-limit] - _TIE
+            rows, scores = rows[scores >= bound], scores[scores >= bound]
+        found = [(points[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
+        best = in_order(Hit(point.id, score, point.payload) for point, score in found)[:limit]
         return [Hit(hit.id, hit.score, dict(hit.payload)) for hit in best]
 
-    def _idf(self, term: int) -> float:
+    def _idf(self, count: int) -> float:
         """As Qdrant's `idf` modifier: BM25's, never negative."""
-        count = self._document_counts[term]
         return math.log((self._documents - count + 0.5) / (count + 0.5) + 1)
+
+    @cached_property
+    def _listed(self) -> list[Point]:
+        return list(self.points.values())
 
     @cached_property
     def _matrix(self) -> NDArray[np.float32]:
         return self._scaled(np.asarray([point.dense for point in self.points.values()], dtype=np.float32))
 
     @cached_property
-    def _document_counts(self) -> Counter[int]:
-        return Counter(term for point in self.points.values() for term in set(point.sparse.indices))
+    def _postings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """By term: the rows of the points that have it, and its weights there."""
+        listed: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
+        for row, point in enumerate(self.points.values()):
+            for term, weight in dict(zip(point.sparse.indices, point.sparse.values, strict=True)).items():
+                listed[term].append((row, weight))
+        return {
+            term: (np.array([row for row, _ in pairs]), np.array([weight for _, weight in pairs]))
+            for term, pairs in listed.items()
+        }
 
     @cached_property
     def _documents(self) -> int:
@@ -169,7 +193,7 @@ class _Collection:
         return scaled
 
     def _forget(self) -> None:
-        for name in ("_matrix", "_document_counts", "_documents"):
+        for name in ("_listed", "_matrix", "_postings", "_documents"):
             self.__dict__.pop(name, None)
 
 

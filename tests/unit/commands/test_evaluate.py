@@ -123,3 +123,43 @@ def test_mistakes_have_a_message_of_one_line(
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, list(arguments))
     assert (shown.exit_code, shown.stdout) == (2, "")
     assert message in " ".join(shown.stderr.split())
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    """A collection of four documents, with two queries."""
+    texts = {
+        "log": "A log that is written ahead of the file is fast. It survives a crash of the machine.",
+        "boat": "Boats float on water, since they are lighter than what they displace.",
+        "bread": "Bread is baked from flour, water and yeast.",
+        "night": "At night the moon reflects the light of the sun.",
+    }
+    queries = {"1": ("why do ships not sink", "boat"), "2": ("write-ahead log", "log")}
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    rows = [json.dumps({"_id": name, "title": name, "text": text}) for name, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(rows))
+    asked = [json.dumps({"_id": number, "text": text}) for number, (text, _) in queries.items()]
+    (folder / "queries.jsonl").write_text("\n".join(asked))
+    judged = [f"{number}\t{document}\t1" for number, (_, document) in queries.items()]
+    (folder / "qrels.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]))
+    return folder
+
+
+def test_search_is_measured_beside_its_parts_and_other_units(beir: Path, tmp_path: Path) -> None:
+    found = figures("eval", "search", beir, "--cache", tmp_path / "vectors")
+    assert (found["documents"], found["queries"], found["statements"]) == (4, 2, 5)
+    assert (found["ndcg@10"], found["recall@100"], found["mrr@10"]) == (1.0, 1.0, 1.0)
+    assert set(found["systems"]) == {"riffle", "words", "meaning", "rrf", "bm25s"}
+    assert found["systems"]["bm25s"]["recall@100"] < 1, "`ships` and `sink` are in no document"
+    units = ["page", "tokens-256", "sentence", "sentence+context", "sentence+context+chain"]
+    assert list(found["ablation"]) == units
+    assert found["p95_ms"] >= found["p50_ms"] > 0
+    assert list((tmp_path / "vectors").iterdir())
+
+
+def test_search_figures_are_printed_as_a_table(beir: Path, tmp_path: Path) -> None:
+    printed = run("eval", "search", beir, "--cache", tmp_path / "vectors", "--no-ablation", "--no-others")
+    assert printed.startswith("tiny: 4 documents, 5 statements, 2 queries, model ")
+    assert rows(printed)["riffle"] == "1.000 1.000 1.000"
+    assert "bm25s" not in printed

@@ -1,0 +1,1 @@
+"""The quality of search, measured on the code that the stages and the gateway run."""

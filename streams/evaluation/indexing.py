@@ -1,0 +1,68 @@
+"""Documents to points, by the functions of the stages: drafting, chains, statements, embedding texts, points.
+
+A variant of the ablation differs in one step: what a statement is, or which context it has.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from schemas.ids import page_id
+from streams.pages.document.codec import encode_document
+from streams.pages.document.model import Document
+from streams.statements.chaining import chain_input, statements
+from streams.statements.codec import PageStatements
+from streams.statements.sandbox_tasks import draft, drafted
+from streams.statements.statement import Statement
+from streams.stores.memory import MemoryIndex
+from streams.stores.protocols import ChainModel, Embedder
+from streams.vectors.codec import decode_vectors, encode_vectors
+from streams.vectors.points import points_of, texts_of
+
+GENERATION = 1
+_REFERENCE = "0" * 64
+"""The reference of statements that are in no store."""
+
+Progress = Callable[[int, int], None]
+
+
+async def pages_of(
+    documents: Sequence[Document], chains: ChainModel, progress: Progress | None = None
+) -> list[PageStatements]:
+    """The statements of each document, as the statements stage makes them."""
+    pages: list[PageStatements] = []
+    for document in documents:
+        pages.append(await _page(document, chains))
+        if progress:
+            progress(len(pages), len(documents))
+    return pages
+
+
+async def _page(document: Document, chains: ChainModel) -> PageStatements:
+    identity = page_id(document.url)
+    found = drafted(draft(encode_document(document)))
+    sentences, owners = chain_input(found.drafts)
+    antecedents = await chains.antecedents(sentences)
+    made = statements(identity, found.drafts, owners, antecedents)
+    return PageStatements(identity, document.url, found.title, found.language, made)
+
+
+def with_statements(page: PageStatements, change: Callable[[Statement], Statement]) -> PageStatements:
+    """The page with each statement changed."""
+    return replace(page, statements=tuple(change(statement) for statement in page.statements))
+
+
+async def index_of(pages: Sequence[PageStatements], embedder: Embedder) -> MemoryIndex:
+    """An index with the points of these pages, as the embed and the index stage make them."""
+    texts = [text for page in pages for text in texts_of(page)]
+    vectors = await embedder.embed(texts)
+    # The vectors pass through Cassandra on their way, in half precision.
+    vectors = decode_vectors(encode_vectors(_REFERENCE, vectors), _REFERENCE)
+    index = MemoryIndex()
+    collection = await index.ensure(await embedder.info())
+    points, start = [], 0
+    for page in pages:
+        end = start + len(page.statements)
+        points += points_of(page, vectors[start:end], GENERATION)
+        start = end
+    await index.upsert(collection, points)
+    return index

@@ -1,0 +1,89 @@
+"""Rankings that are compared over the same documents in the same run: Riffle's own, its parts, and other programs.
+
+`words` and `meaning` are Riffle's own two lists alone, `rrf` fuses them by the rank of documents (Cormack, Clarke and
+Buettcher 2009), and `bm25s` is another program's BM25 over whole documents, with stemming.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from streams.errors import UsageError
+from streams.evaluation.metrics import Ranking
+from streams.gateway.search.request import SearchRequest
+from streams.gateway.search.searcher import Searcher
+from streams.pages.document.model import Document
+from streams.stores.protocols import SparseVector, VectorIndex, Vectors
+from streams.vectors.bm25 import query_vector
+
+DEPTH = 100
+"""Maximum documents of a ranking."""
+LIST_STATEMENTS = 1_000
+"""Statements that are read of a list, so that it has DEPTH documents."""
+RRF_K = 60
+"""The constant of reciprocal rank fusion, as in its paper."""
+FIRST_PAGE = 10
+
+
+async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[list[Ranking], list[float]]:
+    """The rankings as people get them, and the time of each search of the first page (milliseconds)."""
+    rankings: list[Ranking] = []
+    times: list[float] = []
+    for query in queries:
+        first = await searcher.search(SearchRequest(query, per_page=FIRST_PAGE))
+        times.append(first.took_ms)
+        rest = await searcher.search(SearchRequest(query, per_page=DEPTH))
+        # The first page is that of people: a longer one may show more pages of one host.
+        urls = [_url(page.hits[0].payload) for found in (first, rest) for page in found.pages]
+        rankings.append(list(dict.fromkeys(urls))[:DEPTH])
+    return rankings, times
+
+
+async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vectors) -> dict[str, list[Ranking]]:
+    """The rankings of the sparse list, of the dense list, and of both by reciprocal rank."""
+    words, meaning, fused = [], [], []
+    for query, vector in zip(queries, vectors, strict=True):
+        words.append(await _documents(index, None, query_vector(query)))
+        meaning.append(await _documents(index, vector.tolist(), None))
+        fused.append(reciprocal_rank_fusion([words[-1], meaning[-1]])[:DEPTH])
+    return {"words": words, "meaning": meaning, "rrf": fused}
+
+
+async def _documents(index: VectorIndex, dense: Sequence[float] | None, sparse: SparseVector | None) -> Ranking:
+    found = await index.search(dense=dense, sparse=sparse, pages=DEPTH, per_page=1, candidates=LIST_STATEMENTS)
+    return [_url(page.hits[0].payload) for page in found]
+
+
+def reciprocal_rank_fusion(rankings: Sequence[Ranking]) -> Ranking:
+    """The documents of all rankings, by the sum of their reciprocal ranks."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    for ranking in rankings:
+        for rank, document in enumerate(ranking, start=1):
+            scores[document] += 1 / (RRF_K + rank)
+    return sorted(scores, key=lambda document: (-scores[document], document))
+
+
+def bm25s_rankings(documents: Sequence[Document], queries: Sequence[str]) -> list[Ranking]:
+    """The rankings of bm25s with English stop words and stems. Raises UsageError when it is not installed."""
+    try:
+        import bm25s
+    except ImportError as error:
+        raise UsageError("bm25s is not installed: `pip install bm25s`, or --no-others") from error
+    import Stemmer
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    stemmer: Any = Stemmer.Stemmer("english")
+    texts = [f"{document.title} {document.text}" for document in documents]
+    retriever = bm25s.BM25()
+    retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+    asked = bm25s.tokenize(list(queries), stopwords="en", stemmer=stemmer, show_progress=False)
+    found, scores = retriever.retrieve(asked, k=min(DEPTH, len(documents)), show_progress=False)
+    return [
+        [documents[int(number)].url for number, score in zip(row, of_row, strict=True) if score > 0]
+        for row, of_row in zip(found, scores, strict=True)
+    ]
+
+
+def _url(payload: Any) -> str:
+    return str(payload["url"])
