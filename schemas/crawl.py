@@ -1,11 +1,13 @@
 """Events of the crawl. They are keyed by host, so that one frontier agent owns all state of a host."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
 from schemas.envelope import Event
+from schemas.ids import page_id
 
 Why = Literal["seed", "link", "sitemap", "redirect", "canonical", "import"]
 Purpose = Literal["page", "robots", "sitemap"]
@@ -28,7 +30,7 @@ Outcome = Literal[
 
 
 class PageDiscovered(Event):
-    """A URL was seen. The frontier decides whether, and when, it is fetched."""
+    """One or more URLs of a host were seen. The frontier decides whether, and when, each is fetched."""
 
     topic: ClassVar[str] = "pages.discovered"
     key_field: ClassVar[str] = "host"
@@ -53,6 +55,17 @@ class PageDiscovered(Event):
     """Fetch again even if the URL was seen before (seeds of `riffle crawl`)."""
     redirects: int = Field(ge=0, default=0)
     """Number of redirects between the last URL that was not a redirect target and this one."""
+    more_urls: tuple[str, ...] = Field((), max_length=1_000)
+    """Further canonical URLs of the same host, to which all other fields apply as well. `url` is the first one."""
+
+    def each(self) -> Iterator["PageDiscovered"]:
+        """Return an event with one URL for each URL, in their order."""
+        if not self.more_urls:
+            yield self
+            return
+        yield self.model_copy(update={"more_urls": ()})
+        for url in self.more_urls:
+            yield self.model_copy(update={"page_id": page_id(url), "url": url, "more_urls": ()})
 
 
 class PageScheduled(Event):

@@ -151,6 +151,7 @@ STAGES: tuple[Stage, ...] = (
             PageIndexed,
             PageRemoved,
             PageSettled,
+            LinkFound,
         ),
         outputs=(),
         agent="streams.ledger.agent:build",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from schemas import Event, PageDiscovered, PageNormalized, PageRemoved, PageSettled
+from schemas import Event, LinkFound, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import PART, DecisionApplier, Log, facts, outcome_of
 from streams.dedup.events import demotion, own_events, promotion, refusal_events
@@ -35,6 +35,8 @@ DECISION_MARGIN = 100
 NEVER = 2**63 - 1
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
+_LINK_TOPICS = (LinkFound.topic, PageDiscovered.topic)
+"""Topics of the ledger's rows with linking pages. Earlier versions stored them as discoveries."""
 MAX_CACHED_SHINGLES = 256
 """Maximum number of documents whose shingles are cached: some megabytes."""
 
@@ -191,7 +193,7 @@ class DedupAgent(Agent):
     async def _in_links(self, event: PageNormalized) -> int:
         """The number of pages that link to the page, counted in the ledger's discoveries of it."""
         history = await self._stores.ledger.history(event.page_id)
-        links = (step.data for step in history if step.topic == PageDiscovered.topic and step.data.get("why") == "link")
+        links = (step.data for step in history if step.topic in _LINK_TOPICS and step.data.get("why") == "link")
         # A row of the ledger may store several links together.
         referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
         return len(referrers - {event.url})

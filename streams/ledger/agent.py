@@ -1,14 +1,15 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-A redelivery writes the same row again. Links to a page are stored by a few rows in all (`discoveries`); every other
-event has a row of its own.
+A redelivery writes the same row again. Links to a page are stored by a few rows in all (`discoveries`), and the link by
+which a page was discovered by none: the frontier's row of the URL has it (`history`). Every other event has a row of
+its own.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid5
 
-from schemas import Event, PageDiscovered
+from schemas import Event, LinkFound, PageDiscovered
 from streams.errors import PoisonError
 from streams.ledger.descriptions import describe, describe_links
 from streams.ledger.discoveries import LinkMemory, Links
@@ -27,20 +28,28 @@ class LedgerAgent(Agent):
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Raises PoisonError for an event that is about no page."""
-        if isinstance(delivery.event, PageDiscovered) and delivery.event.why == "link":
-            await self._store_link(delivery, delivery.event)
-        else:
-            await self._ledger.record(transition_of(delivery))
+        match delivery.event:
+            case LinkFound() as event:
+                await self._store_links(delivery, event)
+            case PageDiscovered(why="link"):
+                pass  # the frontier stores it
+            case PageDiscovered() as event:
+                await asyncio.gather(*map(self._ledger.record, _discoveries(delivery, event)))
+            case _:
+                await self._ledger.record(transition_of(delivery))
         return ()
 
-    async def _store_link(self, delivery: Delivery, event: PageDiscovered) -> None:
-        links = self._links.note(event)
-        if links is None:
-            return
+    async def _store_links(self, delivery: Delivery, event: LinkFound) -> None:
+        rows = []
+        for link in event.each():
+            links = None if link.nofollow else self._links.note(link.target_page_id, link.source_url)
+            if links:
+                rows.append(links_transition(delivery, link, links))
         try:
-            await self._ledger.record(links_transition(delivery, event, links))
+            await asyncio.gather(*map(self._ledger.record, rows))
         except BaseException:
-            self._links.forget(event.page_id)  # the event is tried again, and must be stored then
+            for row in rows:  # the event is tried again, and they must be stored then
+                self._links.forget(row.page_id)
             raise
 
 
@@ -50,37 +59,41 @@ def transition_of(delivery: Delivery) -> Transition:
     page_id = getattr(event, "page_id", None)
     if not isinstance(page_id, UUID):
         raise PoisonError(f"{type(event).__name__} is about no page, so no page's history can hold it")
-    return _transition(delivery, page_id, _row_id(page_id, event, delivery.envelope.id), describe(event))
+    return _transition(delivery, page_id, delivery.envelope.id, event)
 
 
-def links_transition(delivery: Delivery, event: PageDiscovered, links: Links) -> Transition:
-    """One row for several links: the last event, with all linking pages in `referrers`."""
-    row_id = uuid5(event.page_id, f"discovered/{links.row}")
-    if len(links.referrers) <= 1:
-        return _transition(delivery, event.page_id, row_id, describe(event))
-    more = {"referrers": list(links.referrers)}
-    return _transition(delivery, event.page_id, row_id, describe_links(links.referrers), more)
-
-
-def _transition(
-    delivery: Delivery, page_id: UUID, row_id: UUID, line: str, more: dict[str, Any] | None = None
-) -> Transition:
+def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Transition:
+    """One row for several links to a page: the last one, with all linking pages in `referrers`."""
+    page_id = link.target_page_id
     return Transition(
         page_id=page_id,
-        event_id=row_id,
-        topic=delivery.event.topic,
+        event_id=uuid5(page_id, f"links/{links.row}"),
+        topic=LinkFound.topic,
         source=delivery.envelope.source,
         at=delivery.at,
-        outcome=line,
-        data={**delivery.event.model_dump(mode="json", exclude_none=True), **(more or {})},
+        outcome=describe_links(links.referrers),
+        data={"page_id": str(page_id), "url": link.target_url, "why": "link", "referrers": list(links.referrers)},
     )
 
 
-def _row_id(page_id: UUID, event: Event, event_id: UUID) -> UUID:
-    """The event's own id. Sitemaps, redirects and canonical links to a page have one row for each kind."""
-    if isinstance(event, PageDiscovered) and event.why not in ("seed", "import"):
-        return uuid5(page_id, f"discovered/{event.why}")
-    return event_id
+def _discoveries(delivery: Delivery, event: PageDiscovered) -> Iterator[Transition]:
+    """Sitemaps, redirects and canonical links to a page have one row for each kind, seeds and imports one each."""
+    for one in event.each():
+        own = event.why in ("seed", "import")
+        row_id = delivery.envelope.id if own else uuid5(one.page_id, f"discovered/{event.why}")
+        yield _transition(delivery, one.page_id, row_id, one)
+
+
+def _transition(delivery: Delivery, page_id: UUID, row_id: UUID, event: Event) -> Transition:
+    return Transition(
+        page_id=page_id,
+        event_id=row_id,
+        topic=event.topic,
+        source=delivery.envelope.source,
+        at=delivery.at,
+        outcome=describe(event),
+        data=event.model_dump(mode="json", exclude_none=True, exclude={"more_urls"}),
+    )
 
 
 async def build(settings: Settings, stores: Stores) -> LedgerAgent:

@@ -9,6 +9,7 @@ from typing import Any
 
 from schemas import (
     Event,
+    LinkFound,
     PageChunked,
     PageDeduplicated,
     PageDiscovered,
@@ -106,8 +107,9 @@ def describe(event: Event) -> str:
 
 
 def describe_links(referrers: Sequence[str]) -> str:
-    """The line of a row that stores several links."""
-    return f"Linked from {count(len(referrers), 'more page')}, such as {referrers[0]}"
+    """The line of a row that stores links to the page."""
+    more = f"{count(len(referrers), 'page')}, such as " if len(referrers) > 1 else ""
+    return f"Linked from {more}{referrers[0]}"
 
 
 def _waiting(status: PageStatus) -> str:
@@ -236,5 +238,6 @@ _LINES: dict[type[Event], Callable[[Any], str]] = {
     ),
     PageIndexed: lambda event: _indexed(event.statements),
     PageRemoved: _removed,
+    LinkFound: lambda event: describe_links([event.source_url]),
     PageSettled: lambda event: f"Settled: {_SETTLED[event.verdict]}",
 }

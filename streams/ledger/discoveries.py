@@ -1,8 +1,9 @@
 """The links to each page, of which the ledger stores a few: a page that half a site links to has a short history. Pure.
 
-A page's first two links have a row each, the next ones are stored together: at 4, 16 and 64 linking pages one row is
-written with all that came since. A link from a page that is known already costs nothing. So a page has at most five
-rows, and the number of linking pages is known within a factor of four, up to 64.
+Links are stored together: at 3, 12 and 48 linking pages one row is written with all that came since the last one. A
+link from a page that is known already costs nothing. So a page has at most three rows of links, and the number of
+linking pages is known within a factor of four, up to 48. The link by which the page was discovered first is in the
+frontier's row of the page.
 
 The memory is a cache. After a restart, or when other pages have displaced a page, its rows are written again from the
 first one: the history then names other linking pages, never more rows.
@@ -14,9 +15,7 @@ from uuid import UUID
 
 import xxhash
 
-from schemas import PageDiscovered
-
-THRESHOLDS = (1, 2, 4, 16, 64)
+THRESHOLDS = (3, 12, 48)
 """Numbers of linking pages at which a row is written."""
 MAX_PAGES = 20_000
 """Maximum pages whose links are remembered: about 100 MB when all of them have many."""
@@ -28,7 +27,7 @@ class Links:
 
     row: int
     referrers: tuple[str, ...]
-    """In the order of their events; empty when the linking page is not known."""
+    """In the order of their events."""
 
 
 @dataclass(slots=True)
@@ -39,29 +38,27 @@ class _Page:
 
 
 class LinkMemory:
-    """The linking pages of the pages that were discovered lately."""
+    """The linking pages of the pages that were linked lately."""
 
     def __init__(self, max_pages: int = MAX_PAGES) -> None:
         self._max_pages = max_pages
         self._pages: OrderedDict[UUID, _Page] = OrderedDict()
 
-    def note(self, event: PageDiscovered) -> Links | None:
-        """Remember the link. Returns what is to be stored now, if anything."""
-        page = self._page(event.page_id)
-        referrer = event.referrer or ""
+    def note(self, page_id: UUID, referrer: str) -> Links | None:
+        """Remember a link. Returns what is to be stored now, if anything."""
+        page = self._page(page_id)
         key = xxhash.xxh3_64_intdigest(referrer.encode("utf-8", "replace"))
         if key in page.known or len(page.known) >= THRESHOLDS[-1]:
             return None
         page.known.add(key)
-        if referrer:
-            page.unstored.append(referrer)
+        page.unstored.append(referrer)
         if len(page.known) not in THRESHOLDS:
             return None
         referrers, page.unstored = tuple(page.unstored), []
         return Links(THRESHOLDS.index(len(page.known)), referrers)
 
     def forget(self, page_id: UUID) -> None:
-        """Forget a page whose row could not be written, so that its next link is stored."""
+        """Forget a page whose row could not be written, so that its next links are stored."""
         self._pages.pop(page_id, None)
 
     def _page(self, page_id: UUID) -> _Page:

@@ -45,7 +45,8 @@ _NEXT_STAGE: dict[str, NextStage] = {
 }
 """The stage that handles a page after each event, in the order of a page's journey."""
 _ORDER = {
-    topic: number for number, topic in enumerate((*_NEXT_STAGE, "pages.indexed", "pages.removed", "pages.settled"))
+    topic: number
+    for number, topic in enumerate(("links.found", *_NEXT_STAGE, "pages.indexed", "pages.removed", "pages.settled"))
 }
 
 _REMOVED: dict[str, tuple[Status, Reason]] = {
@@ -144,6 +145,8 @@ def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
 
 
 def _after(before: _Known, step: Transition) -> _Known:
+    if step.topic == "links.found":  # about other pages, too: it never changes what is known of the page
+        return before if before.decided or before.waits_for else replace(before, waits_for="frontier")
     generation = step.data.get("generation", before.generation)
     if generation < before.generation:
         return before  # a late copy of an event about older content

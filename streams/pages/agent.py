@@ -1,12 +1,12 @@
 """The normalize stage: makes a document of a fetched page, announces its links, and removes pages with noindex."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 
-from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
-from schemas.ids import page_id
-from streams.crawl.scope import CrawlScope
-from streams.crawl.urls import crawlable, host_of
+from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from streams.errors import Refused
+from streams.pages.announced_links import AnnouncedLinks
+from streams.pages.link_events import anchors, discoveries
 from streams.pages.parse.content_type import as_html
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
@@ -18,9 +18,10 @@ from streams.stores.opener import Stores
 class NormalizeAgent(Agent):
     """The agent of the stage. It writes the document, then the record (`normalized`), and returns the events."""
 
-    def __init__(self, stores: Stores, pool: ParsePool) -> None:
+    def __init__(self, stores: Stores, pool: ParsePool, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._stores = stores
         self._pool = pool
+        self._announced = AnnouncedLinks(monotonic)
 
     async def start(self, emit: Emit) -> None:
         self._pool.start()
@@ -38,9 +39,15 @@ class NormalizeAgent(Agent):
             outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
         except Refused as refusal:
             return await self._refused(event, refusal, delivery.at)
-        return await self._accepted(event, outcome, delivery.at)
+        page = await self._accepted(event, outcome, delivery.at)
+        links = self._announced.unannounced(discoveries(event, outcome), delivery.envelope.id)
+        return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
 
-    async def _accepted(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
+    def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
+        self._announced.delivered(outputs, delivery.envelope.id)
+
+    async def _accepted(self, event: PageFetched, outcome: PageOutcome, at: int) -> list[Event]:
+        """Store the document and the record. Return the events about the page itself and its anchors."""
         reference = await self._stores.blobs.put(outcome.document)
         noindex = "noindex" in outcome.directives
         record = {
@@ -60,14 +67,9 @@ class NormalizeAgent(Agent):
             **{name: outcome.facts[name] for name in _RECORDED_FACTS if name in outcome.facts},
         }
         await self._stores.pages.put(event.page_id, "normalized", record, at)
-        first = (
-            _removed(event, "noindex", "the page asks not to be indexed")
-            if noindex
-            else _normalized(event, outcome, reference)
-        )
-        # A page with noindex ends here, so this stage settles its fetch. Dedup settles all others.
-        rest = [_settled(event)] if noindex else _links(event, outcome)
-        return [first, *_discovered(event, outcome), *rest]
+        if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all others
+            return [_removed(event, "noindex", "the page asks not to be indexed"), _settled(event)]
+        return [_normalized(event, outcome, reference), *anchors(event, outcome)]
 
     async def _refused(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
         record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
@@ -120,47 +122,6 @@ def _removed(event: PageFetched, reason: str, detail: str) -> PageRemoved:
             "detail": detail[:500],
         }
     )
-
-
-def _discovered(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscovered]:
-    """Announce the canonical page, if it is another one, and each link that may be followed."""
-    canonical = outcome.canonical_url
-    if canonical and canonical != event.url and crawlable(canonical) is None:
-        yield _discovery(event, canonical, "canonical", event.depth)
-    if "nofollow" in outcome.directives or (event.max_depth is not None and event.depth >= event.max_depth):
-        return
-    for link in outcome.links:
-        if not link.nofollow and link.url != canonical and crawlable(link.url) is None:
-            yield _discovery(event, link.url, "link", event.depth + 1)
-
-
-def _discovery(event: PageFetched, url: str, why: str, depth: int) -> PageDiscovered:
-    return PageDiscovered.model_validate(
-        {
-            "page_id": page_id(url),
-            "url": url,
-            "host": host_of(url),
-            "why": why,
-            "referrer": event.url,
-            **CrawlScope.of(event).at_depth(depth).fields(),
-        }
-    )
-
-
-def _links(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
-    """Return the edges of the link graph: only links of the main content, since boilerplate repeats on each page."""
-    nofollow = "nofollow" in outcome.directives
-    for link in outcome.links:
-        if link.in_content:
-            yield LinkFound(
-                target_page_id=page_id(link.url),
-                target_url=link.url,
-                source_page_id=event.page_id,
-                source_url=event.url,
-                generation=event.generation,
-                anchor=link.text,
-                nofollow=link.nofollow or nofollow,
-            )
 
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:

@@ -57,6 +57,9 @@ class Agent:
         """Handle one event and return the events that follow."""
         raise NotImplementedError
 
+    def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
+        """Called when Kafka has all outputs of an event, before the event is acknowledged. It must not fail."""
+
     def measurements(self) -> Mapping[str, float]:
         """Return the agent's own numbers, for the metrics and the health page: `riffle_NAME`, by stage."""
         return {}

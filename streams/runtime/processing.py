@@ -162,7 +162,10 @@ class Processor:
                 else:
                     return await self._give_up(origin, error, attempts + tries)
             else:
-                return await self._finish(origin, records, attempts + tries)
+                result = await self._finish(origin, records, attempts + tries)
+                if result == "handled":
+                    self.agent.delivered(delivery, outputs)
+                return result
 
     async def _handle_in_time(self, delivery: Delivery) -> Sequence[Event]:
         seconds = self.settings.event_deadline_seconds

@@ -203,7 +203,7 @@ class Fingerprint:
     first_seen: int = 0
     """When the page was first fetched with this text, microseconds since 1970 UTC."""
     in_links: int = 0
-    """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 64."""
+    """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 48."""
     document_ref: str = ""
     words: int = 0
     sketch: bytes = b""
@@ -366,6 +366,12 @@ class FrontierUrl:
     detail: str = ""
     etag: str | None = None
     last_modified: str | None = None
+    why: str = ""
+    """Why the URL was discovered first, as in `pages.discovered`. Empty in rows of earlier versions."""
+    referrer: str = ""
+    """The page that led to the URL first."""
+    discovered_at: int = 0
+    """When the URL was discovered first, microseconds since 1970 UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +422,8 @@ class FrontierStore(Protocol):
 
     async def put_host(self, host: FrontierHost) -> None: ...
 
-    async def push(self, host: str, entry: QueueEntry, at: int) -> None: ...
+    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
+        """Write entries of one queue together: all or none of them."""
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         """Return the next entries after the cursor `after` (None: from the start), in order, due or not."""

@@ -79,6 +79,14 @@ def discovered(url: str, **fields: Any) -> PageDiscovered:
     return PageDiscovered(page_id=page_id(url), url=url, host=host, **{"why": "link", "depth": 1, **fields})
 
 
+def discovered_together(urls: Sequence[str], **fields: Any) -> list[PageDiscovered]:
+    """Return one event for each host of some URLs, as the normalizer announces links."""
+    hosts: dict[str, list[str]] = {}
+    for url in dict.fromkeys(urls):
+        hosts.setdefault(url.removeprefix("https://").partition("/")[0], []).append(url)
+    return [discovered(first, more_urls=tuple(more), **fields) for first, *more in hosts.values()]
+
+
 @dataclass
 class Site:
     """The pages of one host."""
@@ -251,9 +259,9 @@ class World:
             fetched = fetched.model_copy(update={"body_ref": ref})
         self._send(fetched, id_)
         if fetched.purpose == "page" and fetched.outcome == "ok":
-            for n, link in enumerate(site.links[f"/{path}"]):
-                event = discovered(link, **CrawlScope.of(fetched).at_depth(fetched.depth + 1).fields())
-                self._send(event, event_id(event.event_type(), id_.hex, event.key(), n))
+            scope = CrawlScope.of(fetched).at_depth(fetched.depth + 1).fields()
+            for n, event in enumerate(discovered_together(site.links[f"/{path}"], referrer=fetched.url, **scope)):
+                self._send(event, event_id(event.event_type(), id_.hex, event.subject(), n))
 
     async def run(self, hours: float = 48) -> None:
         """Run until no event is on its way any more, or `hours` of the world's time have passed."""

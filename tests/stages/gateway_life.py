@@ -20,12 +20,14 @@ from schemas import (
 )
 from schemas.envelope import micros_from_utc
 from schemas.ids import event_id, page_id
+from streams.crawl.frontier import decisions
 from streams.crawl.urls import host_of
 from streams.ledger.agent import LedgerAgent
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
 from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
 from tests.stages.gateway_fakes import NOW
 
 STARTED = NOW - timedelta(hours=3)
@@ -43,6 +45,13 @@ async def record(stores: Stores, *events: Event) -> None:
             time=STARTED + timedelta(seconds=number),
         )
         await agent.handle(Delivery(event, envelope, event.topic, 0, number))
+        if isinstance(event, PageDiscovered):
+            await stores.frontier.put_url(queued(event, micros_from_utc(envelope.time)))
+
+
+def queued(event: PageDiscovered, at: int) -> FrontierUrl:
+    """The row that the frontier writes of a discovered URL."""
+    return decisions.queue_url(event, None, "", at, at)
 
 
 def fetched(url: str, **fields: Any) -> list[Event]:

@@ -130,9 +130,10 @@ async def test_robots_refuses_with_a_reason() -> None:
     web.seed(f"{A}/")
     await web.run()
     assert sorted(web.pages()) == [f"{A}/", f"{A}/0", f"{A}/2"]
-    [removed] = web.removed.values()
-    assert (removed.url, removed.reason) == (f"{A}/1", "refused")
-    assert "robots.txt" in (removed.detail or "")
+    assert not web.removed, "it was never fetched, so nothing is to be removed"
+    url = await web.frontier_store.url(page_id(f"{A}/1"))
+    assert url is not None
+    assert (url.state, url.outcome, url.detail) == ("done", "disallowed", "robots.txt of a.example disallows it")
     assert await progress(web) == CrawlProgress(discovered=4, digesting=3, refused=1)
     [origin] = web.origins
     assert (origin.robots, bool(origin.robots_ref)) == ("rules", True)

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import Envelope, Event, PageDiscovered, PageFetched, QueryMade
+from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, QueryMade
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.ledger.agent import LedgerAgent, build
@@ -84,7 +84,24 @@ class Counting(MemoryLedger):
         await super().record(transition)
 
 
-def link(number: int, why: str = "link") -> Delivery:
+def link(number: int, **fields: Any) -> Delivery:
+    """Return the event of a page that links to two pages of the host."""
+    source = f"{URL}{number}"
+    event = LinkFound.model_validate(
+        {
+            "target_page_id": page_id(f"{URL}other"),
+            "target_url": f"{URL}other",
+            "target_host": "example.org",
+            "source_page_id": page_id(source),
+            "source_url": source,
+            "generation": 1,
+            "more": [{"target_url": URL, **fields}],
+        }
+    )
+    return delivery(event, seconds=number + 1, cause=f"link {number}")
+
+
+def discovery(why: str, number: int) -> Delivery:
     event = PageDiscovered.model_validate(
         {"page_id": PAGE, "url": URL, "host": "example.org", "why": why, "depth": 1, "referrer": f"{URL}{number}"}
     )
@@ -92,8 +109,8 @@ def link(number: int, why: str = "link") -> Delivery:
 
 
 async def linking_pages(ledger: MemoryLedger) -> set[str]:
-    steps = [step.data for step in await ledger.history(PAGE) if step.data.get("why") == "link"]
-    return {url for data in steps for url in (data["referrer"], *data.get("referrers", ()))}
+    steps = [step.data for step in await ledger.history(PAGE) if step.topic == LinkFound.topic]
+    return {url for data in steps for url in data["referrers"]}
 
 
 async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> None:
@@ -104,13 +121,13 @@ async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> N
     for number in range(1_000):
         await agent.handle(link(number))
     steps = await ledger.history(PAGE)
-    assert ledger.writes == len(steps) == len(THRESHOLDS) + 1
+    assert len(steps) == len(THRESHOLDS) + 1
+    assert ledger.writes == 2 * len(THRESHOLDS) + 1, "two pages are linked"
     assert len(await linking_pages(ledger)) == THRESHOLDS[-1]
-    assert [step.outcome for step in steps][:4] == [
+    assert [step.outcome for step in steps][:3] == [
         "Given as a seed",
-        "Linked from https://example.org/0, depth 1",
-        "Linked from https://example.org/1, depth 1",
-        "Linked from 2 more pages, such as https://example.org/2",
+        "Linked from 3 pages, such as https://example.org/0",
+        "Linked from 9 pages, such as https://example.org/3",
     ]
 
 
@@ -119,7 +136,34 @@ async def test_r13_the_same_links_again_cost_nothing() -> None:
     agent = LedgerAgent(ledger)
     for number in [*range(20), *range(20), *range(20)]:
         await agent.handle(link(number))
-    assert ledger.writes == 4  # at 1, 2, 4 and 16 linking pages
+    assert ledger.writes == 2 * 2, "two pages, at 3 and 12 linking pages"
+
+
+async def test_r13_the_discovery_of_a_link_has_no_row() -> None:
+    """The frontier's row of the URL has it."""
+    ledger = Counting()
+    await LedgerAgent(ledger).handle(discovery("link", 1))
+    assert ledger.writes == 0
+
+
+async def test_r13_a_link_with_nofollow_is_no_vote() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger)
+    for number in range(20):
+        await agent.handle(link(number, nofollow=True))
+    assert await ledger.history(PAGE) == []
+
+
+async def test_r13_a_link_of_an_earlier_version_is_read() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger)
+    old = {"target_page_id": PAGE, "target_url": URL, "generation": 1}
+    for number in range(THRESHOLDS[0]):
+        source = f"{URL}{number}"
+        event = LinkFound.model_validate({**old, "source_page_id": page_id(source), "source_url": source})
+        assert event.key() == str(PAGE)
+        await agent.handle(delivery(event, cause=source))
+    assert len(await linking_pages(ledger)) == THRESHOLDS[0]
 
 
 async def test_r13_other_discoveries_have_one_row_for_each_kind() -> None:
@@ -127,7 +171,7 @@ async def test_r13_other_discoveries_have_one_row_for_each_kind() -> None:
     agent = LedgerAgent(ledger)
     for number in range(10):
         for why in ("sitemap", "redirect", "canonical"):
-            await agent.handle(link(number, why))
+            await agent.handle(discovery(why, number))
     assert len(await ledger.history(PAGE)) == 3
 
 
@@ -139,27 +183,31 @@ async def test_r13_after_crashes_a_page_has_no_more_rows() -> None:
         for number in range(start * 10, start * 10 + 20):
             await agent.handle(link(number))
             await agent.handle(link(number))
-    assert len(await ledger.history(PAGE)) == 4
-    assert len(await linking_pages(ledger)) == 16
+    assert len(await ledger.history(PAGE)) == 2
+    assert len(await linking_pages(ledger)) == 12
 
 
 async def test_r13_a_link_whose_write_failed_is_stored_when_it_is_tried_again() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger)
+    for number in range(2):
+        await agent.handle(link(number))
     ledger.down = True
     with pytest.raises(StoreUnavailable):
-        await agent.handle(link(1))
+        await agent.handle(link(2))
     ledger.down = False
-    await agent.handle(link(1))
-    assert await linking_pages(ledger) == {f"{URL}1"}
+    for number in range(2, 5):
+        await agent.handle(link(number))
+    assert await linking_pages(ledger) == {f"{URL}{number}" for number in range(2, 5)}
 
 
 def test_r13_the_memory_of_links_is_bounded() -> None:
     memory = LinkMemory(max_pages=2)
     for number in range(10):
-        event = PageDiscovered(page_id=UUID(int=number), url=URL, host="example.org", why="link", depth=1, referrer=URL)
-        assert memory.note(event) == Links(0, (URL,))
-        assert memory.note(event) is None
+        noted = [memory.note(UUID(int=number), f"{URL}{linking}") for linking in (0, 0, 1, 2, 2)]
+        assert noted[:3] == [None] * 3
+        assert noted[3] == Links(0, tuple(f"{URL}{linking}" for linking in range(3)))
+        assert noted[4] is None
     assert len(memory._pages) == 2
 
 

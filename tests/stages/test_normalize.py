@@ -1,6 +1,7 @@
 """The normalize stage over memory stores: what it emits, and that a second delivery changes nothing."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, Pag
 from schemas.ids import page_id
 from streams.pages.agent import NormalizeAgent
 from streams.pages.document.codec import decode_document
+from streams.pages.link_events import MAX_LINK_BYTES_PER_EVENT, MAX_LINKS_PER_EVENT
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryPages
@@ -82,6 +84,52 @@ async def test_a_page_becomes_a_document_and_its_links_are_announced(stage: Stag
     assert discovered.referrer == URL
     record = (await stage.stores.pages.get(page_id(URL)))["normalized"]
     assert record["document_ref"] == normalized.document_ref
+
+
+async def test_r13_the_links_of_a_page_are_one_event_for_each_host(stage: Stage) -> None:
+    urls = [f"https://{host}.example/{n}" for n in range(300) for host in ("one", "two")]
+    body = "<title>Links</title><main>" + "".join(f'<p>Some text and <a href="{url}">{url}</a>.</p>' for url in urls)
+    events = await stage.handle(body, depth=1)
+    discovered, found = of(PageDiscovered, events), of(LinkFound, events)
+    assert [(event.host, 1 + len(event.more_urls)) for event in discovered] == [
+        ("one.example", MAX_LINKS_PER_EVENT),
+        ("one.example", 100),
+        ("two.example", MAX_LINKS_PER_EVENT),
+        ("two.example", 100),
+    ]
+    each = [one for event in discovered for one in event.each()]
+    assert sorted(one.url for one in each) == sorted(urls)
+    assert all((one.page_id, one.depth, one.referrer) == (page_id(one.url), 2, URL) for one in each)
+    assert [event.key() for event in found] == ["one.example"] * 2 + ["two.example"] * 2
+    links = [one for event in found for one in event.each()]
+    assert sorted(one.target_url for one in links) == sorted(urls)
+    assert all((one.anchor, one.target_page_id) == (one.target_url, page_id(one.target_url)) for one in links)
+
+
+async def test_r13_an_event_with_long_links_is_split_by_size(stage: Stage) -> None:
+    urls = [f"https://other.example/{n}/{'x' * 1_900}" for n in range(100)]
+    body = "<title>Links</title><main>" + "".join(f'<p>Some text and <a href="{url}">a</a>.</p>' for url in urls)
+    events = await stage.handle(body)
+    for kind in (PageDiscovered, LinkFound):
+        assert 3 <= len(of(kind, events)) <= 5
+        assert all(len(event.to_json()) < 2 * MAX_LINK_BYTES_PER_EVENT for event in of(kind, events))
+    assert sorted(one.url for event in of(PageDiscovered, events) for one in event.each()) == sorted(urls)
+
+
+async def test_r13_a_link_of_many_pages_is_announced_by_the_first(stage: Stage) -> None:
+    first = await stage.fetched(page_id=page_id(f"{URL}1"), url=f"{URL}1")
+    outputs = await stage.agent.handle(first)
+    stage.agent.delivered(first, outputs)
+    second = replace(first, envelope=first.envelope.model_copy(update={"id": UUID(int=2)}))
+    assert not of(PageDiscovered, list(await stage.agent.handle(second)))
+    assert await stage.agent.handle(first) == outputs, "a redelivery has the same outputs"
+
+
+async def test_r13_until_kafka_has_a_link_other_pages_announce_it_too(stage: Stage) -> None:
+    first = await stage.fetched()
+    await stage.agent.handle(first)  # and its worker is killed, or its outputs are not delivered yet
+    second = replace(first, envelope=first.envelope.model_copy(update={"id": UUID(int=2)}))
+    assert of(PageDiscovered, list(await stage.agent.handle(second)))
 
 
 async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage: Stage) -> None:

@@ -139,7 +139,8 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
     else:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(
-            f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed. "
+            f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed, "
+            f"{progress.refused} refused. "
             f"{seen.searchable} pages are searchable; not indexed: {removed}."
         )
         if progress.deferred:

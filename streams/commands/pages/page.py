@@ -34,6 +34,7 @@ async def page(
         riffle page https://www.sqlite.org/atomiccommit.html --document
         riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
+    from streams.ledger.history import history_of
     from streams.stores.opener import open_stores
 
     settings = load_settings()
@@ -43,7 +44,7 @@ async def page(
             return await print_document_of(stores, identity, url)
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
-        history = await stores.ledger.history(identity)
+        history = await history_of(stores, identity)
     if as_json:
         print_json(life_as_json(identity, url, history))
     elif history:
@@ -95,6 +96,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
 async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
     """The document as HTML; if there is none, the reason in a line: the refusal, or the page's status."""
     from streams.ledger.descriptions import describe_status
+    from streams.ledger.history import history_of
     from streams.ledger.status import status_of
     from streams.pages.document.codec import decode_document
     from streams.pages.document.to_html import to_html
@@ -102,7 +104,7 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
     normalized = (await stores.pages.get(identity)).get("normalized", {})
     if not normalized.get("document_ref"):
         refused = normalized.get("refused")
-        status = status_of(await stores.ledger.history(identity))
+        status = status_of(await history_of(stores, identity))
         why = f"it was refused: {refused}" if refused else describe_status(status)
         err.print(f"There is no document of {url}: {why}", highlight=False, soft_wrap=True)
         return EXIT_NO

@@ -69,7 +69,7 @@ def ended_without_answer(url: FrontierUrl) -> bool:
 
 def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, position: int, now: int) -> FrontierUrl:
     """Return the URL as it is queued. Answers of earlier fetches are kept."""
-    base = known or FrontierUrl(event.page_id, event.url, event.host, "queued", at=0)
+    base = known or _new_url(event, now)
     return replace(
         base,
         state="queued",
@@ -82,6 +82,19 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         outcome="",
         detail="",
         **CrawlScope.of(event).fields(),
+    )
+
+
+def _new_url(event: PageDiscovered, now: int) -> FrontierUrl:
+    return FrontierUrl(
+        event.page_id,
+        event.url,
+        event.host,
+        "queued",
+        at=0,
+        why=event.why,
+        referrer=event.referrer or "",
+        discovered_at=now,
     )
 
 
@@ -219,6 +232,9 @@ def defer(host: Host, now: int, random: float) -> None:
 def emits_removal(url: FrontierUrl) -> bool:
     """Return whether a URL that ended without a fetch is announced as removed.
 
-    A refusal by robots.txt also removes a page that is indexed. A spent budget does not.
+    A refusal by robots.txt removes a page that may be indexed, and a spent budget does not. A URL that was never
+    fetched is in no store that answers searches, so its row is enough. The refusal of a seed is always announced.
     """
-    return url.outcome == "disallowed" or (url.outcome == "over_budget" and not url.ok_generation)
+    if url.outcome == "disallowed":
+        return bool(url.ok_generation) or url.forced
+    return url.outcome == "over_budget" and url.forced and not url.ok_generation

@@ -83,8 +83,13 @@ async def _reason_to_end(frontier: FrontierState, live: LiveHost, url: FrontierU
     if not url.attempt and live.host.share(url.crawl_id).scheduled >= limit:
         return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
-        return "disallowed", f"robots.txt of {url.host} disallows it"
+        return disallowed(url.host)
     return None
+
+
+def disallowed(host: str) -> tuple[str, str]:
+    """Return outcome and reason of a URL that the host's robots.txt disallows."""
+    return "disallowed", f"robots.txt of {host} disallows it"
 
 
 async def _end(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:

@@ -4,7 +4,7 @@ Memory is a cache. After a failure half-way the host is read from the store agai
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
@@ -156,6 +156,11 @@ class Hosts:
             if url:
                 self._remember(live, url)
         return url
+
+    async def urls(self, live: LiveHost, page_ids: Sequence[UUID]) -> dict[UUID, FrontierUrl | None]:
+        """Return what the frontier knows of some URLs of this host."""
+        rows = await asyncio.gather(*(self.url(live, page_id) for page_id in page_ids))
+        return dict(zip(page_ids, rows, strict=True))
 
     async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
         """Write a URL. Raises LostPartition."""

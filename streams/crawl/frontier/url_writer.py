@@ -1,6 +1,7 @@
 """Writes the rows of a URL: its state, its place in the queue, and where it stands in its crawl."""
 
 import asyncio
+from collections.abc import Iterator, Sequence
 
 from streams.crawl.frontier.decisions import crawl_state
 from streams.crawl.frontier.hosts import Hosts, LiveHost
@@ -20,22 +21,32 @@ class UrlWriter:
         self._hosts = hosts
         self._store = store
 
-    async def write(self, url: FrontierUrl, live: LiveHost, *, persist: bool = False) -> None:
-        """Write a URL, its queue entry, its crawl's mark, and the host if that is needed or `persist` asks for it.
+    async def write(self, urls: Sequence[FrontierUrl], live: LiveHost, *, persist: bool = False) -> None:
+        """Write URLs of a host, their queue entries, their crawls' marks, and the host if that is needed or `persist`
+        asks for it.
 
         The writes run side by side: whichever is missing after a crash is written again with the event's redelivery.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
-        writes = [self._hosts.put_url(live, url), self.mark(url, live)]
-        entry = QueueEntry(url.position, url.page_id)
-        cursor = live.host.cursor
-        if url.state == "queued" and (cursor is None or cursor < entry):
-            writes.append(self._store.push(url.host, entry, url.at))
+        entries = sorted(self._waiting(urls, live))
+        for entry in entries:
             live.head.push(entry)
-            persist = persist or not self._hosts.covers(live, entry.position)
+        writes = [self._hosts.put_url(live, url) for url in urls]
+        writes += [self.mark(url, live) for url in urls]
+        if entries:
+            writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
+            persist = persist or not self._hosts.covers(live, entries[0].position)
         if persist:
             writes.append(self._hosts.persist(live))
         await asyncio.gather(*writes)
+
+    def _waiting(self, urls: Sequence[FrontierUrl], live: LiveHost) -> Iterator[QueueEntry]:
+        """Return the queue entries of the queued URLs that the cursor has not passed."""
+        cursor = live.host.cursor
+        for url in urls:
+            entry = QueueEntry(url.position, url.page_id)
+            if url.state == "queued" and (cursor is None or cursor < entry):
+                yield entry
 
     async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL whose place in the queue does not change."""
@@ -45,7 +56,7 @@ class UrlWriter:
         """Write a URL whose lease expired. The entry comes first: a crash after the URL alone would lose its place."""
         entry = QueueEntry(url.position, url.page_id)
         if url.state == "queued":
-            await self._store.push(live.name, entry, url.at)
+            await self._store.push(live.name, [entry], url.at)
         await self.mark(url, live)
         await self._hosts.put_url(live, url)
         if url.state == "queued":

@@ -17,6 +17,7 @@ from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
+from streams.ledger.history import history_of
 from streams.stores.protocols import Hit, Part, Transition
 
 MAX_STATEMENTS = 200
@@ -131,7 +132,7 @@ async def _records(context: GatewayContext, page_id: UUID) -> tuple[dict[Part, d
     try:
         async with asyncio.timeout(context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)):
             parts, history = await asyncio.gather(
-                context.stores.pages.get(page_id), context.stores.ledger.history(page_id)
+                context.stores.pages.get(page_id), history_of(context.stores, page_id)
             )
     except (RiffleError, TimeoutError) as error:
         context.metrics.store_failed("cassandra", error)

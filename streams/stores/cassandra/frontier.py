@@ -83,9 +83,9 @@ class CassandraFrontier:
         values = {"bucket": host.bucket, "host": host.host, "due": due, "state": pack(host.state)}
         await self._session.execute(_PUT_HOST, values, at=host.at)
 
-    async def push(self, host: str, entry: QueueEntry, at: int) -> None:
-        values = {"host": host, "position": entry.position, "page_id": entry.page_id}
-        await self._session.execute(_PUSH, values, at=at)
+    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
+        rows = [{"host": host, "position": entry.position, "page_id": entry.page_id} for entry in entries]
+        await self._session.execute_batch([(_PUSH, row) for row in rows], at=at)
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         cursor = after or _START

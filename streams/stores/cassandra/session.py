@@ -37,6 +37,7 @@ from cassandra.connection import ConnectionBusy, ConnectionException
 from cassandra.pool import NoConnectionsAvailable
 from cassandra.protocol import ErrorMessage
 from cassandra.protocol import RequestValidationException as InvalidMessage
+from cassandra.query import BatchStatement, BatchType
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
@@ -44,6 +45,8 @@ from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
 
 IN_FLIGHT = 256
 """Maximum requests of a session at a time. Measured: beyond 128, a single server answers later, not faster."""
+MAX_BATCH = 500
+"""Maximum statements of one batch."""
 
 FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
 """Seconds between two tries to send a statement while the connection is full: the first pause and the longest."""
@@ -79,6 +82,29 @@ class CassandraSession:
                 return await self._ask_when_free(statement)
         except Exception as error:
             raise translated(error, self._settings, cql) from error
+
+    async def execute_batch(self, statements: Sequence[tuple[str, Params]], *, at: int) -> None:
+        """Run writes of one partition together: all or none of them, as one write of the server.
+
+        More than MAX_BATCH are several batches, one after the other. Raises as `execute` does.
+        """
+        for start in range(0, len(statements), MAX_BATCH):
+            await self._execute_batch(statements[start : start + MAX_BATCH], at)
+
+    async def _execute_batch(self, statements: Sequence[tuple[str, Params]], at: int) -> None:
+        if len(statements) == 1:
+            await self.execute(*statements[0], at=at)
+            return
+        # Unlogged: a batch of one partition is atomic without the log.
+        batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+        batch.is_idempotent = True
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                for cql, params in statements:
+                    batch.add(_bound(await self._prepare(cql), {**params, "at": at}))
+                await self._ask_when_free(batch)
+        except Exception as error:
+            raise translated(error, self._settings, statements[0][0]) from error
 
     async def clock_ahead_seconds(self) -> float:
         """Return by how many seconds this machine's clock is ahead of a server's. The time of the request is allowed

@@ -46,10 +46,11 @@ class MemoryFrontier:
         if host.at >= self._hosts.get(key, (_NEVER,))[0]:
             self._hosts[key] = (host.at, host.due, pack(host.state))
 
-    async def push(self, host: str, entry: QueueEntry, at: int) -> None:
+    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
         queue = self._queues[host]
-        if entry not in queue:
-            insort(queue, entry)
+        for entry in entries:
+            if entry not in queue:
+                insort(queue, entry)
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         queue = self._queues[host]

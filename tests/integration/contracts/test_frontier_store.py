@@ -91,7 +91,7 @@ async def test_a_queue_is_in_the_order_of_time_and_then_of_pages(frontier: Front
     name, now = host_name(), 1_800_000_000_000_000
     entries = [QueueEntry(now + n // 3, uuid4()) for n in range(30)]
     shuffled = random.Random(1).sample(entries, len(entries))
-    await asyncio.gather(*(frontier.push(name, entry, 1) for entry in shuffled))
+    await asyncio.gather(*(frontier.push(name, [entry], 1) for entry in shuffled))
     assert await frontier.queued(name, None, 100) == sorted(entries)
 
 
@@ -99,7 +99,7 @@ async def test_a_queue_is_read_behind_the_cursor(frontier: FrontierStore) -> Non
     name = host_name()
     entries = sorted(QueueEntry(n // 2, uuid4()) for n in range(10))
     for entry in entries:
-        await frontier.push(name, entry, 1)
+        await frontier.push(name, [entry], 1)
     read, cursor = [], None
     while page := await frontier.queued(name, cursor, 3):
         read += page
@@ -109,16 +109,24 @@ async def test_a_queue_is_read_behind_the_cursor(frontier: FrontierStore) -> Non
 
 async def test_pushed_twice_is_there_once(frontier: FrontierStore) -> None:
     name, entry = host_name(), QueueEntry(1, uuid4())
-    await frontier.push(name, entry, 1)
-    await frontier.push(name, entry, 2)
+    await frontier.push(name, [entry], 1)
+    await frontier.push(name, [entry], 2)
     assert await frontier.queued(name, None, 10) == [entry]
+
+
+async def test_r13_many_entries_are_pushed_together(frontier: FrontierStore) -> None:
+    name = host_name()
+    entries = [QueueEntry(n, uuid4()) for n in range(1_100)]
+    await frontier.push(name, entries, 1)
+    assert await frontier.queued(name, None, 2_000) == entries
+    await frontier.push(name, [], 2)
 
 
 async def test_what_the_cursor_passed_can_be_trimmed_and_nothing_else(frontier: FrontierStore) -> None:
     name = host_name()
     entries = sorted(QueueEntry(n // 2, uuid4()) for n in range(10))
     for entry in entries:
-        await frontier.push(name, entry, 1)
+        await frontier.push(name, [entry], 1)
     await frontier.trim(name, entries[4], 2)
     assert await frontier.queued(name, None, 10) == entries[5:]
 

@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 
 from schemas import (
     Event,
+    LinkFound,
     PageChunked,
     PageDeduplicated,
     PageDiscovered,
@@ -23,6 +24,9 @@ PAGE, OTHER = UUID(int=1), UUID(int=2)
 URL = "https://example.org/a"
 HOST: dict[str, Any] = {"page_id": PAGE, "url": URL, "host": "example.org"}
 LINK = PageDiscovered(**HOST, why="link", depth=2, referrer="https://example.org/")
+ANCHOR = LinkFound(
+    target_page_id=PAGE, target_url=URL, source_page_id=OTHER, source_url="https://example.org/", generation=1
+)
 SEED = PageDiscovered(**HOST, why="seed", depth=0)
 SCHEDULED = PageScheduled(**HOST, lease_id=UUID(int=9), lease_until="2024-05-01T00:00:00Z", attempt=1)
 ROBOTS = PageScheduled(**{**SCHEDULED.model_dump(), "purpose": "robots", "attempt": 2})

@@ -11,6 +11,7 @@ from streams.ledger.descriptions import describe, describe_next_step, describe_s
 from streams.ledger.status import FetchFailure, PageStatus, status_of
 from streams.topology import stage
 from tests.unit.ledger.events import (
+    ANCHOR,
     CHUNKED,
     EMBEDDED,
     EVERY_KIND,
@@ -31,6 +32,7 @@ from tests.unit.ledger.events import (
 
 LINES: list[tuple[Event, str]] = [
     (LINK, "Linked from https://example.org/, depth 2"),
+    (ANCHOR, "Linked from https://example.org/"),
     (SEED, "Given as a seed"),
     (SCHEDULED, "Scheduled to be fetched"),
     (ROBOTS, "robots.txt of example.org scheduled to be fetched, attempt 2"),

@@ -11,6 +11,7 @@ from streams.ledger import status as ledger_status
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason, Status, status_of
 from streams.topology import STAGES, stage
 from tests.unit.ledger.events import (
+    ANCHOR,
     EVERY_KIND,
     INDEXED,
     LINK,
@@ -55,6 +56,11 @@ HISTORIES: dict[str, tuple[list[Event], dict[str, Any]]] = {
     "embedded": (TO_THE_INDEX[:7], waiting("index")),
     "indexed": (TO_THE_INDEX, SEARCHABLE),
     "indexed, and linked once more": ([*TO_THE_INDEX, LINK], SEARCHABLE),
+    "indexed, and linked by a page with a newer generation": (
+        [*TO_THE_INDEX, ANCHOR.model_copy(update={"generation": 9}), settled("changed")],
+        SEARCHABLE,
+    ),
+    "only linked": ([ANCHOR], waiting("frontier")),
     "fetched again": (
         [*TO_THE_INDEX, SCHEDULED, fetched(generation=2)],
         {**SEARCHABLE, "waits_for": "normalize", "next_step": "wait"},

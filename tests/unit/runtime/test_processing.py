@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
@@ -52,6 +53,10 @@ class Failing(Agent):
         self.output = output
         self.seen: list[Delivery] = []
         self.pauses = False
+        self.delivered_outputs: list[Event] = []
+
+    def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
+        self.delivered_outputs += outputs
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         self.seen.append(delivery)
@@ -344,3 +349,33 @@ async def test_r6_a_large_event_is_replayed_from_its_blob() -> None:
     letter = sent[-1]
     assert await processor.process(Incoming("answer.retry", 0, 0, b"a", letter.value, letter.headers)) == "handled"
     assert sent[-1].topic == "tests.answered"
+
+
+async def test_r13_an_agent_learns_that_its_outputs_are_delivered_once_kafka_has_them() -> None:
+    agent = Failing()
+    processor, sent, _ = harness(agent)
+    delivered_at_send = []
+
+    async def send(records: Sequence[Record]) -> None:
+        delivered_at_send.append(list(agent.delivered_outputs))
+        sent.extend(records)
+
+    processor.send = send
+    assert await processor.process(incoming()) == "handled"
+    assert (delivered_at_send, agent.delivered_outputs) == ([[]], [Answered(name="a")])
+
+
+@pytest.mark.parametrize("error", [RecordTooLarge("x"), OSError("x")], ids=["too large", "not sent"])
+async def test_r13_an_agent_does_not_count_outputs_that_kafka_refused(error: Exception) -> None:
+    agent = Failing()
+    processor, _, _ = harness(agent)
+
+    async def send(records: Sequence[Record]) -> None:
+        if records[0].topic == "tests.answered":
+            raise error
+
+    processor.send = send
+    with suppress(OSError):
+        await processor.process(incoming())
+    assert agent.seen
+    assert not agent.delivered_outputs

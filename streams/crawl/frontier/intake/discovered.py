@@ -1,19 +1,22 @@
-"""Intake of a discovered URL. Its path: known already? -> lock its host -> decide -> carry the decision out.
+"""Intake of discovered URLs. Their path: known already? -> lock their host -> decide on each -> write all together.
 
-`_decide` is the one place where it is decided what the URL becomes: repeated, skipped, held as an alias, or queued.
+`_decide` is the one place where it is decided what a URL becomes: repeated, skipped, refused, held as an alias, or
+queued.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.host_visit import disallowed
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.url_aliases import AliasTarget, may_replace
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
-from streams.errors import PoisonError
+from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
 from streams.stores.protocols import FrontierUrl
 
@@ -34,6 +37,13 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
+class Refuse:
+    """The host's robots.txt, which is known, disallows the URL. It ends without a place in the queue."""
+
+    known: FrontierUrl | None
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """The URL is an alias. Its target is queued instead, if it is unknown."""
 
@@ -48,21 +58,68 @@ class Queue:
     known: FrontierUrl | None
 
 
-Decision = Repeat | Skip | Hold | Queue
+Decision = Repeat | Skip | Refuse | Hold | Queue
+
+
+@dataclass(slots=True)
+class _Intake:
+    """The URLs of one event, of one host, while they are decided on."""
+
+    frontier: FrontierState
+    live: LiveHost
+    cause: str
+    at: int
+    known: dict[UUID, FrontierUrl | None] = field(default_factory=dict)
+    """The rows of the event's URLs, as they are stored or will be."""
+    writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
+    """Rows to write, by page."""
+    seen: list[UUID] = field(default_factory=list)
+    """Pages that need no further look at their row, once all is written."""
+
+    async def read(self, page_ids: Sequence[UUID]) -> None:
+        self.known.update(await self.frontier.hosts.urls(self.live, page_ids))
+
+    async def row(self, page_id: UUID, host: str) -> FrontierUrl | None:
+        if page_id not in self.known:
+            own = host == self.live.name
+            store = self.frontier.store
+            self.known[page_id] = await (self.frontier.hosts.url(self.live, page_id) if own else store.url(page_id))
+        return self.known[page_id]
+
+    def write(self, url: FrontierUrl) -> None:
+        self.known[url.page_id] = self.writes[url.page_id] = url
+
+    def position(self) -> int:
+        """Return a place in the queue: the URLs of an event are queued in their order."""
+        return self.live.host.position(self.frontier.now()) + len(self.writes)
 
 
 async def take_discovered(frontier: FrontierState, event: PageDiscovered, delivery: Delivery) -> Sequence[Event]:
-    """Decide what becomes of a discovered URL, store it, and return the events that follow."""
-    if not event.force and not decisions.is_seed(event) and frontier.seen.has(event.crawl_id, event.page_id):
-        return []
-    require_canonical(event)
+    """Decide what becomes of the discovered URLs, store it, and return the events that follow."""
     cause = str(delivery.envelope.id)
-    if await frontier.aliases.is_held(event, cause):
+    news = [one for one in event.each() if not _is_seen(frontier, one)]
+    for one in news:
+        require_canonical(one)
+    news = [one for one in news if not await frontier.aliases.is_held(one, cause)]
+    if not news:
         return []
     async with frontier.hosts.holding(event.host, delivery.partition) as live:
-        _note_seed(event, live)
-        decision = await _decide(frontier, event, live, cause)
-        return await _carry_out(frontier, decision, event, live, delivery)
+        intake = _Intake(frontier, live, cause, delivery.at)
+        await intake.read([one.page_id for one in news])
+        outputs_: list[Event] = []
+        for one in news:
+            _note_seed(one, live)
+            outputs_ += await _carry_out(intake, await _decide(intake, one), one)
+        if intake.writes:
+            await frontier.urls.write(list(intake.writes.values()), live)
+    for page_id in intake.seen:
+        frontier.seen.add(event.crawl_id, page_id)
+    return outputs_
+
+
+def _is_seen(frontier: FrontierState, event: PageDiscovered) -> bool:
+    must_be_read = event.force or decisions.is_seed(event)
+    return not must_be_read and frontier.seen.has(event.crawl_id, event.page_id)
 
 
 def require_canonical(event: PageDiscovered) -> None:
@@ -85,79 +142,107 @@ def _note_seed(event: PageDiscovered, live: LiveHost) -> None:
         live.persisted_due = None  # the host is written with what follows
 
 
-async def _decide(frontier: FrontierState, event: PageDiscovered, live: LiveHost, cause: str) -> Decision:
-    known = await frontier.hosts.url(live, event.page_id)
-    if known and known.cause == cause:
+async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
+    frontier, live = intake.frontier, intake.live
+    known = await intake.row(event.page_id, event.host)
+    if known and known.cause == intake.cause:
         return Repeat(known)
     if reason := decisions.reason_to_skip(event, live.host, known, frontier.policy, frontier.now()):
         return Skip(reason, known)
     target = None if known else await frontier.aliases.alias_target(event)
-    if target is None:
-        return Queue(known)
-    own_host = target.host == event.host
-    known_target = await (frontier.hosts.url(live, target.page_id) if own_host else frontier.store.url(target.page_id))
-    return Hold(target, known_target) if may_replace(event, target, known_target) else Queue(None)
+    if target is not None:
+        known_target = await intake.row(target.page_id, target.host)
+        if may_replace(event, target, known_target):
+            return Hold(target, known_target)
+    return Refuse(known) if await _is_disallowed(frontier, event, live) else Queue(known)
 
 
-async def _carry_out(
-    frontier: FrontierState, decision: Decision, event: PageDiscovered, live: LiveHost, delivery: Delivery
-) -> Sequence[Event]:
-    cause = str(delivery.envelope.id)
+async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> bool:
+    """Return whether the host's robots.txt disallows the URL, if it is known and not to be fetched again."""
+    robots = live.host.robots
+    if event.force or not robots.ref or live.host.robots_due(frontier.policy, frontier.now()):
+        return False
+    try:
+        return not (await frontier.robots.get(robots.ref)).allowed(event.url)
+    except MissingBlob:
+        return False
+
+
+async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered) -> Sequence[Event]:
     match decision:
         case Repeat(url):
-            await frontier.urls.write(url, live)
-            return []
+            intake.write(url)
+            return _end_announced(url)
         case Skip():
-            return await _skip(frontier, decision, event, live, delivery)
+            return await _skip(intake, decision, event)
+        case Refuse(known):
+            return await _refuse(intake, event, known)
         case Hold():
-            return await _hold(frontier, decision, event, live, delivery)
+            return await _hold(intake, decision, event)
         case Queue(known):
-            await _queue(frontier, event, known, live, cause)
+            await _queue(intake, event, known)
             return []
 
 
-async def _skip(
-    frontier: FrontierState, decision: Skip, event: PageDiscovered, live: LiveHost, delivery: Delivery
-) -> Sequence[Event]:
+async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
     """Skip a link without a trace. A seed is marked in its crawl, and the reason is sent as an event."""
-    known = decision.known
-    if live.persisted_due is None and decisions.is_seed(event):
-        await frontier.hosts.persist(live)
+    frontier, known = intake.frontier, decision.known
+    if intake.live.persisted_due is None and decisions.is_seed(event):
+        await frontier.hosts.persist(intake.live)
     if known and not decisions.ended_without_answer(known):
-        frontier.seen.add(event.crawl_id, event.page_id)
+        intake.seen.append(event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []
-    await frontier.store.mark(event.crawl_id, event.page_id, "seen" if known else "refused", delivery.at)
-    return [] if known else [outputs.seed_refused(event, delivery.at, decision.reason)]
+    await frontier.store.mark(event.crawl_id, event.page_id, "seen" if known else "refused", intake.at)
+    return [] if known else [outputs.seed_refused(event, intake.at, decision.reason)]
 
 
-async def _hold(
-    frontier: FrontierState, decision: Hold, event: PageDiscovered, live: LiveHost, delivery: Delivery
-) -> Sequence[Event]:
-    cause, target, known = str(delivery.envelope.id), decision.target, decision.known_target
-    await frontier.held.hold(event, target.host, target.page_id, target.rules.believed, cause, delivery.at)
-    if known is None:
-        instead = event.model_copy(update={"url": target.url, "page_id": target.page_id})
-        await _queue(frontier, instead, None, live, cause)
-    elif known.cause == cause:
-        await frontier.urls.write(known, live)
-    frontier.seen.add(event.crawl_id, target.page_id)
-    return [_alias_removed(event, target, delivery.at)]
-
-
-async def _queue(
-    frontier: FrontierState, event: PageDiscovered, known: FrontierUrl | None, live: LiveHost, cause: str
-) -> None:
+async def _refuse(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> Sequence[Event]:
+    """End a URL that robots.txt disallows, without a place in the queue."""
+    frontier = intake.frontier
     now = frontier.now()
+    queued = decisions.queue_url(event, known, intake.cause, 0, now)
+    ended = decisions.end_url(queued, *disallowed(event.host), now)
+    await _leave_other_crawl(intake, event, known, ended)
+    intake.write(ended)
+    intake.seen.append(event.page_id)
+    return _end_announced(ended)
+
+
+def _end_announced(url: FrontierUrl) -> Sequence[Event]:
+    return [outputs.url_refused(url)] if url.state == "done" and decisions.emits_removal(url) else []
+
+
+async def _hold(intake: _Intake, decision: Hold, event: PageDiscovered) -> Sequence[Event]:
+    target, known = decision.target, decision.known_target
+    held = intake.frontier.held
+    await held.hold(event, target.host, target.page_id, target.rules.believed, intake.cause, intake.at)
+    if known is None:
+        await _queue(intake, event.model_copy(update={"url": target.url, "page_id": target.page_id}), None)
+    elif known.cause == intake.cause:
+        intake.write(known)
+    intake.seen.append(target.page_id)
+    return [_alias_removed(event, target, intake.at)]
+
+
+async def _queue(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
+    live = intake.live
     leased = known if known and live.host.is_leased(known.page_id) else None
-    position = leased.position if leased else live.host.position(now)
-    url = decisions.queue_url(event, known, cause, position, now)
+    position = leased.position if leased else intake.position()
+    url = decisions.queue_url(event, known, intake.cause, position, intake.frontier.now())
     if leased:
         url = replace(url, attempt=leased.attempt)  # the answer to the lease will serve
+    await _leave_other_crawl(intake, event, known, url)
+    intake.write(url)
+    intake.seen.append(event.page_id)
+
+
+async def _leave_other_crawl(
+    intake: _Intake, event: PageDiscovered, known: FrontierUrl | None, url: FrontierUrl
+) -> None:
+    """Mark a URL that still waited in another crawl as seen there."""
     if known and known.state == "queued" and known.crawl_id != event.crawl_id:
-        await frontier.urls.mark_in(known.crawl_id, known, "seen", url.at)
-    await frontier.urls.write(url, live)
-    frontier.seen.add(event.crawl_id, event.page_id)
+        await intake.frontier.urls.mark_in(known.crawl_id, known, "seen", url.at)
 
 
 def _alias_removed(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:

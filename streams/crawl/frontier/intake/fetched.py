@@ -32,7 +32,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         ended = end_lease(frontier, live, event)
         applied = bool(lease and silent) or later.generation == event.generation
         if applied:
-            await frontier.urls.write(later, live, persist=ended)
+            await frontier.urls.write([later], live, persist=ended)
         elif ended:
             await frontier.hosts.persist(live)
     if decisions.ended_without_answer(later):

@@ -1,0 +1,78 @@
+"""The history of a page, from two tables: the ledger's transitions, and what the frontier's row of the URL adds.
+
+The frontier stores by itself how a URL was discovered, and why it ended without a fetch. Neither is an event of its own
+or a row of the ledger: a site may have far more such URLs than pages.
+"""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID, uuid5
+
+from schemas import Event, PageDiscovered, PageRemoved
+from streams.ledger.descriptions import describe
+from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl, Transition
+
+SOURCE = "/riffle/frontier"
+
+
+async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
+    """All transitions of a page, oldest first."""
+    stored = await stores.ledger.history(page_id)
+    url = await stores.frontier.url(page_id)
+    steps = [*stored, *frontier_steps(url, stored)] if url else stored
+    return sorted(steps, key=lambda step: (step.at, step.event_id))
+
+
+def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[Transition]:
+    """The transitions that only the frontier's row shows."""
+    if url.discovered_at and not any(_is_discovery(step, url) for step in stored):
+        yield _transition(_discovered(url), url.discovered_at)
+    # Outcomes that only the frontier decides. A refusal that was sent as an event is in the ledger.
+    refused = url.state == "done" and url.outcome in ("disallowed", "over_budget") and not url.ok_generation
+    if refused and not any(step.topic == PageRemoved.topic for step in stored):
+        yield _transition(_refused(url), url.at)
+
+
+def _is_discovery(step: Transition, url: FrontierUrl) -> bool:
+    return step.topic == PageDiscovered.topic and step.data.get("why") == url.why
+
+
+def _discovered(url: FrontierUrl) -> PageDiscovered:
+    return PageDiscovered.model_validate(
+        {
+            "page_id": url.page_id,
+            "url": url.url,
+            "host": url.host,
+            "why": url.why,
+            "depth": url.depth,
+            "crawl_id": url.crawl_id,
+            "referrer": url.referrer or None,
+        }
+    )
+
+
+def _refused(url: FrontierUrl) -> PageRemoved:
+    return PageRemoved(
+        page_id=url.page_id,
+        url=url.url,
+        generation=url.at,
+        crawl_id=url.crawl_id,
+        reason="refused",
+        detail=url.detail,
+    )
+
+
+def _transition(event: PageDiscovered | PageRemoved, at: int) -> Transition:
+    return Transition(
+        page_id=event.page_id,
+        event_id=uuid5(event.page_id, f"frontier/{event.topic}"),
+        topic=event.topic,
+        source=SOURCE,
+        at=at,
+        outcome=describe(event),
+        data=_data(event),
+    )
+
+
+def _data(event: Event) -> dict[str, object]:
+    return event.model_dump(mode="json", exclude_none=True, exclude_defaults=True)

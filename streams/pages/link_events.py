@@ -1,0 +1,84 @@
+"""The events of a page's links: one for each host that the page links to, split where it would become large. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from schemas import LinkFound, PageDiscovered, PageFetched
+from schemas.ids import page_id
+from schemas.links import MoreLink
+from streams.crawl.scope import CrawlScope
+from streams.crawl.urls import crawlable, host_of
+from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
+
+MAX_LINKS_PER_EVENT = 200
+"""Maximum links of one event."""
+MAX_LINK_BYTES_PER_EVENT = 64 * 1024
+"""Maximum size (bytes) of the URLs and anchor texts of one event. A single link is always smaller."""
+
+
+def discoveries(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscovered]:
+    """Announce the canonical page, if it is another one, and the links that may be followed."""
+    canonical = outcome.canonical_url
+    if canonical and canonical != event.url and crawlable(canonical) is None:
+        yield _discovery(event, [canonical], "canonical", event.depth)
+    if "nofollow" in outcome.directives or (event.max_depth is not None and event.depth >= event.max_depth):
+        return
+    followed = [
+        link for link in outcome.links if not link.nofollow and link.url != canonical and crawlable(link.url) is None
+    ]
+    for links in by_host(followed):
+        yield _discovery(event, [link.url for link in links], "link", event.depth + 1)
+
+
+def anchors(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
+    """Return the edges of the link graph: only links of the main content, since boilerplate repeats on each page."""
+    nofollow = "nofollow" in outcome.directives
+    for links in by_host(link for link in outcome.links if link.in_content):
+        first, *more = (
+            MoreLink(target_url=link.url, anchor=link.text, nofollow=link.nofollow or nofollow) for link in links
+        )
+        yield LinkFound(
+            target_page_id=page_id(first.target_url),
+            target_host=host_of(first.target_url),
+            source_page_id=event.page_id,
+            source_url=event.url,
+            generation=event.generation,
+            more=tuple(more),
+            **first.model_dump(),
+        )
+
+
+def by_host(links: Iterable[OutLink]) -> Iterator[Sequence[OutLink]]:
+    """Group links by target host, in the order of their first link, into groups that fit one event."""
+    hosts: dict[str, list[OutLink]] = {}
+    for link in links:
+        hosts.setdefault(host_of(link.url), []).append(link)
+    for of_host in hosts.values():
+        yield from _fitting(of_host)
+
+
+def _fitting(links: Sequence[OutLink]) -> Iterator[Sequence[OutLink]]:
+    group: list[OutLink] = []
+    size = 0
+    for link in links:
+        bytes_ = len(link.url.encode()) + len(link.text.encode("utf-8", "replace"))
+        if group and (len(group) == MAX_LINKS_PER_EVENT or size + bytes_ > MAX_LINK_BYTES_PER_EVENT):
+            yield group
+            group, size = [], 0
+        group.append(link)
+        size += bytes_
+    if group:
+        yield group
+
+
+def _discovery(event: PageFetched, urls: Sequence[str], why: str, depth: int) -> PageDiscovered:
+    return PageDiscovered.model_validate(
+        {
+            "page_id": page_id(urls[0]),
+            "url": urls[0],
+            "more_urls": tuple(urls[1:]),
+            "host": host_of(urls[0]),
+            "why": why,
+            "referrer": event.url,
+            **CrawlScope.of(event).at_depth(depth).fields(),
+        }
+    )

@@ -1,0 +1,66 @@
+"""A page's history: the ledger's rows, with what only the frontier's row of the URL shows."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from streams.ledger.descriptions import describe_status
+from streams.ledger.history import history_of
+from streams.ledger.status import status_of
+from streams.stores.memory import MemoryFrontier, MemoryLedger
+from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
+from tests.unit.ledger.events import LINK, PAGE, SCHEDULED, TO_THE_INDEX, URL, history, removed
+
+ROW = FrontierUrl(
+    PAGE, URL, "example.org", "queued", at=5, depth=2, why="link", referrer="https://example.org/", discovered_at=3
+)
+DISALLOWED: dict[str, Any] = {
+    "state": "done",
+    "outcome": "disallowed",
+    "detail": "robots.txt of example.org disallows it",
+}
+
+
+async def stores(row: FrontierUrl | None, *events: Any) -> Stores:
+    found = Stores(ledger=MemoryLedger(), frontier=MemoryFrontier())
+    for step in history(*events):
+        await found.ledger.record(replace(step, at=step.at + 10))
+    if row:
+        await found.frontier.put_url(row)
+    return found
+
+
+async def test_r15_a_url_that_waits_shows_how_it_was_discovered() -> None:
+    (step,) = await history_of(await stores(ROW), PAGE)
+    assert (step.topic, step.at, step.source) == ("pages.discovered", 3, "/riffle/frontier")
+    assert step.outcome == "Linked from https://example.org/, depth 2"
+    assert status_of([step]).waits_for == "frontier"
+
+
+async def test_r15_a_refusal_without_an_event_is_shown_with_its_reason() -> None:
+    steps = await history_of(await stores(replace(ROW, **DISALLOWED)), PAGE)
+    assert [step.topic for step in steps] == ["pages.discovered", "pages.removed"]
+    assert describe_status(status_of(steps)) == "Refused (robots.txt of example.org disallows it)"
+
+
+async def test_r15_the_discovery_comes_before_what_the_ledger_has() -> None:
+    steps = await history_of(await stores(ROW, *TO_THE_INDEX[1:]), PAGE)
+    assert [step.topic for step in steps][:2] == ["pages.discovered", "pages.scheduled"]
+    assert status_of(steps).status == "indexed"
+
+
+@pytest.mark.parametrize(
+    ("row", "events", "why"),
+    [
+        (None, [SCHEDULED], "the frontier does not know the URL"),
+        (replace(ROW, discovered_at=0, why=""), [SCHEDULED], "the row was written by an earlier version"),
+        (ROW, [LINK, SCHEDULED], "a ledger of an earlier version has the discovery"),
+        (replace(ROW, **DISALLOWED), [LINK, removed("refused")], "the refusal was sent as an event"),
+        (replace(ROW, discovered_at=0, **DISALLOWED, ok_generation=1), [LINK], "the page was fetched before"),
+    ],
+)
+async def test_r15_a_step_is_never_shown_twice(row: FrontierUrl | None, events: list[Any], why: str) -> None:
+    steps = await history_of(await stores(row, *events), PAGE)
+    assert [step.topic for step in steps] == [event.topic for event in events], why

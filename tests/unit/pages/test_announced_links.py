@@ -1,0 +1,99 @@
+"""The memory of announced links: what it holds back, and what it must never hold back."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from schemas import PageDiscovered
+from schemas.ids import page_id
+from streams.pages.announced_links import MAX_SECONDS, AnnouncedLinks
+
+FIRST, SECOND = UUID(int=1), UUID(int=2)
+HOST = "https://a.example"
+
+
+@dataclass
+class Clock:
+    now: float = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def links(*paths: str, host: str = HOST, **fields: Any) -> PageDiscovered:
+    """Return the event of a page of a.example with links to these paths of a host."""
+    first, *more = [f"{host}/{path}" for path in paths]
+    values = {"why": "link", "depth": 3, "crawl_id": "c", "max_depth": 9, "referrer": f"{HOST}/page", **fields}
+    name = host.removeprefix("https://")
+    return PageDiscovered(page_id=page_id(first), url=first, host=name, more_urls=tuple(more), **values)
+
+
+def announced(memory: AnnouncedLinks, event: PageDiscovered, cause: UUID = SECOND) -> list[str]:
+    return [one.url for kept in memory.unannounced([event], cause) for one in kept.each()]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(clock: Clock) -> AnnouncedLinks:
+    memory = AnnouncedLinks(clock)
+    memory.delivered([links("0", "1", "2")], FIRST)
+    return memory
+
+
+def test_r13_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
+    event = links("1", "3", "2", "4")
+    assert announced(memory, event) == [f"{HOST}/3", f"{HOST}/4"]
+    (kept,) = memory.unannounced([event], SECOND)
+    assert (kept.page_id, kept.url, kept.depth) == (page_id(f"{HOST}/3"), f"{HOST}/3", 3)
+    assert not list(memory.unannounced([links("0", "1")], SECOND))
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"depth": 2}, "a shorter way: its own links may be within the crawl's depth by it"),
+        ({"crawl_id": "d"}, "another crawl"),
+        ({"max_depth": 10}, "other limits"),
+        ({"max_pages": 10}, "another budget"),
+        ({"why": "canonical"}, "a canonical page is fetched by that name, though a rule may map it to another"),
+    ],
+)
+def test_r13_what_may_change_the_frontiers_decision_is_announced(
+    memory: AnnouncedLinks, fields: dict[str, Any], why: str
+) -> None:
+    assert announced(memory, links("0", **fields)) == [f"{HOST}/0"], why
+
+
+def test_r13_a_longer_way_changes_nothing(memory: AnnouncedLinks) -> None:
+    assert announced(memory, links("0", depth=4)) == []
+
+
+def test_r13_a_link_is_announced_again_after_a_while(memory: AnnouncedLinks, clock: Clock) -> None:
+    clock.now += MAX_SECONDS - 1
+    assert announced(memory, links("0")) == []
+    clock.now += 1
+    assert announced(memory, links("0")) == [f"{HOST}/0"]
+
+
+def test_r13_the_event_itself_is_never_held_back_by_its_own_links(memory: AnnouncedLinks) -> None:
+    assert announced(memory, links("0", "1", "2"), FIRST) == [f"{HOST}/0", f"{HOST}/1", f"{HOST}/2"]
+
+
+def test_r13_links_to_hosts_that_may_become_the_crawls_are_always_announced() -> None:
+    memory = AnnouncedLinks(Clock())
+    elsewhere, here = links("0", host="https://b.example", same_host=True), links("0", same_host=True)
+    memory.delivered([elsewhere, here], FIRST)
+    assert announced(memory, elsewhere) == ["https://b.example/0"]
+    assert announced(memory, here) == []
+
+
+def test_r13_the_memory_is_bounded() -> None:
+    memory = AnnouncedLinks(Clock(), max_links=3)
+    memory.delivered([links("0", "1", "2", "3", "4")], FIRST)
+    assert announced(memory, links("0", "1", "2", "3", "4")) == [f"{HOST}/0", f"{HOST}/1"]
