@@ -36,6 +36,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.stages.dead_letters:dead_letters_app",
             "Events that failed for good: list, show, replay.",
         ),
+        "doctor": ("streams.commands.stages.doctor:doctor", "Check an installation, and what to do."),
         "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
     },
     "Measuring": {

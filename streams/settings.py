@@ -59,6 +59,13 @@ class CassandraSettings(_Group):
     """Password of that user."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the nodes' certificates. If it is set, connections are encrypted."""
+    cert_file: Path | None = None
+    """PEM file with the client's certificate, if the nodes require one."""
+    key_file: Path | None = None
+    """PEM file with the key of the client's certificate."""
+    check_hostname: bool = False
+    """Check that a node's certificate names the node's address. Without it, any certificate of the authority is
+    accepted."""
     request_timeout_seconds: float = 10.0
     """Maximum duration of one statement. After it, the store counts as unavailable."""
     simhash_tables: Literal[4, 10, 20] = 4
@@ -70,6 +77,12 @@ class QdrantSettings(_Group):
     """REST address of the cluster."""
     api_key: SecretStr = SecretStr("")
     """API key. Empty: no authentication."""
+    ca_file: Path | None = None
+    """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
+    cert_file: Path | None = None
+    """PEM file with the client's certificate, if the server requires one."""
+    key_file: Path | None = None
+    """PEM file with the key of the client's certificate."""
     shards: int = Field(1, ge=1)
     """Number of shards of a new collection. Default: 1, and 64 in the production profile."""
     replication: int = Field(1, ge=1)
@@ -87,6 +100,12 @@ class TritonSettings(_Group):
     """gRPC address. `inprocess:` runs the same model files inside the process."""
     model: str = "sbert"
     """Name of the embedding model in the model repository."""
+    ca_file: Path | None = None
+    """PEM file with the authority that signed the server's certificate. If it is set, connections are encrypted."""
+    cert_file: Path | None = None
+    """PEM file with the client's certificate, if the server requires one."""
+    key_file: Path | None = None
+    """PEM file with the key of the client's certificate."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
     batch_size: int = Field(32, ge=1)
@@ -181,6 +200,26 @@ class GatewaySettings(_Group):
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""
     max_connections: int = Field(1_000, ge=1)
     """Maximum open connections. Requests on further ones are refused with status 503."""
+    cert_file: Path | None = None
+    """PEM file with the gateway's certificate. If it is set, the gateway serves HTTPS alone."""
+    key_file: Path | None = None
+    """PEM file with the key of the gateway's certificate."""
+    client_ca_file: Path | None = None
+    """PEM file with the authority of client certificates. If it is set, each client must have one: for a gateway behind
+    a reverse proxy."""
+    ca_file: Path | None = None
+    """PEM file with the authority that signed the gateway's certificate, for commands that ask the gateway
+    (`riffle search`). Default: the authorities of the system."""
+    client_cert_file: Path | None = None
+    """PEM file with the certificate of these commands, if the gateway requires one."""
+    client_key_file: Path | None = None
+    """PEM file with the key of that certificate."""
+
+    @property
+    def address(self) -> str:
+        """The address at which commands on this machine reach the gateway."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.cert_file else 'http'}://{host}:{self.port}"
 
 
 class Settings(BaseSettings):
@@ -198,6 +237,8 @@ class Settings(BaseSettings):
     """Folder of the models. Default: the one in the package, or `triton_models` of the checkout."""
     local_web: Path | None = None
     """A folder DIR/HOST/path that the local stack serves over HTTPS on loopback, for the crawler."""
+    local_tls: bool = False
+    """The local stack's servers and gateway require certificates of an authority of its own (`riffle up --tls`)."""
     otlp_endpoint: str = ""
     """Address for traces (OTLP over HTTP). Empty: no traces are sent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -230,6 +271,31 @@ class Settings(BaseSettings):
         home = Path(os.environ.get("RIFFLE_HOME", overrides.get("home", ".riffle")))
         stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(home)
         return cls(**_merged(stack, overrides))
+
+    @model_validator(mode="after")
+    def _certificates_are_complete(self) -> Self:
+        for name in ("kafka", "cassandra", "qdrant", "triton", "gateway"):
+            group = getattr(self, name)
+            for certificate, key in (("cert_file", "key_file"), ("client_cert_file", "client_key_file")):
+                if (getattr(group, certificate, None) is None) != (getattr(group, key, None) is None):
+                    raise ValueError(f"{name}.{certificate} and {name}.{key} belong together: set both, or none")
+        if self.kafka.security_protocol == "PLAINTEXT" and (self.kafka.ca_file or self.kafka.cert_file):
+            raise ValueError(
+                "kafka.security_protocol is PLAINTEXT, so the certificates of kafka.ca_file and kafka.cert_file would "
+                "not be used. Set RIFFLE_KAFKA__SECURITY_PROTOCOL=SSL"
+            )
+        if self.qdrant.url.startswith("http:") and (self.qdrant.ca_file or self.qdrant.cert_file):
+            raise ValueError(
+                "qdrant.url is http, so the certificates of qdrant.ca_file and qdrant.cert_file would not be used. "
+                "Set RIFFLE_QDRANT__URL to an https address"
+            )
+        for name in ("cassandra", "triton"):
+            group = getattr(self, name)
+            if group.cert_file and not group.ca_file:
+                raise ValueError(f"{name}.cert_file is set without {name}.ca_file: connections would not be encrypted")
+        if self.gateway.client_ca_file and not self.gateway.cert_file:
+            raise ValueError("gateway.client_ca_file is set without gateway.cert_file: the gateway would serve HTTP")
+        return self
 
     @model_validator(mode="after")
     def _production_is_strict(self) -> Self:

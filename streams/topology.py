@@ -178,6 +178,14 @@ def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tup
 TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
 """All topics. Those of the journey are first."""
 
+
+def topics_needed(stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
+    """The topics that some stages read or write."""
+    names = {event.topic for stage in stages for event in (*stage.inputs, *stage.outputs)}
+    names |= {name for stage in stages for name in (stage.retry_topic, stage.dead_topic)}
+    return tuple(topic for topic in topics_of(EVENTS, stages) if topic.name in names)
+
+
 OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     PageDiscovered: "`riffle crawl`",
     PageFetched: "`riffle import`",

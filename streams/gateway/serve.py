@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import structlog
@@ -18,6 +19,7 @@ from streams.gateway.lazy_stores import OpenStores, open_lazily
 from streams.gateway.search.query_events import Publish
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import open_stores
+from streams.tls import server_context
 
 STOP_SECONDS = 10
 """Seconds that running requests have to finish when the process is stopped."""
@@ -48,7 +50,8 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
             # The first query would wait for the language model: it is read before anyone can ask.
             await asyncio.to_thread(app.state.gateway.search.warm_up)
             host, port, *_ = listening.getsockname()
-            log.info("the gateway listens", address=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+            scheme = "https" if settings.gateway.cert_file else "http"
+            log.info("the gateway listens", address=f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/")
             try:
                 await _run(server_config(app, settings.gateway), listening)
             finally:
@@ -75,6 +78,7 @@ def server_config(app: FastAPI, settings: GatewaySettings) -> uvicorn.Config:
     """uvicorn's settings: with limits for connections, without access log and WebSockets."""
     return uvicorn.Config(
         app,
+        ssl_context_factory=_tls(settings),
         log_config=None,
         access_log=False,  # addresses of people and their searches are not stored
         server_header=False,
@@ -84,6 +88,14 @@ def server_config(app: FastAPI, settings: GatewaySettings) -> uvicorn.Config:
         timeout_graceful_shutdown=STOP_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
+
+
+def _tls(settings: GatewaySettings) -> Callable[[uvicorn.Config, object], ssl.SSLContext] | None:
+    """A maker of the TLS context, or None for a gateway that serves HTTP. uvicorn's own would read its files once."""
+    cert, key = settings.cert_file, settings.key_file
+    if cert is None or key is None:
+        return None
+    return lambda _config, _default: server_context(cert, key, settings.client_ca_file)
 
 
 async def _run(config: uvicorn.Config, listening: socket.socket) -> None:

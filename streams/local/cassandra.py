@@ -8,6 +8,8 @@ from streams.local.java import find_java
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
 from streams.local.server import Hints
+from streams.local.tls.identities import OPERATOR, Identities, Identity
+from streams.tls import client_context
 
 JVM_OPTIONS = (
     "-Xms256m",
@@ -73,7 +75,7 @@ LOGBACK = """\
 """
 
 
-def yaml(data: Path, port: int, storage_port: int) -> str:
+def yaml(data: Path, port: int, storage_port: int, tls: Identity | None = None) -> str:
     """The cassandra.yaml of a single node with all its data in `data`."""
     return f"""\
 cluster_name: riffle-local
@@ -119,6 +121,21 @@ concurrent_reads: 16
 concurrent_writes: 16
 concurrent_compactors: 1
 compaction_throughput: 64MiB/s
+{client_encryption(tls) if tls else ""}\
+"""
+
+
+def client_encryption(tls: Identity) -> str:
+    """Clients must encrypt, and each needs a certificate of the authority."""
+    return f"""
+client_encryption_options:
+  enabled: true
+  optional: false
+  require_client_auth: true
+  ssl_context_factory:
+    class_name: org.apache.cassandra.security.PEMBasedSslContextFactory
+  keystore: "{tls.keystore}"
+  truststore: "{tls.ca}"
 """
 
 
@@ -134,14 +151,14 @@ class Cassandra:
         ("CommitLogReplayException", "Its commit log is damaged. `riffle down --clean` starts with empty data."),
     )
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, tls: Identities | None = None) -> None:
+        self.data, self.tls = data, tls
         self.port, self.storage_port = free_ports(2)
 
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
         config, logback = self.data / "cassandra.yaml", self.data / "logback.xml"
-        config.write_text(yaml(self.data, self.port, self.storage_port))
+        config.write_text(yaml(self.data, self.port, self.storage_port, self.tls["cassandra"] if self.tls else None))
         logback.write_text(LOGBACK)
         return Launch(
             [
@@ -160,4 +177,4 @@ class Cassandra:
 
     def is_ready(self) -> bool:
         """True if it answers CQL: the port opens last of all, when the node can take requests."""
-        return cassandra_answers(self.port)
+        return cassandra_answers(self.port, client_context(self.tls[OPERATOR].files) if self.tls else None)

@@ -1,4 +1,4 @@
-"""A local certificate authority, and certificates for the hosts of the local web.
+"""A local certificate authority, and certificates for the hosts of the local web and the processes of the local stack.
 
 The authority's key never leaves its folder, and only programs that are configured with `ca.pem` trust it. It is made
 once and kept, so that a crawler that trusts it also trusts the next run.
@@ -7,6 +7,7 @@ once and kept, so that a crawler that trusts it also trusts the next run.
 import datetime as dt
 import ipaddress
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 _AUTHORITY_DAYS = 3_650
 _HOST_DAYS = 397
@@ -22,6 +23,14 @@ _HOST_DAYS = 397
 _RENEW_DAYS = 30
 _BACKDATED = dt.timedelta(days=1)
 """Time by which certificates are backdated, for clocks that are a little behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new key and its certificate (PEM)."""
+
+    key: bytes
+    certificate: bytes
 
 
 @dataclass(frozen=True)
@@ -39,15 +48,15 @@ class Authority:
     def context(self, host: str, now: dt.datetime) -> ssl.SSLContext:
         """The TLS context of a server for `host`. A certificate is made if there is no valid one."""
         path = self.folder / "hosts" / f"{host}.pem"
-        if not self._is_valid(path, now):
+        if not self.is_valid(path, now):
             path.parent.mkdir(exist_ok=True)
-            _write_secret(path, self._issue(host, now))
+            write_secret(path, self._issue(host, now))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(path)
         return context
 
-    def _is_valid(self, path: Path, now: dt.datetime) -> bool:
+    def is_valid(self, path: Path, now: dt.datetime) -> bool:
         try:
             certificate = x509.load_pem_x509_certificate(path.read_bytes())
             certificate.verify_directly_issued_by(self.certificate)
@@ -56,27 +65,45 @@ class Authority:
         return certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS)
 
     def _issue(self, host: str, now: dt.datetime) -> bytes:
-        """Make a key and a certificate (PEM)."""
+        """Make a key and a certificate for a web server (PEM)."""
+        issued = self.issue(host, now, hosts=(host,), usages=(ExtendedKeyUsageOID.SERVER_AUTH,))
+        return issued.key + issued.certificate
+
+    def issue(
+        self,
+        common_name: str,
+        now: dt.datetime,
+        *,
+        hosts: Sequence[str] = (),
+        usages: Sequence[ObjectIdentifier],
+        days: int = _HOST_DAYS,
+    ) -> Issued:
+        """Make a key and a certificate with it, valid from a day before `now`.
+
+        `hosts`: the names and addresses of a server. `usages`: extended key usages, server or client authentication.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = (
-            _builder(_name(host), self.certificate.subject, key, now, _HOST_DAYS)
-            .add_extension(x509.SubjectAlternativeName([_alternative(host)]), critical=False)
+        builder = (
+            _builder(_name(common_name), self.certificate.subject, key, now, days)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
-            .sign(self.key, hashes.SHA256())
         )
-        return _pem(key) + certificate.public_bytes(serialization.Encoding.PEM)
+        if hosts:
+            names = x509.SubjectAlternativeName([_alternative(host) for host in hosts])
+            builder = builder.add_extension(names, critical=False)
+        certificate = builder.sign(self.key, hashes.SHA256())
+        return Issued(_pem(key), certificate.public_bytes(serialization.Encoding.PEM))
 
 
-def open_authority(folder: Path, now: dt.datetime) -> Authority:
+def open_authority(folder: Path, now: dt.datetime, common_name: str = "Riffle local web") -> Authority:
     """Load the authority of a folder. It is made if there is none or it expires within a month."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = _load(folder)
     if authority and authority.certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS):
         return authority
     key = ec.generate_private_key(ec.SECP256R1())
-    name = _name("Riffle local web")
+    name = _name(common_name)
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -95,7 +122,7 @@ def open_authority(folder: Path, now: dt.datetime) -> Authority:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    _write_secret(folder / "ca-key.pem", _pem(key))
+    write_secret(folder / "ca-key.pem", _pem(key))
     (folder / "ca.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     return Authority(folder, certificate, key)
 
@@ -142,7 +169,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-def _write_secret(path: Path, content: bytes) -> None:
+def write_secret(path: Path, content: bytes) -> None:
     """Write a file that only its owner can read, and that is never half written."""
     beside = path.with_suffix(".new")
     beside.unlink(missing_ok=True)

@@ -13,6 +13,11 @@ from streams.local.java import find_java
 from streams.local.ports import free_ports
 from streams.local.probing import kafka_answers
 from streams.local.server import Hints
+from streams.local.tls.access import SUPER_USERS
+from streams.local.tls.identities import OPERATOR, Identities, Identity
+from streams.settings import KafkaSettings
+
+NODE_ID = 1
 
 # One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
 # make it start in half the time and use half the memory.
@@ -31,16 +36,19 @@ log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
 """
 
 
-def properties(data: Path, port: int, controller_port: int) -> str:
+def properties(data: Path, port: int, controller_port: int, tls: Identity | None = None) -> str:
     """The server.properties of a single node with all its data in `data`."""
+    protocol = "SSL" if tls else "PLAINTEXT"
     return f"""\
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+node.id={NODE_ID}
+controller.quorum.voters={NODE_ID}@127.0.0.1:{controller_port}
+listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners={protocol}://127.0.0.1:{port}
+inter.broker.listener.name={protocol}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map={protocol}:{protocol},CONTROLLER:{protocol}
+{tls_properties(tls) if tls else ""}\
 log.dirs={data / "log"}
 # Only topics of the topology exist: a misspelt name is an error, as on a real cluster.
 auto.create.topics.enable=false
@@ -64,6 +72,21 @@ message.max.bytes=1048576
 """
 
 
+def tls_properties(tls: Identity) -> str:
+    """Every client needs a certificate. Its common name is the principal, which may do only what is granted."""
+    return f"""\
+ssl.keystore.type=PEM
+ssl.keystore.location={tls.keystore}
+ssl.truststore.type=PEM
+ssl.truststore.location={tls.ca}
+ssl.client.auth=required
+ssl.principal.mapping.rules=RULE:^CN=([a-z0-9-]+)$/$1/,DEFAULT
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=false
+super.users={";".join(f"User:{name}" for name in SUPER_USERS)}
+"""
+
+
 _FOREIGN_DATA = ("Invalid cluster.id", "InconsistentClusterId", "doesn't match previous node id")
 
 
@@ -81,8 +104,8 @@ class Kafka:
         ),
     )
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, tls: Identities | None = None) -> None:
+        self.data, self.tls = data, tls
         self.port, self.controller_port = free_ports(2)
 
     @property
@@ -92,7 +115,9 @@ class Kafka:
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
         config, log4j = self.data / "server.properties", self.data / "log4j.properties"
-        config.write_text(properties(self.data, self.port, self.controller_port))
+        config.write_text(
+            properties(self.data, self.port, self.controller_port, self.tls["kafka"] if self.tls else None)
+        )
         log4j.write_text(LOG4J)
         java = [
             str(find_java()),
@@ -107,7 +132,8 @@ class Kafka:
 
     def is_ready(self) -> bool:
         """True if it lists itself as a broker: clients can connect, and topics can be created."""
-        return kafka_answers(self.bootstrap)
+        settings = self.tls[OPERATOR].settings(["kafka"])["kafka"] if self.tls else {}
+        return kafka_answers(KafkaSettings(bootstrap=self.bootstrap, **settings))
 
 
 def _format(java: list[str], config: Path) -> None:

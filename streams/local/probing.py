@@ -1,11 +1,16 @@
 """One short request to a server in its own protocol, to see if it answers."""
 
 import socket
+import ssl
 import urllib.error
 import urllib.request
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+
+from streams.errors import RiffleError
+from streams.runtime.connection import client_config
+from streams.settings import KafkaSettings, TritonSettings
 
 HOST = "127.0.0.1"
 HTTP_SECONDS = 2.0
@@ -19,10 +24,10 @@ _ANSWER_VERSION, _SUPPORTED = 0x84, 0x06
 _HEAD_BYTES = 9
 
 
-def answers(url: str) -> bool:
+def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
     """True if the URL answers 200."""
     try:
-        with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
+        with urllib.request.urlopen(url, timeout=HTTP_SECONDS, context=context) as answer:  # noqa: S310 - on loopback
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError):
         return False
@@ -37,10 +42,10 @@ def listens(port: int) -> bool:
     return True
 
 
-def cassandra_answers(port: int) -> bool:
+def cassandra_answers(port: int, context: ssl.SSLContext | None = None) -> bool:
     """True if it answers CQL: the port opens last of all, when the node can take requests."""
     try:
-        with socket.create_connection((HOST, port), CONNECT_SECONDS) as connection:
+        with _connected(port, context) as connection:
             connection.sendall(_OPTIONS_FRAME)
             head = connection.recv(_HEAD_BYTES)
     except OSError:
@@ -48,13 +53,34 @@ def cassandra_answers(port: int) -> bool:
     return len(head) == _HEAD_BYTES and head[0] == _ANSWER_VERSION and head[4] == _SUPPORTED
 
 
-def kafka_answers(bootstrap: str) -> bool:
+def _connected(port: int, context: ssl.SSLContext | None) -> socket.socket:
+    plain = socket.create_connection((HOST, port), CONNECT_SECONDS)
+    if context is None:
+        return plain
+    try:
+        return context.wrap_socket(plain, server_hostname=HOST)
+    except OSError:
+        plain.close()
+        raise
+
+
+def kafka_answers(settings: KafkaSettings) -> bool:
     """True if it lists itself as a broker: clients can connect, and topics can be created."""
     # librdkafka is slow to give up on a closed port.
-    if not listens(int(bootstrap.rpartition(":")[2])):
+    if not listens(int(settings.bootstrap.rpartition(":")[2])):
         return False
     try:
-        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        admin = AdminClient({**client_config(settings), "log_level": 0})
         return bool(admin.list_topics(timeout=KAFKA_SECONDS).brokers)
     except KafkaException:
+        return False
+
+
+def triton_answers(settings: TritonSettings) -> bool:
+    """True if it answers over gRPC."""
+    from streams.stores.triton import server_state  # here, because it loads gRPC
+
+    try:
+        return bool(server_state(settings, HTTP_SECONDS).version)
+    except RiffleError:
         return False

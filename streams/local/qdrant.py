@@ -7,6 +7,8 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.server import Hints
+from streams.local.tls.identities import OPERATOR, Identities
+from streams.tls import client_context
 
 
 class Qdrant:
@@ -19,13 +21,13 @@ class Qdrant:
         ("No module named 'qdrant_edge'", "Install the local stack's packages: pip install 'riffle-search[local]'"),
     )
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, tls: Identities | None = None) -> None:
+        self.data, self.tls = data, tls
         self.port = free_ports(1)[0]
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def health(self) -> str:
@@ -34,8 +36,12 @@ class Qdrant:
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
         module = [sys.executable, "-m", "streams.local.qdrant_server"]
-        return Launch([*module, "--host", "127.0.0.1", "--port", str(self.port), "--data", str(self.data)])
+        command = [*module, "--host", "127.0.0.1", "--port", str(self.port), "--data", str(self.data)]
+        if self.tls:
+            own = self.tls["qdrant"]
+            command += ["--cert", str(own.cert), "--key", str(own.key), "--client-ca", str(own.ca)]
+        return Launch(command)
 
     def is_ready(self) -> bool:
         """True if it lists its collections."""
-        return answers(self.health)
+        return answers(self.health, client_context(self.tls[OPERATOR].files) if self.tls else None)

@@ -1,6 +1,8 @@
 """Riffle's own processes in the local stack: a worker for each stage, the gateway, and optionally a web to crawl."""
 
+import ssl
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.server import Hints
+from streams.local.tls.identities import GATEWAY, OPERATOR, Identities
+from streams.tls import client_context
 from streams.topology import STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"
@@ -24,40 +28,73 @@ class RiffleProcess:
     port: int
     arguments: tuple[str, ...]
     home: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    context: ssl.SSLContext | None = None
+    """The TLS context to ask for its health with, or None for one that serves HTTP."""
     hints: Hints = field(default=())
     ready_timeout_seconds: float = 180.0
 
     @property
     def health(self) -> str:
-        return f"http://127.0.0.1:{self.port}/healthz"
+        return f"{self.address}/healthz"
+
+    @property
+    def address(self) -> str:
+        return f"{'https' if self.context else 'http'}://127.0.0.1:{self.port}"
 
     def prepare(self) -> Launch:
         command = [sys.executable, "-c", RIFFLE, *self.arguments]
         # One thread for linear algebra: matrices are small, and a pool of threads costs memory in each process.
         environment = {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
-        return Launch(command, environment)
+        return Launch(command, {**environment, **self.environment})
 
     def is_ready(self) -> bool:
-        return answers(f"http://127.0.0.1:{self.port}/readyz")
+        return answers(f"{self.address}/readyz", self.context)
 
 
-def workers(home: Path, stages: tuple[Stage, ...] = STAGES) -> list[RiffleProcess]:
-    """The workers of each stage, as many as the topology states."""
+def workers(
+    home: Path, stages: tuple[Stage, ...] = STAGES, tls: Identities | None = None, encrypted: Sequence[str] = ()
+) -> list[RiffleProcess]:
+    """The workers of each stage, as many as the topology states, each with the certificate of its stage."""
     names = [(stage.name, number) for stage in stages for number in range(stage.workers)]
+    identities = {stage.name: tls[stage.name].environment(encrypted) if tls else {} for stage in stages}
     return [
-        _worker(home, stage, number, port) for (stage, number), port in zip(names, free_ports(len(names)), strict=True)
+        _worker(home, stage, number, port, identities[stage])
+        for (stage, number), port in zip(names, free_ports(len(names)), strict=True)
     ]
 
 
-def _worker(home: Path, stage: str, number: int, port: int) -> RiffleProcess:
+def _worker(home: Path, stage: str, number: int, port: int, environment: Mapping[str, str]) -> RiffleProcess:
     suffix = f"-{number + 1}" if number else ""
     arguments = ("worker", stage, "--health-port", str(port), "--instance", str(number))
-    return RiffleProcess(f"worker-{stage}{suffix}", f"Worker {stage}{suffix}", port, arguments, home)
+    return RiffleProcess(f"worker-{stage}{suffix}", f"Worker {stage}{suffix}", port, arguments, home, environment)
 
 
-def gateway(home: Path, wanted_port: int) -> RiffleProcess:
+def gateway(
+    home: Path, wanted_port: int, tls: Identities | None = None, encrypted: Sequence[str] = ()
+) -> RiffleProcess:
     """The gateway, on `wanted_port` if that is free, else on any port."""
-    return RiffleProcess("gateway", "Gateway", preferred_port(wanted_port), ("gateway",), home)
+    port = preferred_port(wanted_port)
+    if tls is None:
+        return RiffleProcess("gateway", "Gateway", port, ("gateway",), home)
+    context = client_context(tls[OPERATOR].files)
+    return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, tls[GATEWAY].environment(encrypted), context)
+
+
+def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:
+    """The settings of the gateway, and of the commands that ask it as the operator."""
+    if tls is None:
+        return {"port": port}
+    own, operator = tls[GATEWAY], tls[OPERATOR]
+    files = {
+        "cert_file": own.cert,
+        "key_file": own.key,
+        "client_ca_file": own.ca,
+        "ca_file": operator.ca,
+        "client_cert_file": operator.cert,
+        "client_key_file": operator.key,
+    }
+    return {"port": port, **{name: str(path) for name, path in files.items()}}
 
 
 @dataclass(slots=True)

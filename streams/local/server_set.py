@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from streams.local.child_process import stop
 from streams.local.kafka import Kafka
 from streams.local.qdrant import Qdrant
 from streams.local.server import Report, Server, start_all
+from streams.local.tls.access import apply_grants, grants
+from streams.local.tls.identities import OPERATOR, Identities
 from streams.local.triton import IN_PROCESS, Triton, why_not
 from streams.settings import Settings
 
@@ -34,6 +37,8 @@ class Servers:
     cassandra: Cassandra | None = None
     triton: Triton | None = None
     qdrant: Qdrant | None = None
+    tls: Identities | None = None
+    """The certificates of the servers and their clients, if they require any."""
     in_process: bool = False
     """The models run inside each process instead of in Triton."""
 
@@ -56,7 +61,15 @@ class Servers:
             addresses["triton"] = {"url": self.triton.url}
         elif self.in_process:
             addresses["triton"] = {"url": IN_PROCESS}
+        if self.tls:
+            for tier, files in self.tls[OPERATOR].settings(self.encrypted).items():
+                addresses[tier].update(files)
         return addresses
+
+    @property
+    def encrypted(self) -> list[str]:
+        """The servers that require certificates."""
+        return [server.name for server in self.all] if self.tls else []
 
 
 def external_servers(settings: Settings) -> dict[str, str]:
@@ -92,11 +105,15 @@ def plan(
     in_process = asked_in_process or bool(reason)
     models = (base.models_path / "local").resolve()
     required = (base.triton.model,)
+    tls = Identities(home) if base.local_tls else None
+    if tls:
+        tls.prepare(datetime.now(UTC))
     return Servers(
-        kafka=Kafka(data / "kafka") if kafka else None,
-        cassandra=Cassandra(data / "cassandra") if cassandra else None,
-        triton=Triton(data / "triton", models, required, home.resolve()) if triton and not in_process else None,
-        qdrant=Qdrant(data / "qdrant") if qdrant else None,
+        kafka=Kafka(data / "kafka", tls) if kafka else None,
+        cassandra=Cassandra(data / "cassandra", tls) if cassandra else None,
+        triton=Triton(data / "triton", models, required, home.resolve(), tls) if triton and not in_process else None,
+        qdrant=Qdrant(data / "qdrant", tls) if qdrant else None,
+        tls=tls,
         in_process=triton and in_process,
     )
 
@@ -138,7 +155,12 @@ def with_addresses(base: Settings, home: Path, addresses: dict[str, dict[str, An
 
 
 def _typed(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    """The values of a state file as the settings have them."""
+    return {name: Path(value) if name.endswith("_file") else _tuple(value) for name, value in values.items()}
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def create_topics_and_tables(settings: Settings, *, kafka: bool = True, cassandra: bool = True) -> None:
@@ -170,6 +192,8 @@ def _create_topics(settings: Settings) -> None:
     from streams.runtime.topics import create_topics
 
     create_topics(settings)
+    if settings.local_tls and settings.kafka.security_protocol == "SSL":
+        apply_grants(settings, grants())
 
 
 def _migrate(settings: Settings) -> None:

@@ -146,9 +146,10 @@ class Supervisor:
             web = riffle_processes.web(self.settings.local_web, self.home)
             self._start([web])
             addresses = {**addresses, "crawl": web.addresses}
-        gateway = riffle_processes.gateway(self.home, self.settings.gateway.port)
-        self._note(settings={**addresses, "gateway": {"port": gateway.port}})
-        self._start([*riffle_processes.workers(self.home), gateway])
+        tls, encrypted = self.servers.tls, self.servers.encrypted
+        gateway = riffle_processes.gateway(self.home, self.settings.gateway.port, tls, encrypted)
+        self._note(settings={**addresses, "gateway": riffle_processes.gateway_settings(gateway.port, tls)})
+        self._start([*riffle_processes.workers(self.home, tls=tls, encrypted=encrypted), gateway])
 
     def _start(self, servers: Sequence[Server]) -> None:
         by_name = {server.name: server for server in servers}

@@ -20,10 +20,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from streams.errors import StartError
+from streams.errors import StartError, StoreUnavailable
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.server import Hints, failure_message
+from streams.local.tls.identities import OPERATOR, Identities
+from streams.settings import TritonSettings
 
 IN_PROCESS = "inprocess:"
 PROBE_SECONDS = 2.0
@@ -90,8 +92,15 @@ class Triton:
         ("No space left", "Shared memory (/dev/shm) is full. In a container, give it more: --shm-size=1g."),
     )
 
-    def __init__(self, data: Path, models: Path, required: Iterable[str] = (), home: Path | None = None) -> None:
-        self.data, self.models, self.required, self.home = data, models, tuple(required), home
+    def __init__(
+        self,
+        data: Path,
+        models: Path,
+        required: Iterable[str] = (),
+        home: Path | None = None,
+        tls: Identities | None = None,
+    ) -> None:
+        self.data, self.models, self.required, self.home, self.tls = data, models, tuple(required), home, tls
         self.port, self.http_port = free_ports(2)
         self.shm_prefix = f"riffle_{sha256(str(data).encode()).hexdigest()[:10]}_"
 
@@ -101,7 +110,8 @@ class Triton:
 
     @property
     def health(self) -> str:
-        return f"http://127.0.0.1:{self.http_port}/v2/health/ready"
+        """Empty with TLS: Triton's HTTP port knows no certificates, so it is closed then."""
+        return "" if self.tls else f"http://127.0.0.1:{self.http_port}/v2/health/ready"
 
     @property
     def log(self) -> Path:
@@ -137,9 +147,7 @@ class Triton:
             f"--backend-config=python,shm-region-prefix-name={self.shm_prefix}",
             f"--backend-config=python,shm-default-byte-size={SHM_START_BYTES}",
             f"--backend-config=python,shm-growth-byte-size={SHM_START_BYTES}",
-            "--http-address=127.0.0.1",
-            f"--http-port={self.http_port}",
-            "--http-thread-count=2",
+            *self._access(),
             "--grpc-address=127.0.0.1",
             f"--grpc-port={self.port}",
             "--allow-metrics=false",
@@ -147,6 +155,20 @@ class Triton:
             "--exit-on-error=false",
             "--strict-readiness=false",
             "--log-verbose=0",
+        ]
+
+    def _access(self) -> list[str]:
+        """The options for HTTP, or those for mutual TLS over gRPC alone."""
+        if self.tls is None:
+            return ["--http-address=127.0.0.1", f"--http-port={self.http_port}", "--http-thread-count=2"]
+        own = self.tls["triton"]
+        return [
+            "--allow-http=false",
+            "--grpc-use-ssl=true",
+            "--grpc-use-ssl-mutual=true",
+            f"--grpc-server-cert={own.cert}",
+            f"--grpc-server-key={own.key}",
+            f"--grpc-root-cert={own.ca}",
         ]
 
     def _environment(self) -> dict[str, str]:
@@ -170,7 +192,7 @@ class Triton:
         """True if the required models are ready. Raises StartError with the reason if one could not be loaded."""
         try:
             states = {model["name"]: model for model in self._index()}
-        except (OSError, urllib.error.URLError, ValueError):
+        except (OSError, urllib.error.URLError, ValueError, StoreUnavailable):
             return False
         for name in self.required:
             state = states.get(name, {"state": "UNAVAILABLE", "reason": f"there is no {self.models / name}"})
@@ -182,6 +204,11 @@ class Triton:
         return True
 
     def _index(self) -> list[dict[str, Any]]:
+        if self.tls:
+            from streams.stores.triton import server_state  # here, because it loads gRPC
+
+            settings = TritonSettings(url=self.url, **self.tls[OPERATOR].settings(["triton"])["triton"])
+            return server_state(settings, PROBE_SECONDS).models
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.http_port}/v2/repository/index", data=b"{}", method="POST"
         )

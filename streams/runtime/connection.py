@@ -1,9 +1,10 @@
-"""Connection options of librdkafka's clients, and the error when the cluster doesn't answer."""
+"""Connection options of Kafka's clients, and the error when the cluster doesn't answer."""
 
 from confluent_kafka import KafkaError, KafkaException
 
 from streams.errors import StoreUnavailable
 from streams.settings import KafkaSettings
+from streams.tls import FollowingContext, TlsFiles, client_context
 
 TIMEOUT_SECONDS = 20.0
 
@@ -23,6 +24,11 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
     )
     config.update({name: str(path) for name, path in files if path})
     return config
+
+
+def ssl_context(settings: KafkaSettings) -> FollowingContext | None:
+    """The TLS context of aiokafka's clients, or None without encryption. Raises UsageError."""
+    return client_context(TlsFiles.of(settings)) if settings.security_protocol == "SSL" else None
 
 
 def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:

@@ -21,6 +21,7 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from faust.types import TP
 
 from streams.errors import RecordTooLarge
+from streams.runtime.connection import ssl_context
 from streams.runtime.lag import PartitionOffsets, input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
@@ -74,14 +75,8 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
 
 
 def _credentials(settings: Settings) -> Any:
-    if settings.kafka.security_protocol == "PLAINTEXT":
-        return None
-    import ssl
-
-    context = ssl.create_default_context(cafile=settings.kafka.ca_file)
-    if settings.kafka.cert_file:
-        context.load_cert_chain(settings.kafka.cert_file, settings.kafka.key_file)
-    return faust.SSLCredentials(context)
+    context = ssl_context(settings.kafka)
+    return faust.SSLCredentials(context) if context else None
 
 
 async def _do_nothing() -> None: ...

@@ -1,6 +1,5 @@
 """A producer for events that don't come from a stage: of the gateway, `riffle crawl`, imports and replays."""
 
-import ssl
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import TracebackType
@@ -12,6 +11,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooL
 
 from schemas import Event
 from streams.errors import RecordTooLarge, StoreUnavailable
+from streams.runtime.connection import ssl_context
 from streams.runtime.records import Record, encode
 from streams.settings import KafkaSettings, Settings
 
@@ -92,9 +92,6 @@ def _options(kafka: KafkaSettings) -> dict[str, Any]:
         "compression_type": None if kafka.compression == "none" else kafka.compression,
         "security_protocol": kafka.security_protocol,
     }
-    if kafka.security_protocol == "SSL":
-        context = ssl.create_default_context(cafile=kafka.ca_file)
-        if kafka.cert_file:
-            context.load_cert_chain(kafka.cert_file, kafka.key_file)
+    if context := ssl_context(kafka):
         options["ssl_context"] = context
     return options

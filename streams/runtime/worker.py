@@ -36,7 +36,7 @@ from streams.runtime.records import encode
 from streams.runtime.topics import check_partitions, create_topics
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.topology import STAGES, Stage
+from streams.topology import STAGES, Stage, topics_needed
 
 log = structlog.get_logger()
 
@@ -73,7 +73,7 @@ async def run_worker(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await asyncio.to_thread(create_topics, settings)
+    await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
     partitions = await asyncio.to_thread(check_partitions, settings, stages)
     await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
     metrics = Metrics()

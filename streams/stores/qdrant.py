@@ -30,6 +30,7 @@ from streams.stores.vector_collection import (
     plain_payload,
     still_active,
 )
+from streams.tls import TlsFiles, client_context
 
 PRODUCTION_SHARDS = 64
 """Shards of a collection in production, where the setting doesn't name another number."""
@@ -63,6 +64,7 @@ class QdrantIndex:
             api_key=settings.api_key.get_secret_value() or None,
             timeout=math.ceil(settings.timeout_seconds),
             check_compatibility=False,  # it asks the server from a thread of its own, before anybody awaits an answer
+            **_tls_options(settings),
         )
 
     async def ensure(self, model: ModelInfo) -> str:
@@ -227,6 +229,13 @@ class QdrantIndex:
                 "Run `riffle up`, or set RIFFLE_QDRANT__URL to a server that runs"
             )
         return StoreUnavailable(f"{where} gave an answer that can't be read: {source}")
+
+
+def _tls_options(settings: QdrantSettings) -> dict[str, Any]:
+    """The client's options for an encrypted connection. Raises UsageError for files that can't be used."""
+    if not settings.url.startswith("https:"):
+        return {}
+    return {"https": True, "verify": client_context(TlsFiles.of(settings))}
 
 
 def _dimensions(info: models.CollectionInfo) -> int | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from tritonclient.grpc import InferenceServerClient as BlockingClient
 from tritonclient.grpc import InferInput, InferRequestedOutput
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
@@ -18,6 +19,7 @@ from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnav
 from streams.settings import Settings, TritonSettings
 from streams.stores.inference.repository import model_info
 from streams.stores.protocols import ChainModel, Embedder, ModelInfo, Vectors
+from streams.tls import TlsFiles
 
 IN_PROCESS = "inprocess:"
 CHAIN_MODEL = "statement_chain"
@@ -68,7 +70,24 @@ class TritonConnection:
 
     def __init__(self, settings: TritonSettings) -> None:
         self._settings = settings
-        self._client = InferenceServerClient(settings.url)
+        self._files = TlsFiles.of(settings)
+        self._opened_with = self._files.stamp
+        self._client = new_client(settings)
+        self._replaced: list[InferenceServerClient] = []
+
+    async def _current_client(self) -> InferenceServerClient:
+        """The client; a new one after the certificates' files changed, since gRPC reads them only once per channel.
+
+        The one before the last is closed then: calls that still use the last one finish first.
+        """
+        stamp = self._files.stamp
+        if stamp != self._opened_with:
+            replacement = new_client(self._settings)
+            self._replaced.append(self._client)
+            self._client, self._opened_with = replacement, stamp
+            while len(self._replaced) > 1:
+                await self._replaced.pop(0).close()
+        return self._client
 
     @property
     def timeout_seconds(self) -> float:
@@ -79,7 +98,7 @@ class TritonConnection:
         """The model's configuration as Triton gives it in JSON."""
         answer = await self._tried(
             model,
-            lambda seconds: self._client.get_model_config(model, as_json=True, client_timeout=seconds),
+            lambda client, seconds: client.get_model_config(model, as_json=True, client_timeout=seconds),
             self._settings.timeout_seconds,
         )
         config: dict[str, Any] = answer["config"]
@@ -91,7 +110,7 @@ class TritonConnection:
         """The output tensor. Raises DeadlineExceeded after `seconds`, retries included."""
         answer = await self._tried(
             model,
-            lambda left: self._client.infer(
+            lambda client, left: client.infer(
                 model,
                 [tensor],
                 outputs=[InferRequestedOutput(output)],
@@ -104,15 +123,18 @@ class TritonConnection:
         return found
 
     async def close(self) -> None:
-        await self._client.close()
+        for client in (*self._replaced, self._client):
+            await client.close()
 
-    async def _tried(self, model: str, call: Callable[[float], Awaitable[Any]], seconds: float) -> Any:
+    async def _tried(
+        self, model: str, call: Callable[[InferenceServerClient, float], Awaitable[Any]], seconds: float
+    ) -> Any:
         clock = asyncio.get_running_loop().time
         end, backoff = clock() + seconds, BACKOFF_SECONDS
         for attempt in range(RETRIES + 1):
             left = max(end - clock(), 0.001)
             try:
-                return await asyncio.wait_for(call(left), left + 0.5)
+                return await asyncio.wait_for(call(await self._current_client(), left), left + 0.5)
             except TimeoutError as error:
                 raise self._too_late(model, seconds) from error
             except InferenceServerException as error:
@@ -137,6 +159,41 @@ class TritonConnection:
 
     def _too_late(self, model: str, seconds: float) -> DeadlineExceeded:
         return DeadlineExceeded(f"Triton at {self._settings.url}, model {model}: no answer in {seconds:g} s")
+
+
+def new_client(settings: TritonSettings) -> InferenceServerClient:
+    """A client with a channel of its own, encrypted if an authority is set. Raises UsageError."""
+    return InferenceServerClient(settings.url, **_encryption(settings))
+
+
+def _encryption(settings: TritonSettings) -> dict[str, Any]:
+    """The client's options for certificates. It reads the files at once."""
+    files = TlsFiles.of(settings)
+    names = {"root_certificates": files.ca, "private_key": files.key, "certificate_chain": files.cert}
+    return {"ssl": True, **{name: path and str(path) for name, path in names.items()}} if files.ca else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The version of a Triton server, and the states of its models as it lists them (name, state, reason)."""
+
+    version: str
+    models: list[dict[str, str]]
+
+
+def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerState:
+    """Ask a server for its version and models, blocking. Raises StoreUnavailable, UsageError."""
+    client = BlockingClient(settings.url, **_encryption(settings))
+    try:
+        server = client.get_server_metadata(as_json=True, client_timeout=timeout_seconds)
+        index = client.get_model_repository_index(as_json=True, client_timeout=timeout_seconds)
+    except InferenceServerException as error:
+        raise StoreUnavailable(
+            f"Triton at {settings.url} doesn't answer ({error.message()}, {error.status()})"
+        ) from error
+    finally:
+        client.close()
+    return ServerState(server.get("version", "?"), index.get("models", []))
 
 
 class TritonEmbedder:

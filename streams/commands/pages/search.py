@@ -1,5 +1,6 @@
 """`riffle search`: a question to the gateway, from a terminal."""
 
+import ssl
 from typing import Annotated, Any
 
 import httpx
@@ -7,7 +8,8 @@ import typer
 
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, styled
 from streams.errors import StoreUnavailable, UsageError
-from streams.settings import Settings
+from streams.settings import GatewaySettings, Settings
+from streams.tls import TlsFiles, client_context
 
 AsJson = Annotated[bool, JSON_OPTION]
 CLIENT_TIMEOUT_SECONDS = 30.0
@@ -37,7 +39,7 @@ def search(
 
 def ask(settings: Settings, question: str, *, limit: int = 5, **filters: str | None) -> dict[str, Any]:
     """The gateway's answer. Raises StoreUnavailable, or UsageError with the gateway's reason."""
-    address = f"http://{settings.gateway.host}:{settings.gateway.port}"
+    address = settings.gateway.address
     given = {name: value for name, value in filters.items() if value}
     try:
         response = httpx.get(
@@ -45,12 +47,20 @@ def ask(settings: Settings, question: str, *, limit: int = 5, **filters: str | N
             params={"q": question, "per_page": limit, **given},
             timeout=CLIENT_TIMEOUT_SECONDS,
             trust_env=False,
+            verify=gateway_context(settings.gateway) or False,
         )
     except httpx.HTTPError as error:
         raise StoreUnavailable(
             f"the gateway at {address} doesn't answer ({error}). Start it with `riffle up` or `riffle gateway`"
         ) from error
     return _answer_of(response)
+
+
+def gateway_context(settings: GatewaySettings) -> ssl.SSLContext | None:
+    """The TLS context of a command that asks the gateway, or None for a gateway without TLS. Raises UsageError."""
+    if settings.cert_file is None:
+        return None
+    return client_context(TlsFiles(settings.ca_file, settings.client_cert_file, settings.client_key_file))
 
 
 def _answer_of(response: httpx.Response) -> dict[str, Any]:

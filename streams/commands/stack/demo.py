@@ -13,7 +13,7 @@ from streams.commands.console import EXIT_NO, command, err, load_settings, out, 
 from streams.commands.pages.crawl import run_crawl, seed
 from streams.commands.pages.search import ask
 from streams.commands.stack.down import stop_stack
-from streams.commands.stack.up import start_detached
+from streams.commands.stack.up import requires_certificates, start_detached
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
@@ -51,6 +51,9 @@ def demo(
     leave: Annotated[
         bool, typer.Option("--exit", help="Stop at the end: 0 if the answers were right, else 1.")
     ] = False,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
+    ] = False,
 ) -> int:
     """Crawl a bundled web of real pages through the whole journey, and open a search page.
 
@@ -58,12 +61,18 @@ def demo(
 
         riffle demo
         riffle demo --exit
+        riffle demo --tls
     """
     home = Path(os.environ.get("RIFFLE_HOME", ".riffle"))
     folder = unpack(home / "web" / "demo")
-    if not running_state(home):
+    state = running_state(home)
+    if state is None:
         os.environ["RIFFLE_LOCAL_WEB"] = str(folder.resolve())
+        if tls:
+            os.environ["RIFFLE_LOCAL_TLS"] = "true"
         start_detached(home)
+    elif tls and not requires_certificates(state):
+        raise UsageError("a stack runs here without certificates. Stop it with `riffle down`, and run the demo again")
     settings = load_settings(home=home)
     hosts = sorted(path.name for path in folder.iterdir() if path.is_dir())
     if missing := set(hosts) - set(settings.crawl.local_hosts):
@@ -81,7 +90,7 @@ def demo(
             err.print(stop_stack(home, state))
     right = all(verdict.right for verdict in verdicts)
     if not leave:
-        out.print(styled("\n[bold]Search page:[/] http://{}:{}/", settings.gateway.host, settings.gateway.port))
+        out.print(styled("\n[bold]Search page:[/] {}/", settings.gateway.address))
         out.print("Stop it with `riffle down`.")
     return 0 if right else EXIT_NO
 

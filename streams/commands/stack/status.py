@@ -7,9 +7,12 @@ from typing import Annotated, Any
 import psutil
 from rich.table import Table
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, local_home, out, print_json, styled
-from streams.local.probing import answers, cassandra_answers, kafka_answers, listens
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_settings, local_home, out, print_json, styled
+from streams.commands.pages.search import gateway_context
+from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
+from streams.settings import Settings
+from streams.tls import TlsFiles, client_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
     """
     home = local_home()
     state = running_state(home)
-    rows = [_row(process) for process in state.processes] if state else []
+    settings = load_settings(home=home)
+    rows = [_row(process, settings) for process in state.processes] if state else []
     healthy = bool(rows) and all(row.health == "ok" for row in rows)
     if as_json:
         print_json(
@@ -61,7 +65,7 @@ def _stack_fields(state: StackState) -> dict[str, Any]:
     return {"pid": state.pid, "started": state.started, "state": state.state, "settings": state.settings}
 
 
-def _row(process: ProcessState) -> Row:
+def _row(process: ProcessState, settings: Settings) -> Row:
     memory_bytes, cpu_seconds = usage(process.pid)
     return Row(
         name=process.name,
@@ -71,7 +75,7 @@ def _row(process: ProcessState) -> Row:
         memory_bytes=memory_bytes,
         cpu_seconds=round(cpu_seconds, 1),
         restarts=process.restarts,
-        health=health_of(process),
+        health=health_of(process, settings),
         log=process.log,
     )
 
@@ -91,20 +95,30 @@ def usage(pid: int) -> tuple[int, float]:
     return memory_bytes, cpu_seconds
 
 
-def health_of(process: ProcessState) -> str:
-    """Return "ok", "ended" or "no answer"."""
+def health_of(process: ProcessState, settings: Settings) -> str:
+    """Return "ok", "ended" or "no answer". `settings`: those of the running stack."""
     if not is_alive(process.pid, process.create_time):
         return "ended"
+    return "ok" if _answers(process, settings) else "no answer"
+
+
+def _answers(process: ProcessState, settings: Settings) -> bool:
     match process.name:
         case "kafka":
-            healthy = kafka_answers(f"127.0.0.1:{process.port}")
+            return kafka_answers(settings.kafka)
         case "cassandra":
-            healthy = cassandra_answers(process.port)
+            files = TlsFiles.of(settings.cassandra)
+            return cassandra_answers(process.port, client_context(files) if files.ca else None)
+        case "triton" if not process.health:
+            return triton_answers(settings.triton)
         case "web":
-            healthy = listens(process.port)
+            return listens(process.port)
+        case "qdrant" if process.health.startswith("https:"):
+            return answers(process.health, client_context(TlsFiles.of(settings.qdrant)))
+        case "gateway" if process.health.startswith("https:"):
+            return answers(process.health, gateway_context(settings.gateway))
         case _:
-            healthy = answers(process.health)
-    return "ok" if healthy else "no answer"
+            return answers(process.health)
 
 
 def _show(state: StackState, rows: list[Row]) -> None:

@@ -15,7 +15,7 @@ from streams.local.child_process import keep_previous
 from streams.local.reporting import TerminalReport, read_reports
 from streams.local.server import Cancelled
 from streams.local.state import StackState, running_state
-from streams.settings import Settings
+from streams.settings import GatewaySettings, Settings
 
 STOP_SECONDS = 75.0
 """Seconds after which a supervisor that doesn't stop is killed. Its own graces add up to less."""
@@ -36,6 +36,9 @@ def up(
         Path | None,
         typer.Option(help="A folder DIR/HOST/path to serve over HTTPS on loopback, for the crawler."),
     ] = None,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
+    ] = False,
 ) -> int:
     """Start the local stack: real servers, a worker for each stage, and the gateway.
 
@@ -47,12 +50,15 @@ def up(
         riffle up
         riffle up --servers-only
         riffle up --web mirror/
+        riffle up --tls
     """
     home = local_home()
     if state := running_state(home):
-        return _runs_already(state, servers_only, web)
+        return _runs_already(state, servers_only, web, tls)
     if web:
         os.environ["RIFFLE_LOCAL_WEB"] = str(web.resolve())
+    if tls:
+        os.environ["RIFFLE_LOCAL_TLS"] = "true"
     settings = load_settings(home=home)
     if foreground:
         return _run_here(settings, servers_only)
@@ -61,7 +67,9 @@ def up(
     return 0
 
 
-def _runs_already(state: StackState, servers_only: bool, web: Path | None) -> int:
+def _runs_already(state: StackState, servers_only: bool, web: Path | None, tls: bool) -> int:
+    if tls and not requires_certificates(state):
+        raise UsageError("the stack runs already, without certificates. Run `riffle down`, then `riffle up --tls`")
     if web:
         raise UsageError(f"the stack runs already, without this web. Run `riffle down`, then `riffle up --web {web}`")
     if state.servers_only and not servers_only:
@@ -73,9 +81,17 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None) -> in
     return 0
 
 
+def requires_certificates(state: StackState) -> bool:
+    """True if the running stack was started with `--tls`."""
+    return any("cert_file" in values for values in state.settings.values())
+
+
 def _greet(settings: dict[str, dict[str, Any]]) -> None:
     if gateway := settings.get("gateway"):
-        out.print(f"\nSearch  http://127.0.0.1:{gateway['port']}", highlight=False)
+        out.print(f"\nSearch  {GatewaySettings(**gateway).address}", highlight=False)
+        if "client_ca_file" in gateway:
+            person = Path(gateway["client_cert_file"]).parents[1] / "person" / "person.p12"
+            out.print(f"        with the certificate {person} (password: riffle) in the browser", highlight=False)
         out.print("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
     else:
         out.print("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down", highlight=False)

@@ -1,11 +1,14 @@
 """`python -m streams.local.qdrant_server --host 127.0.0.1 --port 6333 --data DIR`."""
 
 import argparse
+import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
 
 from streams.local.qdrant_server.app import build_app
+from streams.tls import server_context
 
 
 def main() -> None:
@@ -13,8 +16,24 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=6333, help="port to listen on")
     parser.add_argument("--data", type=Path, required=True, help="folder of the collections; made when missing")
+    parser.add_argument("--cert", type=Path, help="the server's certificate (PEM); with it, only HTTPS is served")
+    parser.add_argument("--key", type=Path, help="the certificate's key (PEM)")
+    parser.add_argument("--client-ca", type=Path, help="the authority of client certificates, which are required then")
     options = parser.parse_args()
-    uvicorn.run(build_app(options.data), host=options.host, port=options.port, log_level="warning", access_log=False)
+    if (options.cert is None) != (options.key is None):
+        parser.error("--cert and --key belong together")
+    uvicorn.run(
+        build_app(options.data),
+        host=options.host,
+        port=options.port,
+        log_level="warning",
+        access_log=False,
+        ssl_context_factory=_tls(options) if options.cert else None,
+    )
+
+
+def _tls(options: argparse.Namespace) -> Callable[[uvicorn.Config, object], ssl.SSLContext]:
+    return lambda _config, _default: server_context(options.cert, options.key, options.client_ca)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 from cassandra import DependencyException, ProtocolVersion
 
 from streams.settings import CassandraSettings
+from streams.tls import TlsFiles, client_context
 
 _RECONNECT_FIRST_SECONDS, _RECONNECT_LAST_SECONDS = 0.5, 10.0
 
@@ -116,7 +117,5 @@ def _auth(settings: CassandraSettings) -> Any:
 def _ssl_context(settings: CassandraSettings) -> ssl.SSLContext | None:
     if settings.ca_file is None:
         return None
-    context = ssl.create_default_context(cafile=str(settings.ca_file))
-    # Servers find each other by address and their certificates name no address: the private authority is the proof.
-    context.check_hostname = False
-    return context
+    # Servers find each other by address, which many certificates do not name: the private authority is the proof.
+    return client_context(TlsFiles.of(settings), check_hostname=settings.check_hostname)

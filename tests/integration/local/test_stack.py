@@ -67,7 +67,9 @@ def test_up_starts_the_servers_and_tells_each(home: Path) -> None:
 
     state = running(home)
     assert state.state == "ready"
-    assert {process.name: health_of(process) for process in state.processes} == dict.fromkeys(SERVERS, "ok")
+    assert {process.name: health_of(process, Settings.load(home=home)) for process in state.processes} == dict.fromkeys(
+        SERVERS, "ok"
+    )
 
 
 def test_the_settings_of_the_home_point_to_them(home: Path) -> None:
@@ -103,7 +105,7 @@ def test_a_server_that_crashes_is_started_again(home: Path) -> None:
     until(lambda: process(home, "qdrant").restarts == 1, "qdrant was not started again")
     after = process(home, "qdrant")
     assert (after.port, after.restarts) == (before.port, 1)
-    until(lambda: health_of(after) == "ok", "the new qdrant does not answer")
+    until(lambda: health_of(after, Settings.load(home=home)) == "ok", "the new qdrant does not answer")
 
 
 def test_kill_9_of_the_supervisor_leaves_no_process(home: Path) -> None:

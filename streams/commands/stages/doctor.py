@@ -1,0 +1,86 @@
+"""`riffle doctor`: checks of an installation, from inside or outside, each with what to do."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from streams.commands.console import JSON_OPTION, command, load_settings, out, print_json, styled
+from streams.doctor.checks import all_checks
+from streams.doctor.findings import Finding, Level, worst
+from streams.doctor.running import run_checks
+
+DEADLINE_SECONDS = 15.0
+_MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("WARN", "yellow"), Level.FAILURE: ("FAIL", "red")}
+_NAME_WIDTH = 13
+
+
+@command
+def doctor(
+    as_json: Annotated[bool, JSON_OPTION] = False,
+    only: Annotated[list[str] | None, typer.Option(help="Only this check. May be repeated.")] = None,
+    gateway: Annotated[
+        str, typer.Option(metavar="URL", help="Address of the gateway, if not that of the settings.")
+    ] = "",
+    deadline: Annotated[
+        float, typer.Option(min=1, help="Seconds after which a check counts as failed.")
+    ] = DEADLINE_SECONDS,
+) -> int:
+    """Check an installation: servers, topics, schema, collection, certificates, clocks, lag, disk.
+
+    It changes nothing. The exit status is 0 if all is well, 1 for warnings, 2 for failures.
+
+    Examples:
+
+        riffle doctor
+        riffle doctor --only topics --only certificates
+        riffle doctor --json --gateway https://search.example.org
+    """
+    checks = all_checks(load_settings(), gateway_address=gateway.rstrip("/"), only=only or ())
+    findings: list[Finding] = []
+    for found in run_checks(checks, deadline):
+        findings += found
+        if not as_json:
+            for finding in found:
+                _show(finding)
+    if as_json:
+        print_json(_as_fields(findings))
+    else:
+        _sum_up(findings)
+    return int(worst(findings))
+
+
+def _as_fields(findings: list[Finding]) -> dict[str, object]:
+    return {
+        "level": worst(findings).name.lower(),
+        "findings": [
+            {
+                "check": finding.check,
+                "level": finding.level.name.lower(),
+                "says": finding.says,
+                "advice": finding.advice,
+                "details": finding.details,
+            }
+            for finding in findings
+        ],
+    }
+
+
+def _show(finding: Finding) -> None:
+    mark, colour = _MARKS[finding.level]
+    indent = " " * (_NAME_WIDTH + 6)
+    _line(styled("[" + colour + "]{:<4}[/]  {:<13}{}", mark, finding.check, finding.says))
+    for detail in finding.details:
+        _line(Text(f"{indent}- {detail}"))
+    if finding.advice:
+        _line(Text(f"{indent}> {finding.advice}"))
+
+
+def _line(text: Text) -> None:
+    out.print(text, soft_wrap=True)
+
+
+def _sum_up(findings: list[Finding]) -> None:
+    counts = {level: sum(finding.level is level for finding in findings) for level in Level}
+    text = f"\n{counts[Level.OK]} ok, {counts[Level.WARNING]} warnings, {counts[Level.FAILURE]} failures."
+    out.print(text, highlight=False)

@@ -1,0 +1,141 @@
+"""Certificates: the files of this installation, and those that the servers present, with the days that are left."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography import x509
+
+from streams.doctor.findings import Finding, failure, ok, warning
+from streams.errors import UsageError
+from streams.settings import Settings
+from streams.tls import TlsFiles, client_context
+
+WARN_DAYS = 14
+"""Days of validity below which a certificate is late: cert-manager and the local stack renew it with 30 days left."""
+FAIL_DAYS = 2
+CONNECT_SECONDS = 5.0
+_RENEW = (
+    "Renew it. On a cluster cert-manager does so by itself: look at its Certificate and its log. "
+    "On the local stack: riffle certificates renew"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server that should speak TLS, and the files with which this process comes."""
+
+    name: str
+    host: str
+    port: int
+    files: TlsFiles
+    check_hostname: bool = True
+
+
+def check_certificates(settings: Settings) -> Iterator[Finding]:
+    """The files first, then each server."""
+    now = datetime.now(UTC)
+    seen: set[Path] = set()
+    for name, path in certificate_files(settings):
+        if path not in seen:
+            seen.add(path)
+            yield judge_file(name, path, now)
+    for endpoint in endpoints(settings):
+        yield ask_server(endpoint, now)
+    if not seen:
+        production = settings.profile == "production"
+        yield (warning if production else ok)(
+            "certificates", "No connection is encrypted", *(["See docs/operate/security.md."] if production else [])
+        )
+
+
+def certificate_files(settings: Settings) -> Iterator[tuple[str, Path]]:
+    """Each certificate file that is set, with the name of its setting."""
+    for group in ("kafka", "cassandra", "qdrant", "triton", "gateway"):
+        values = getattr(settings, group)
+        for field in ("ca_file", "cert_file", "client_ca_file", "client_cert_file"):
+            path = getattr(values, field, None)
+            if path is not None:
+                yield f"{group}.{field}", path
+
+
+def judge_file(name: str, path: Path, now: datetime) -> Finding:
+    """A file is readable and valid for a while. `name`: its setting."""
+    try:
+        certificates = x509.load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it holds no certificate in PEM"
+        return failure(
+            "certificates", f"{name}: {path} can't be read ({reason})", "Check path, permissions and content."
+        )
+    first = min(certificates, key=lambda certificate: certificate.not_valid_after_utc)
+    return judge_days(f"{name} ({path.name}, {_common_name(first)})", first.not_valid_after_utc, now)
+
+
+def judge_days(what: str, until: datetime, now: datetime) -> Finding:
+    """The days that are left until a certificate expires."""
+    days = (until - now).total_seconds() / 86_400
+    if days <= 0:
+        return failure("certificates", f"{what} expired {-days:.0f} days ago, on {until:%Y-%m-%d}", _RENEW)
+    says = f"{what} is valid for {days:.0f} days, until {until:%Y-%m-%d}"
+    if days < FAIL_DAYS:
+        return failure("certificates", says, _RENEW)
+    return warning("certificates", says, _RENEW) if days < WARN_DAYS else ok("certificates", says)
+
+
+def endpoints(settings: Settings) -> Iterator[Endpoint]:
+    """The servers that the settings reach with TLS, one address of each."""
+    kafka, cassandra, qdrant = settings.kafka, settings.cassandra, settings.qdrant
+    if kafka.security_protocol == "SSL":
+        host, _, port = kafka.bootstrap.split(",")[0].strip().rpartition(":")
+        yield Endpoint("Kafka", host, int(port), TlsFiles.of(kafka))
+    if cassandra.ca_file:
+        files = TlsFiles.of(cassandra)
+        yield Endpoint("Cassandra", cassandra.hosts[0], cassandra.port, files, cassandra.check_hostname)
+    if qdrant.url.startswith("https:"):
+        address = urlsplit(qdrant.url)
+        yield Endpoint("Qdrant", address.hostname or "", address.port or 443, TlsFiles.of(qdrant))
+    if settings.triton.ca_file:
+        host, _, port = settings.triton.url.rpartition(":")
+        yield Endpoint("Triton", host, int(port), TlsFiles.of(settings.triton))
+    if settings.gateway.cert_file:
+        gateway = settings.gateway
+        files = TlsFiles(gateway.ca_file, gateway.client_cert_file, gateway.client_key_file)
+        yield Endpoint("Gateway", gateway.host, gateway.port, files)
+
+
+def ask_server(endpoint: Endpoint, now: datetime) -> Finding:
+    """The certificate that a server presents, checked as a client checks it."""
+    where = f"{endpoint.name} at {endpoint.host}:{endpoint.port}"
+    try:
+        context = client_context(endpoint.files, check_hostname=endpoint.check_hostname)
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with (
+            socket.create_connection((endpoint.host, endpoint.port), CONNECT_SECONDS) as plain,
+            context.wrap_socket(plain, server_hostname=endpoint.host) as encrypted,
+        ):
+            presented: dict[str, Any] = encrypted.getpeercert() or {}
+    except ssl.SSLCertVerificationError as error:
+        return failure(
+            "certificates",
+            f"{where} presents a certificate that is refused: {error.verify_message}",
+            "Compare its authority and names with the client's ca_file, and its dates with the clock.",
+        )
+    except (OSError, UsageError) as error:
+        return failure(
+            "certificates",
+            f"{where}: no encrypted connection ({error})",
+            "Check that the server has TLS on this port, and accepts the client's certificate.",
+        )
+    until = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(presented["notAfter"])), UTC)
+    return judge_days(f"{where}: its certificate", until, now)
+
+
+def _common_name(certificate: x509.Certificate) -> str:
+    names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    return str(names[0].value) if names else "without a name"

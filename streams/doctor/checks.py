@@ -1,0 +1,30 @@
+"""The table of all checks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdrant, triton
+from streams.doctor.findings import Finding
+from streams.doctor.running import Check
+from streams.errors import UsageError
+from streams.settings import Settings
+
+
+def all_checks(settings: Settings, *, gateway_address: str = "", only: Sequence[str] = ()) -> list[Check]:
+    """The checks, or those whose names are in `only`. Raises UsageError for an unknown name."""
+    functions: dict[str, Callable[[Settings], Iterable[Finding]]] = {
+        "settings": machine.check_settings,
+        "kafka": kafka.check_brokers,
+        "topics": kafka.check_topics,
+        "lag": kafka.check_lag,
+        "dead-letters": kafka.check_dead_letters,
+        "cassandra": cassandra.check_cassandra,
+        "qdrant": qdrant.check_qdrant,
+        "triton": triton.check_triton,
+        "gateway": partial(gateway.check_gateway, address=gateway_address),
+        "certificates": certificates.check_certificates,
+        "disk": machine.check_disk,
+    }
+    if unknown := sorted(set(only) - functions.keys()):
+        raise UsageError(f"no check {', '.join(unknown)}; the checks are {', '.join(functions)}")
+    return [Check(name, partial(run, settings)) for name, run in functions.items() if not only or name in only]

@@ -1,0 +1,57 @@
+"""The gateway: whether it answers, and from which stores."""
+
+import ssl
+from collections.abc import Iterator, Mapping
+
+import httpx
+
+from streams.doctor.findings import Finding, failure, ok, warning
+from streams.settings import GatewaySettings, Settings
+from streams.tls import TlsFiles, client_context
+
+REQUEST_SECONDS = 8.0
+
+
+def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
+    """`address`: where to ask, if it is not the one of the settings."""
+    base = address or gateway_address(settings)
+    try:
+        answer = httpx.get(
+            f"{base}/readyz", verify=_context(base, settings.gateway), timeout=REQUEST_SECONDS, trust_env=False
+        )
+        stores: Mapping[str, str] = answer.json()["stores"]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        yield failure(
+            "gateway",
+            f"{base} doesn't answer ({str(error) or type(error).__name__})",
+            "Start it (`riffle up`, or `riffle gateway`), or say where it is: riffle doctor --gateway URL",
+        )
+        return
+    yield judge_readiness(base, stores)
+
+
+def gateway_address(settings: Settings) -> str:
+    """The public address in production, if it is set. Else the one that commands on this machine use."""
+    public = settings.gateway.public_url if settings.profile == "production" else ""
+    return public or settings.gateway.address
+
+
+def _context(base: str, settings: GatewaySettings) -> ssl.SSLContext | bool:
+    if not base.startswith("https:"):
+        return False
+    return client_context(TlsFiles(settings.ca_file, settings.client_cert_file, settings.client_key_file))
+
+
+def judge_readiness(address: str, stores: Mapping[str, str]) -> Finding:
+    """Without Qdrant nothing can be searched. Without another store, searches are answered in part."""
+    away = {name: state for name, state in stores.items() if state != "ok"}
+    lines = [f"{name}: {state}" for name, state in away.items()]
+    if "qdrant" in away:
+        return failure(
+            "gateway", f"{address} can't answer searches", "Mend the store; the gateway recovers by itself.", *lines
+        )
+    if away:
+        return warning(
+            "gateway", f"{address} answers in part", "Mend the store; the gateway recovers by itself.", *lines
+        )
+    return ok("gateway", f"{address} answers from all stores")

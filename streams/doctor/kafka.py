@@ -1,0 +1,268 @@
+"""Kafka: brokers, topics against the topology, lag, and dead letters."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.reaching import refused
+from streams.doctor.versions import judge_version
+from streams.errors import StoreUnavailable
+from streams.runtime.connection import client_config, unreachable
+from streams.runtime.lag import Lag, stage_lags, topic_sizes
+from streams.runtime.replaying import DeadLetter, dead_letters
+from streams.runtime.topics import partitions_problem, topic_config
+from streams.settings import Settings
+from streams.topology import STAGES, TOPICS, Topic
+
+T = TypeVar("T")
+
+REQUEST_SECONDS = 8.0
+MOVING_SECONDS, AGAIN_SECONDS = 5.0, 0.3
+"""Seconds for which a request is repeated while partitions move, and seconds between two of them."""
+_MOVING = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+MANY_DEAD_LETTERS = 20_000
+"""Number of dead letters from which they are counted but not read."""
+SHOWN = 8
+"""Maximum number of lines of details."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActualTopic:
+    """A topic as the cluster has it."""
+
+    partitions: int
+    replicas: int
+    """Number of replicas of the partition that has the fewest."""
+    in_sync: int
+    """Number of in-sync replicas of the partition that has the fewest."""
+    config: Mapping[str, str]
+
+
+def check_brokers(settings: Settings) -> Iterator[Finding]:
+    """The brokers answer, and are new enough."""
+    problem = refused(settings.kafka.bootstrap)
+    if problem:
+        yield failure(
+            "kafka",
+            f"{settings.kafka.bootstrap} can't be reached ({problem})",
+            "Start it (`riffle up`), or set RIFFLE_KAFKA__BOOTSTRAP to brokers that run.",
+        )
+        return
+    try:
+        admin = AdminClient(client_config(settings.kafka))
+        brokers = admin.list_topics(timeout=REQUEST_SECONDS).brokers
+        where = f"{settings.kafka.bootstrap} ({len(brokers)} broker{'' if len(brokers) == 1 else 's'})"
+        yield judge_version("kafka", where, _version(admin, min(brokers)))
+        if len(brokers) < settings.kafka.replication:
+            yield failure(
+                "kafka",
+                f"{len(brokers)} brokers can't hold {settings.kafka.replication} replicas",
+                "Start the missing brokers, or set RIFFLE_KAFKA__REPLICATION to what the cluster has.",
+            )
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
+
+
+def _version(admin: AdminClient, broker: int) -> str:
+    """The protocol version of a broker. Kafka 4 has no such option, and a stage may not read it: then unknown."""
+    resource = ConfigResource(ResourceType.BROKER, str(broker))
+    try:
+        (answer,) = admin.describe_configs([resource], request_timeout=REQUEST_SECONDS).values()
+        entry = answer.result(timeout=REQUEST_SECONDS).get("inter.broker.protocol.version")
+    except KafkaException:
+        return ""
+    return str(entry.value) if entry else ""
+
+
+def check_topics(settings: Settings) -> Iterator[Finding]:
+    """Each topic of the topology exists with its settings."""
+    if not refused(settings.kafka.bootstrap):
+        yield from judge_topics(read_topics(settings), settings)
+
+
+def read_topics(settings: Settings, topics: Sequence[Topic] = TOPICS) -> dict[str, ActualTopic]:
+    """The topics, as far as they exist. Raises StoreUnavailable."""
+    try:
+        admin = AdminClient(client_config(settings.kafka))
+        metadata = admin.list_topics(timeout=REQUEST_SECONDS).topics
+        names = [topic.name for topic in topics if topic.name in metadata]
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        answers = admin.describe_configs(resources, request_timeout=REQUEST_SECONDS) if resources else {}
+        configs = {resource.name: _config(answer) for resource, answer in answers.items()}
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
+    return {name: _actual(metadata[name], configs[name]) for name in names}
+
+
+def _config(answer: Any) -> dict[str, str]:
+    return {name: str(entry.value) for name, entry in answer.result(timeout=REQUEST_SECONDS).items()}
+
+
+def _actual(metadata: Any, config: dict[str, str]) -> ActualTopic:
+    parts = metadata.partitions.values()
+    replicas = min((len(part.replicas) for part in parts), default=0)
+    return ActualTopic(len(parts), replicas, min((len(part.isrs) for part in parts), default=0), config)
+
+
+def judge_topics(
+    actual: Mapping[str, ActualTopic], settings: Settings, topics: Sequence[Topic] = TOPICS
+) -> Iterator[Finding]:
+    """Compare the topics of the cluster with those of the topology."""
+    missing = [topic.name for topic in topics if topic.name not in actual]
+    if missing:
+        yield failure("topics", f"Missing: {', '.join(missing)}", "Create them: riffle migrate")
+    counts = {name: topic.partitions for name, topic in actual.items()}
+    for stage in STAGES:
+        existing = {event.topic for event in stage.inputs} | {stage.retry_topic}
+        if existing <= counts.keys() and (problem := partitions_problem(stage, counts)):
+            yield failure(
+                "topics",
+                f"{problem[0].upper()}{problem[1:].partition('. ')[0]}",
+                "Its workers refuse to start. Give the topics the same number: kafka-topics.sh --alter",
+            )
+    different = [
+        f"{topic.name}: {text}"
+        for topic in topics
+        if topic.name in actual
+        for text in _differences(topic, actual[topic.name], settings)
+    ]
+    if different:
+        yield warning(
+            "topics",
+            f"{len(different)} settings differ from the topology",
+            "Set them with kafka-configs.sh --alter (or in the KafkaTopic). Riffle never changes a topic that exists.",
+            *_some(different),
+        )
+    lagging = [name for name, topic in actual.items() if topic.in_sync < topic.replicas]
+    if lagging:
+        yield warning(
+            "topics",
+            f"{len(lagging)} topics have replicas that are not in sync",
+            "Check the brokers' logs.",
+            *_some(lagging),
+        )
+    if not missing and not different:
+        yield ok("topics", f"All {len(topics)} exist as the topology has them")
+
+
+def _differences(topic: Topic, actual: ActualTopic, settings: Settings) -> Iterator[str]:
+    wanted = topic_config(topic, settings.kafka.replication)
+    for name, value in wanted.items():
+        if actual.config.get(name, value) != value:
+            yield f"{name} is {actual.config[name]} instead of {value}"
+    if actual.replicas < settings.kafka.replication:
+        yield f"{actual.replicas} replicas instead of {settings.kafka.replication}"
+    limit = int(actual.config.get("max.message.bytes", settings.kafka.max_record_bytes))
+    if limit < settings.kafka.max_record_bytes:
+        yield f"max.message.bytes is {limit}, below RIFFLE_KAFKA__MAX_RECORD_BYTES"
+
+
+def check_lag(settings: Settings) -> Iterator[Finding]:
+    """The stages keep up, and somebody works for each."""
+    if not refused(settings.kafka.bootstrap):
+        lags = _patiently(lambda: stage_lags(settings))
+        yield from judge_lag(lags, active_groups(settings), settings.crawl.max_stage_lag_events)
+
+
+def active_groups(settings: Settings) -> set[str]:
+    """The consumer groups that have members. Raises StoreUnavailable."""
+    admin = AdminClient(client_config(settings.kafka))
+    try:
+        listed = admin.list_consumer_groups(request_timeout=REQUEST_SECONDS).result(timeout=REQUEST_SECONDS)
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
+    return {group.group_id for group in listed.valid if group.state.name not in ("EMPTY", "DEAD")}
+
+
+def judge_lag(lags: Sequence[Lag], groups: set[str], max_events: int) -> Iterator[Finding]:
+    """Events that wait, events that were lost, and stages without a worker."""
+    lost = [f"{lag.stage}: {lag.lost} events of {lag.topic}" for lag in lags if lag.lost]
+    if lost:
+        yield failure(
+            "lag",
+            "Kafka deleted events before they were handled",
+            "Find out why the stage was behind for so long. Its workers start only with --accept-loss.",
+            *_some(lost),
+        )
+    waiting: Counter[str] = Counter()
+    for lag in lags:
+        waiting[lag.stage] += lag.events
+    idle = [stage for stage in waiting if f"riffle-{stage}" not in groups]
+    if idle:
+        stuck = [f"{stage}: {waiting[stage]:,} events wait" for stage in idle if waiting[stage]]
+        yield (failure if stuck else warning)(
+            "lag",
+            f"No worker runs for {', '.join(idle)}",
+            "Start them: riffle worker STAGE (locally `riffle up`)",
+            *stuck,
+        )
+    behind = {stage: events for stage, events in waiting.items() if events > max_events}
+    if behind:
+        yield failure(
+            "lag",
+            f"{', '.join(behind)} behind by more than {max_events:,} events: the frontier pauses",
+            "Start more workers of these stages, and look at their errors (`riffle dead-letters list`, their logs).",
+            *(f"{stage}: {events:,} events wait" for stage, events in behind.items()),
+        )
+    if not lost and not idle and not behind:
+        yield ok("lag", f"{sum(waiting.values()):,} events wait, each stage has a worker")
+
+
+def check_dead_letters(settings: Settings) -> Iterator[Finding]:
+    """No event failed for good without anybody having looked at it."""
+    if refused(settings.kafka.bootstrap):
+        return
+    total = _patiently(lambda: _dead_records(settings))
+    letters = dead_letters(settings) if 0 < total <= MANY_DEAD_LETTERS else []
+    yield judge_dead_letters(letters, total)
+
+
+def _dead_records(settings: Settings) -> int:
+    names = [stage.dead_topic for stage in STAGES]
+    metadata = AdminClient(client_config(settings.kafka)).list_topics(timeout=REQUEST_SECONDS).topics
+    partitions = {name: len(metadata[name].partitions) for name in names if name in metadata}
+    return sum(topic_sizes(settings, partitions).values())
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """Ask again while partitions move to other brokers or topics are new, for MOVING_SECONDS."""
+    end = time.monotonic() + MOVING_SECONDS
+    while True:
+        try:
+            return ask()
+        except (KafkaException, StoreUnavailable) as error:
+            cause = error if isinstance(error, KafkaException) else error.__cause__
+            reason = cause.args[0] if isinstance(cause, KafkaException) else None
+            if not isinstance(reason, KafkaError) or reason.code() not in _MOVING or time.monotonic() > end:
+                raise
+            time.sleep(AGAIN_SECONDS)
+
+
+def judge_dead_letters(letters: Sequence[DeadLetter], records: int) -> Finding:
+    """`records`: number of records in the dead-letter topics, of which those already replayed are no letters."""
+    advice = "See why: riffle dead-letters list. After the fault is mended: riffle dead-letters replay"
+    if records > MANY_DEAD_LETTERS:
+        return warning("dead letters", f"About {records:,} events failed for good", advice)
+    if not letters:
+        return ok("dead letters", "None waits")
+    kinds = Counter(f"{letter.failure.stage}: {letter.failure.error_type}" for letter in letters)
+    lines = [f"{kind}, {count} times" for kind, count in kinds.most_common(SHOWN)]
+    return warning("dead letters", f"{len(letters):,} events failed for good", advice, *lines)
+
+
+def _some(lines: Sequence[str]) -> Sequence[str]:
+    return lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"... and {len(lines) - SHOWN} more"]

@@ -1,0 +1,46 @@
+"""The machine that the checks run on: free space, and settings that only fit a single machine."""
+
+import shutil
+from collections.abc import Iterator
+
+from streams.doctor.findings import Finding, failure, ok, warning
+from streams.settings import Settings
+
+LOW_BYTES, FULL_BYTES = 5_000_000_000, 1_000_000_000
+"""Free space below which a disk is nearly full, and below which the local stack does not start (bytes)."""
+PRODUCTION_REPLICAS = {"kafka": 3, "cassandra": 3, "qdrant": 2}
+
+
+def check_disk(settings: Settings) -> Iterator[Finding]:
+    """The disk of the local stack. Disks of other machines can only be seen by their own metrics."""
+    if settings.profile == "production":
+        yield ok("disk", "Disks of the servers are not visible from here: watch their own metrics")
+        return
+    folder = next(path for path in (settings.home.resolve(), *settings.home.resolve().parents) if path.exists())
+    usage = shutil.disk_usage(folder)
+    yield judge_space(str(folder), usage.free, usage.total)
+
+
+def judge_space(folder: str, free_bytes: int, total_bytes: int) -> Finding:
+    """The free space of a disk."""
+    says = f"{free_bytes / 1e9:,.1f} GB of {total_bytes / 1e9:,.0f} GB are free on the disk of {folder}"
+    advice = "Free some space, or set RIFFLE_HOME to a folder on another disk."
+    if free_bytes < FULL_BYTES:
+        return failure("disk", says, advice)
+    return warning("disk", says, advice) if free_bytes < LOW_BYTES else ok("disk", says)
+
+
+def check_settings(settings: Settings) -> Iterator[Finding]:
+    """Settings that lose data when a machine is lost."""
+    if settings.profile != "production":
+        yield ok("settings", f"Profile {settings.profile}")
+        return
+    few = [
+        f"RIFFLE_{name.upper()}__REPLICATION is {getattr(settings, name).replication}, should be {wanted} or more"
+        for name, wanted in PRODUCTION_REPLICAS.items()
+        if getattr(settings, name).replication < wanted
+    ]
+    if few:
+        yield warning("settings", "A lost machine loses data", "Set the replication before the first start.", *few)
+    else:
+        yield ok("settings", "Profile production, with replicas")

@@ -1,0 +1,132 @@
+"""Qdrant: the server, and the collection behind the alias that searches read. Asked in its REST API."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.versions import judge_version
+from streams.settings import QdrantSettings, Settings
+from streams.stores.protocols import ModelInfo
+from streams.stores.vector_collection import ALIAS, collection_name
+from streams.tls import TlsFiles, client_context
+
+REQUEST_SECONDS = 8.0
+INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation"})
+"""Payload fields that filters use."""
+
+
+def check_qdrant(settings: Settings) -> Iterator[Finding]:
+    """The server answers, and searches have a collection to read."""
+    try:
+        with _client(settings.qdrant) as client:
+            yield judge_version("qdrant", settings.qdrant.url, str(_get(client, "/").get("version", "")))
+            aliases = _get(client, "/aliases")["result"]["aliases"]
+            target = next((one["collection_name"] for one in aliases if one["alias_name"] == ALIAS), None)
+            collections = [one["name"] for one in _get(client, "/collections")["result"]["collections"]]
+            info = _get(client, f"/collections/{target}")["result"] if target in collections else None
+    except httpx.HTTPStatusError as error:
+        yield _refused(settings.qdrant, error.response.status_code)
+    except (httpx.HTTPError, ValueError, KeyError) as error:
+        yield failure(
+            "qdrant",
+            f"{settings.qdrant.url} doesn't answer ({str(error) or type(error).__name__})",
+            "Start it (`riffle up`), or set RIFFLE_QDRANT__URL to a server that runs. With TLS: check `certificates`.",
+        )
+    else:
+        yield from judge_collection(target, info, collections, settings.qdrant)
+
+
+def _client(settings: QdrantSettings) -> httpx.Client:
+    verify = client_context(TlsFiles.of(settings)) if settings.url.startswith("https:") else False
+    key = settings.api_key.get_secret_value()
+    return httpx.Client(
+        base_url=settings.url,
+        headers={"api-key": key} if key else {},
+        verify=verify,
+        timeout=REQUEST_SECONDS,
+        trust_env=False,
+    )
+
+
+def _get(client: httpx.Client, path: str) -> dict[str, Any]:
+    answer = client.get(path)
+    answer.raise_for_status()
+    content: dict[str, Any] = answer.json()
+    return content
+
+
+def _refused(settings: QdrantSettings, status: int) -> Finding:
+    advice = (
+        "Set RIFFLE_QDRANT__API_KEY to a key of this server." if status in (401, 403) else "Look at the server's log."
+    )
+    return failure("qdrant", f"{settings.url} answered with status {status}", advice)
+
+
+def judge_collection(
+    target: str | None, info: Mapping[str, Any] | None, collections: list[str], settings: QdrantSettings
+) -> Iterator[Finding]:
+    """The alias leads to a collection with the wanted shards, replicas and payload indexes."""
+    if target is None:
+        others = [name for name in collections if name.startswith(f"{ALIAS}-")]
+        yield failure(
+            "collection",
+            f"No alias `{ALIAS}`: searches find nothing",
+            "Make collection and alias: riffle migrate",
+            *(f"there is the collection {name}" for name in others),
+        )
+        return
+    if info is None:
+        yield failure(
+            "collection",
+            f"The alias `{ALIAS}` leads to {target}, which does not exist",
+            "Make it: riffle migrate. Its points are made again from Cassandra.",
+        )
+        return
+    if info.get("status") == "red":
+        yield failure("collection", f"{target} is red: an optimization failed", "Look at Qdrant's log.")
+    params = info["config"]["params"]
+    different = [
+        f"{name}: {params.get(field)} instead of {wanted}"
+        for name, field, wanted in (
+            ("replicas", "replication_factor", settings.replication),
+            ("shards", "shard_number", settings.shards),
+        )
+        if (params.get(field) or 1) < wanted
+    ]
+    if different:
+        yield warning(
+            "collection",
+            f"{target} has other settings than RIFFLE_QDRANT__*",
+            "Replicas can be added by Qdrant's API; another number of shards needs a new collection.",
+            *different,
+        )
+    missing = sorted(INDEXED_FIELDS - info.get("payload_schema", {}).keys())
+    if missing:
+        yield warning(
+            "collection",
+            f"{target} lacks the payload indexes {', '.join(missing)}: filters are slow",
+            "Make them: riffle migrate",
+        )
+    if not different and not missing:
+        yield ok("collection", f"`{ALIAS}` is {target}, {info.get('points_count') or 0:,} statements")
+
+
+def judge_model(target: str | None, info: Mapping[str, Any] | None, model: ModelInfo) -> Iterator[Finding]:
+    """The collection that searches read holds vectors of the model that embeds the queries."""
+    wanted = collection_name(ALIAS, model)
+    if target is not None and target != wanted:
+        yield failure(
+            "collection",
+            f"Searches read {target}, but queries are embedded by {model.name} {model.version}",
+            f"Fill {wanted} and activate it, or start Triton with the former model.",
+        )
+    vectors = ((info or {}).get("config", {}).get("params", {}).get("vectors") or {}).get("dense", {})
+    size = vectors.get("size")
+    if target == wanted and size is not None and size != model.dimensions:
+        yield failure(
+            "collection",
+            f"{target} holds vectors of {size} dimensions, {model.name} makes {model.dimensions}",
+            "Give the changed model a new version, so that it gets a collection of its own.",
+        )

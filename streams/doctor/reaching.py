@@ -1,0 +1,19 @@
+"""Quick attempts to connect: client libraries keep trying at a closed port for their whole timeout."""
+
+import socket
+
+CONNECT_SECONDS = 3.0
+
+
+def refused(addresses: str) -> str:
+    """The reason why none of the addresses (HOST:PORT, separated by commas) can be connected to. Empty: one can."""
+    reason = "no address is set"
+    for address in addresses.split(","):
+        host, _, port = address.strip().rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+        else:
+            return ""
+    return reason

@@ -1,0 +1,49 @@
+"""Triton and its models."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from streams.doctor.findings import Finding, failure, ok
+from streams.doctor.reaching import refused
+from streams.doctor.versions import judge_version
+from streams.settings import Settings
+from streams.stores.triton import CHAIN_MODEL, IN_PROCESS, server_state
+
+REQUEST_SECONDS = 8.0
+
+
+def check_triton(settings: Settings) -> Iterator[Finding]:
+    """The server answers, and has the models."""
+    url = settings.triton.url
+    if url.startswith(IN_PROCESS):
+        yield ok("triton", "The models run inside each process")
+        return
+    if problem := refused(url):
+        yield failure(
+            "triton",
+            f"{url} can't be reached ({problem})",
+            "Start it (`riffle up`), or set RIFFLE_TRITON__URL to the gRPC address of a server that runs.",
+        )
+        return
+    state = server_state(settings.triton, REQUEST_SECONDS)
+    yield judge_version("triton", url, state.version)
+    yield judge_models(state.models, (settings.triton.model, CHAIN_MODEL))
+
+
+def judge_models(models: Sequence[Mapping[str, str]], needed: Sequence[str]) -> Finding:
+    """Each needed model is ready."""
+    states = {model["name"]: model for model in models}
+    wrong = [
+        f"{name}: {state.get('state', 'no state').lower()}, {state.get('reason') or 'no reason given'}"
+        if (state := states.get(name))
+        else f"{name}: not in the model repository"
+        for name in needed
+        if states.get(name, {}).get("state") != "READY"
+    ]
+    if wrong:
+        return failure(
+            "models",
+            f"{len(wrong)} of {len(needed)} models are not ready",
+            "Put them into the model repository (triton_models/README.md), and look at Triton's log.",
+            *wrong,
+        )
+    return ok("models", f"{', '.join(needed)} are ready")

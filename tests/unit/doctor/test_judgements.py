@@ -1,0 +1,273 @@
+"""The rules of `riffle doctor`: for each check a case that passes, and those that don't."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdrant, triton
+from streams.doctor.findings import Finding, Level
+from streams.doctor.kafka import ActualTopic
+from streams.doctor.versions import judge_version
+from streams.runtime.failure_headers import FailureInfo
+from streams.runtime.lag import Lag
+from streams.runtime.processing import Incoming
+from streams.runtime.replaying import DeadLetter
+from streams.runtime.topics import topic_config
+from streams.settings import CassandraSettings, CrawlSettings, KafkaSettings, QdrantSettings, Settings
+from streams.stores.cassandra.migrating import packaged_migrations
+from streams.stores.protocols import ModelInfo
+from streams.topology import STAGES, TOPICS
+
+OK, WARNING, FAILURE = Level
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+GB = 1_000_000_000
+
+
+def levels(findings: list[Finding]) -> list[Level]:
+    return [finding.level for finding in findings]
+
+
+def text(finding: Finding) -> str:
+    return " ".join((finding.says, finding.advice, *finding.details))
+
+
+@pytest.mark.parametrize(
+    ("server", "version", "level"),
+    [
+        ("kafka", "3.9-IV0", OK),
+        ("kafka", "", OK),  # Kafka 4 does not say it
+        ("kafka", "2.7-IV2", FAILURE),
+        ("cassandra", "5.0.4", OK),
+        ("cassandra", "4.0.11", FAILURE),  # ALTER TABLE ... ADD IF NOT EXISTS is of 4.1
+        ("qdrant", "1.18.3", OK),
+        ("qdrant", "1.9.7", FAILURE),
+        ("triton", "2.51.0", OK),
+    ],
+)
+def test_versions(server: str, version: str, level: Level) -> None:
+    finding = judge_version(server, "it", version)
+    assert finding.level is level
+    assert (version or "unknown") in finding.says
+
+
+SETTINGS = Settings(kafka=KafkaSettings(replication=3))
+
+
+def right_topics() -> dict[str, ActualTopic]:
+    return {topic.name: ActualTopic(8, 3, 3, topic_config(topic, 3)) for topic in TOPICS}
+
+
+def judged(actual: dict[str, ActualTopic]) -> list[Finding]:
+    return list(kafka.judge_topics(actual, SETTINGS))
+
+
+def test_topics_as_in_the_topology() -> None:
+    assert levels(judged(right_topics())) == [OK]
+
+
+def test_a_missing_topic() -> None:
+    topics = right_topics()
+    del topics["pages.chunked"]
+    (finding, *_) = judged(topics)
+    assert (finding.level, finding.says, finding.advice) == (
+        FAILURE,
+        "Missing: pages.chunked",
+        "Create them: riffle migrate",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "says"),
+    [
+        ({"config": {"retention.ms": "1000"}}, WARNING, "pages.fetched: retention.ms is 1000 instead of 604800000"),
+        ({"config": {"cleanup.policy": "compact"}}, WARNING, "cleanup.policy is compact instead of delete"),
+        ({"config": {"min.insync.replicas": "1"}}, WARNING, "min.insync.replicas is 1 instead of 2"),
+        ({"config": {"max.message.bytes": "1000"}}, WARNING, "below RIFFLE_KAFKA__MAX_RECORD_BYTES"),
+        ({"replicas": 1, "in_sync": 1}, WARNING, "1 replicas instead of 3"),
+        ({"in_sync": 2}, WARNING, "not in sync"),
+        ({"partitions": 4}, FAILURE, "different numbers of partitions"),
+    ],
+)
+def test_a_topic_with_other_settings(change: dict[str, object], level: Level, says: str) -> None:
+    topics = right_topics()
+    topics["pages.fetched"] = replace(topics["pages.fetched"], **change)
+    wrong = [finding for finding in judged(topics) if finding.level is not OK]
+    assert {finding.level for finding in wrong} == {level}
+    assert says in " ".join(map(text, wrong))
+    assert all(finding.advice for finding in wrong)
+
+
+GROUPS = {stage.group for stage in STAGES}
+
+
+def lag(stage: str, events: int, lost: int = 0) -> list[Lag]:
+    return [
+        Lag(each.name, "in", events if each.name == stage else 0, lost if each.name == stage else 0) for each in STAGES
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lags", "groups", "level", "says"),
+    [
+        pytest.param(lag("embed", 40), GROUPS, OK, "40 events wait", id="keeps up"),
+        pytest.param(lag("embed", 2_000), GROUPS, FAILURE, "embed behind by more than 1,000", id="behind"),
+        pytest.param(lag("embed", 0, lost=3), GROUPS, FAILURE, "3 events of in", id="retention deleted events"),
+        pytest.param(lag("embed", 0), GROUPS - {"riffle-index"}, WARNING, "No worker runs for index", id="no worker"),
+        pytest.param(lag("index", 7), GROUPS - {"riffle-index"}, FAILURE, "index: 7 events wait", id="nobody works"),
+    ],
+)
+def test_lag(lags: list[Lag], groups: set[str], level: Level, says: str) -> None:
+    findings = list(kafka.judge_lag(lags, groups, 1_000))
+    assert max(levels(findings)) is level
+    assert says in " ".join(map(text, findings))
+
+
+def test_dead_letters() -> None:
+    failed = FailureInfo("pages.chunked", 0, 1, "embed", 6, "PoisonError", "why", NOW)
+    letter = DeadLetter(failed, Incoming("embed.dead", 0, 0, b"", b"", []))
+    assert kafka.judge_dead_letters([], 4).level is OK, "all were replayed"
+    few = kafka.judge_dead_letters([letter, letter], 2)
+    assert (few.level, few.details) == (WARNING, ("embed: PoisonError, 2 times",))
+    assert kafka.judge_dead_letters([], kafka.MANY_DEAD_LETTERS + 1).level is WARNING, "too many to be read"
+
+
+MIGRATIONS = packaged_migrations()
+APPLIED = {migration.name: migration.checksum for migration in MIGRATIONS}
+
+
+@pytest.mark.parametrize(
+    ("applied", "level", "says"),
+    [
+        pytest.param(APPLIED, OK, "migrations are applied", id="as shipped"),
+        pytest.param({}, FAILURE, "riffle migrate", id="none"),
+        pytest.param(dict(list(APPLIED.items())[:-1]), FAILURE, MIGRATIONS[-1].name, id="the last one is missing"),
+        pytest.param(APPLIED | {MIGRATIONS[0].name: "other"}, FAILURE, "other statements", id="changed"),
+        pytest.param(APPLIED | {"9999_later.cql": "x"}, WARNING, "9999_later.cql", id="of a newer release"),
+    ],
+)
+def test_migrations(applied: dict[str, str], level: Level, says: str) -> None:
+    finding = cassandra.judge_migrations(applied, MIGRATIONS)
+    assert finding.level is level
+    assert says in text(finding)
+
+
+@pytest.mark.parametrize(
+    ("replication", "nodes", "expected"),
+    [
+        pytest.param({"class": "x", "datacenter1": "3"}, 3, [], id="as set"),
+        pytest.param({"class": "x", "datacenter1": "1"}, 3, [WARNING], id="fewer"),
+        pytest.param({"class": "x", "other": "3"}, 3, [FAILURE], id="another data centre"),
+        pytest.param({"class": "x", "datacenter1": "3"}, 1, [FAILURE], id="more replicas than nodes"),
+    ],
+)
+def test_replication_of_the_keyspace(replication: dict[str, str], nodes: int, expected: list[Level]) -> None:
+    assert levels(list(cassandra.judge_replication(replication, nodes, CassandraSettings(replication=3)))) == expected
+
+
+@pytest.mark.parametrize(("ahead", "level"), [(0.1, OK), (-0.1, OK), (3.0, WARNING), (-6.0, FAILURE), (6.0, FAILURE)])
+def test_clocks(ahead: float, level: Level) -> None:
+    assert cassandra.judge_clock(ahead, CrawlSettings().clock_bound_seconds).level is level
+
+
+MODEL = ModelInfo("sbert", "1", 384, "")
+NAME = "statements-sbert-1"
+
+
+def collection(**changes: object) -> dict[str, object]:
+    params = {"vectors": {"dense": {"size": 384}}, "shard_number": 1, "replication_factor": 1}
+    return {
+        "status": "green",
+        "points_count": 7,
+        "config": {"params": params},
+        "payload_schema": {field: {} for field in qdrant.INDEXED_FIELDS},
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "info", "settings", "level", "says"),
+    [
+        pytest.param(NAME, collection(), QdrantSettings(), OK, "7 statements", id="fine"),
+        pytest.param(None, None, QdrantSettings(), FAILURE, "No alias", id="the alias was dropped"),
+        pytest.param(NAME, None, QdrantSettings(), FAILURE, "does not exist", id="the collection was dropped"),
+        pytest.param(NAME, collection(status="red"), QdrantSettings(), FAILURE, "is red", id="red"),
+        pytest.param(NAME, collection(payload_schema={}), QdrantSettings(), WARNING, "page_id", id="no indexes"),
+        pytest.param(NAME, collection(), QdrantSettings(replication=2), WARNING, "replicas: 1", id="one replica"),
+    ],
+)
+def test_the_collection(
+    target: str | None, info: dict[str, object] | None, settings: QdrantSettings, level: Level, says: str
+) -> None:
+    findings = list(qdrant.judge_collection(target, info, [NAME], settings))
+    assert max(levels(findings)) is level
+    assert says in " ".join(map(text, findings))
+
+
+@pytest.mark.parametrize(
+    ("target", "size", "expected"),
+    [(NAME, 384, []), (NAME, 768, [FAILURE]), ("statements-other-1", 384, [FAILURE])],
+)
+def test_the_model_of_the_collection(target: str, size: int, expected: list[Level]) -> None:
+    info = collection(config={"params": {"vectors": {"dense": {"size": size}}}})
+    assert levels(list(qdrant.judge_model(target, info, MODEL))) == expected
+
+
+@pytest.mark.parametrize(
+    ("models", "level"),
+    [
+        ([{"name": "sbert", "state": "READY"}], OK),
+        ([{"name": "sbert", "state": "UNAVAILABLE", "reason": "no file"}], FAILURE),
+        ([], FAILURE),
+    ],
+)
+def test_models(models: list[dict[str, str]], level: Level) -> None:
+    assert triton.judge_models(models, ["sbert"]).level is level
+
+
+@pytest.mark.parametrize(
+    ("stores", "level"),
+    [
+        ({"cassandra": "ok", "qdrant": "ok", "triton": "ok"}, OK),
+        ({"cassandra": "ok", "qdrant": "ok", "triton": "not reachable"}, WARNING),
+        ({"cassandra": "ok", "qdrant": "not reachable", "triton": "ok"}, FAILURE),
+    ],
+)
+def test_the_gateway(stores: dict[str, str], level: Level) -> None:
+    assert gateway.judge_readiness("http://g", stores).level is level
+
+
+@pytest.mark.parametrize(
+    ("days", "level", "says"),
+    [
+        (60, OK, "valid for 60 days, until 2026-04-30"),
+        (13, WARNING, "valid for 13 days"),
+        (1, FAILURE, "valid for 1 days"),
+        (-3, FAILURE, "expired 3 days ago"),
+    ],
+)
+def test_days_of_a_certificate(days: int, level: Level, says: str) -> None:
+    finding = certificates.judge_days("it", NOW + timedelta(days=days), NOW)
+    assert finding.level is level
+    assert says in finding.says
+    assert bool(finding.advice) is (level is not OK)
+
+
+@pytest.mark.parametrize(("free", "level"), [(50 * GB, OK), (3 * GB, WARNING), (GB // 2, FAILURE)])
+def test_space(free: int, level: Level) -> None:
+    assert machine.judge_space("/data", free, 100 * GB).level is level
+
+
+def test_settings_of_a_single_machine_in_production() -> None:
+    contact = CrawlSettings(contact_url="https://example.org/bot")
+    one = Settings(profile="production", crawl=contact)
+    three = Settings(
+        profile="production",
+        crawl=contact,
+        kafka=KafkaSettings(replication=3),
+        cassandra=CassandraSettings(replication=3),
+        qdrant=QdrantSettings(replication=2),
+    )
+    assert levels(list(machine.check_settings(one))) == [WARNING]
+    assert levels(list(machine.check_settings(three))) == [OK]
+    assert levels(list(machine.check_settings(Settings()))) == [OK]
