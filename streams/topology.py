@@ -4,6 +4,7 @@ Everything that lists topics or stages reads it: topic creation, `riffle worker`
 docs, AsyncAPI. From top to bottom, it is a page's journey.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -195,6 +196,47 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     EntityChanged: "no producer yet",
 }
 """Producers of events that are not stages, for the diagram and the docs."""
+
+
+GATEWAY = "gateway"
+"""Name of the gateway as a producer and as a principal."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Grant:
+    """A principal may do an operation on a topic or consumer group with this name."""
+
+    principal: str
+    operation: Literal["read", "write", "describe"]
+    kind: Literal["topic", "group"]
+    name: str
+
+
+def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
+    """The rights of each stage and of the gateway in Kafka, in order, each once. All that is not granted is denied.
+
+    A stage may read its inputs and its retry topic with its consumer group, and write its outputs, its retry topic and
+    its dead letters. A stage that starts the journey of pages also sees how far behind the later stages are.
+    """
+    produced = (event for event, producer in OUTSIDE_PRODUCERS.items() if producer == GATEWAY)
+    of_gateway = (Grant(GATEWAY, "write", "topic", event.topic) for event in produced)
+    return sorted({*of_gateway, *(grant for one in stages for grant in stage_grants(one, stages))})
+
+
+def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Grant]:
+    """The grants of one stage. Reading and writing a topic include describing it."""
+    yield from (Grant(one.name, "read", "topic", topic) for topic in _input_topics(one))
+    for topic in (*(event.topic for event in one.outputs), one.retry_topic, one.dead_topic):
+        yield Grant(one.name, "write", "topic", topic)
+    yield Grant(one.name, "read", "group", one.group)
+    if one.source:
+        for later in (other for other in stages if not other.source):
+            yield Grant(one.name, "describe", "group", later.group)
+            yield from (Grant(one.name, "describe", "topic", topic) for topic in _input_topics(later))
+
+
+def _input_topics(one: Stage) -> tuple[str, ...]:
+    return (*(event.topic for event in one.inputs), one.retry_topic)
 
 
 def stage(name: str) -> Stage:

@@ -9,6 +9,7 @@ from typing import Any
 
 from schemas import EVENTS
 from streams.docgen.capacity import capacity_tables
+from streams.docgen.infrastructure import clients_manifest, topics_manifest, users_manifest
 from streams.docgen.journey import journey_diagram, journey_page
 from streams.docgen.reference import commands_page, settings_page
 from streams.docgen.schemas import asyncapi, json_schema
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "schemas" / "generated"
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
+INFRASTRUCTURE = ROOT / "infra" / "k8s" / "base"
 CAPACITY = DOCS / "operate" / "capacity.md"
 
 
@@ -31,6 +33,9 @@ def published_files() -> dict[Path, str]:
     files[DOCS / "reference" / "commands.md"] = commands_page()
     files[README] = with_generated(README.read_text(), "journey", journey_diagram())
     files[CAPACITY] = with_generated(CAPACITY.read_text(), "capacity", capacity_tables())
+    files[INFRASTRUCTURE / "kafka" / "topics.yaml"] = topics_manifest()
+    files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()
+    files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()
     return files
 
 

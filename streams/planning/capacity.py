@@ -29,7 +29,7 @@ SCALES = (1 / 8, 1 / 4, 1 / 2, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is to be crawled, kept and answered. Shares are of the fetches, from 0 to 1."""
+    """The work of an installation: pages to crawl and keep, queries to answer. Shares are parts of the fetches."""
 
     pages: float
     recrawl_days: float = 30
@@ -101,7 +101,7 @@ class StagePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a workload needs."""
+    """Everything that a workload needs."""
 
     workload: Workload
     rates: Rates

@@ -13,7 +13,7 @@ UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
 """The unit costs of this release, with the date, machine and command of their measurement."""
 
 Driver = Literal["fetch", "changed_page", "unique_page", "statement"]
-"""What the work of a stage grows with."""
+"""The quantity that the work of a stage grows with."""
 
 
 class _Costs(BaseModel):
@@ -21,7 +21,7 @@ class _Costs(BaseModel):
 
 
 class Measured(_Costs):
-    """Where the measured figures are from."""
+    """The origin of the measured figures."""
 
     date: date
     machine: str

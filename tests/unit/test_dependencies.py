@@ -33,11 +33,12 @@ NOT_IMPORTED = {
     "pytest-timeout": "a plugin of pytest",
     "lxml-stubs": "types",
     "types-psutil": "types",
+    "types-pyyaml": "types",
     "types-confluent-kafka": "types",
 }
 # Modules outside streams/local that need the extra `local`: they manage the local stack, and are imported on use.
 LOCAL_STACK = ("streams/local", "streams/commands")
-COMPARING = ("streams/pages/evaluation.py",)
+COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py")
 # Scripts that are run in an environment of their own, as their docstrings state.
 OWN_ENVIRONMENT = ("triton_models/export.py",)
 

@@ -70,6 +70,8 @@ def commands_in(page: Path) -> Iterator[str]:
     text = page.read_text()
     for language, code in FENCE.findall(text):
         if language in {"", "console", "sh", "bash", "text"}:
+            # In commands of other programs, `riffle` is a namespace or a release.
+            code = re.sub(r"^\$ (?:kubectl|helm) .*$", "", code, flags=re.M)
             yield from re.findall(r"(?:^|[\s(/`])riffle ([a-z][^\n`]*)", code)
     yield from re.findall(r"`(?:\.venv/bin/)?riffle ([a-z][^`\n]*)`", FENCE.sub("", text))
 

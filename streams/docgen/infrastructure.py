@@ -1,0 +1,103 @@
+"""Kafka's topics, users and client certificates for Kubernetes, generated from the topology into `infra/k8s/base`."""
+
+from collections.abc import Iterable, Iterator
+
+from streams.topology import GATEWAY, STAGES, TOPICS, Grant, Topic, grants
+
+CLUSTER = "riffle"
+HEADER = "# Generated from streams/topology.py by `riffle schemas --write`.\n"
+REPLICAS = 3
+IN_SYNC_REPLICAS = 2
+PARTITIONS = 64
+"""Partitions of a topic in the base. Overlays set their own."""
+COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", "keda", "operator")
+"""Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
+_OPERATIONS = {"read": ("Read", "Describe"), "write": ("Write", "Describe"), "describe": ("Describe",)}
+
+
+def topics_manifest() -> str:
+    """A KafkaTopic for each topic of the topology."""
+    return HEADER + "---\n".join(map(_topic, TOPICS))
+
+
+def users_manifest() -> str:
+    """A KafkaUser for each component, with what it may do. All that is not granted is denied."""
+    return HEADER + "---\n".join(_user(name, _grants_of(name)) for name in COMPONENTS if name != "operator")
+
+
+def clients_manifest() -> str:
+    """A client certificate for each component, in the secret that the chart mounts."""
+    return HEADER + "---\n".join(map(_certificate, COMPONENTS))
+
+
+def _topic(topic: Topic) -> str:
+    if topic.compacted:
+        cleanup = "    cleanup.policy: compact\n"
+    else:
+        cleanup = f"    cleanup.policy: delete\n    retention.ms: {topic.retention_hours * 3_600_000}\n"
+    return f"""\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaTopic
+metadata:
+  name: {topic.name}
+  labels: {{strimzi.io/cluster: {CLUSTER}}}
+spec:
+  partitions: {topic.partitions or PARTITIONS}
+  replicas: {REPLICAS}
+  config:
+    min.insync.replicas: {IN_SYNC_REPLICAS}
+{cleanup}"""
+
+
+def _grants_of(component: str) -> list[Grant]:
+    if component == "setup":
+        return [Grant(component, "describe", "topic", topic.name) for topic in TOPICS]
+    if component == "keda":
+        return sorted(set(_lag_grants()))
+    return [grant for grant in grants() if grant.principal == component]
+
+
+def _lag_grants() -> Iterator[Grant]:
+    """The grants with which the autoscaler sees the lag of each stage."""
+    for stage in STAGES:
+        yield Grant("keda", "describe", "group", stage.group)
+        for topic in (*(event.topic for event in stage.inputs), stage.retry_topic):
+            yield Grant("keda", "describe", "topic", topic)
+
+
+def _user(name: str, allowed: Iterable[Grant]) -> str:
+    rules = "".join(
+        f"      - resource: {{type: {grant.kind}, name: {grant.name}, patternType: literal}}\n"
+        f"        operations: [{', '.join(_OPERATIONS[grant.operation])}]\n"
+        for grant in allowed
+    )
+    return f"""\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata:
+  name: {name}
+  labels: {{strimzi.io/cluster: {CLUSTER}}}
+spec:
+  authentication: {{type: tls-external}}
+  authorization:
+    type: simple
+    acls:
+{rules}"""
+
+
+def _certificate(name: str) -> str:
+    return f"""\
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: {CLUSTER}-{name}
+spec:
+  secretName: {CLUSTER}-{name}
+  # Kafka's user of this name.
+  commonName: {name}
+  duration: 2160h
+  renewBefore: 720h
+  privateKey: {{algorithm: ECDSA, size: 256, encoding: PKCS8, rotationPolicy: Always}}
+  usages: [client auth, digital signature]
+  issuerRef: {{name: riffle-ca, kind: Issuer, group: cert-manager.io}}
+"""
