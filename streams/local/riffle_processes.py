@@ -11,9 +11,9 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.server import Hints
-from streams.local.tls.identities import GATEWAY, OPERATOR, Identities
+from streams.local.tls.identities import OPERATOR, Identities
 from streams.tls import client_context
-from streams.topology import STAGES, Stage
+from streams.topology import GATEWAY, STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"
 """The command line, run by the present interpreter even if the script `riffle` isn't on the PATH."""

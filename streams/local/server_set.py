@@ -21,10 +21,11 @@ from streams.local.child_process import stop
 from streams.local.kafka import Kafka
 from streams.local.qdrant import Qdrant
 from streams.local.server import Report, Server, start_all
-from streams.local.tls.access import apply_grants, grants
+from streams.local.tls.access import apply_grants
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.local.triton import IN_PROCESS, Triton, why_not
 from streams.settings import Settings
+from streams.topology import grants
 
 Warn = Callable[[str], None]
 

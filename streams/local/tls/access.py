@@ -1,13 +1,7 @@
-"""The rights of each identity in Kafka, made from the topology: all that is not granted is denied.
+"""The access rules of the local broker: the topology's grants. The operator and the broker itself are super users."""
 
-A stage may read its inputs and its retry topic with its consumer group, and write its outputs, its retry topic and its
-dead letters. A stage that starts the journey of pages also sees how far behind the later stages are. The gateway sends
-query events. The operator and the broker itself are super users.
-"""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
@@ -20,49 +14,13 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.local.tls.identities import GATEWAY, OPERATOR
+from streams.local.tls.identities import OPERATOR
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
-from streams.runtime.lag import input_topics
 from streams.settings import Settings
-from streams.topology import OUTSIDE_PRODUCERS, STAGES, Stage
+from streams.topology import Grant
 
 SUPER_USERS = ("kafka", OPERATOR)
 ANY_HOST = "*"
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Grant:
-    """A principal may do an operation on a topic or consumer group with this name."""
-
-    principal: str
-    operation: Literal["read", "write", "describe"]
-    kind: Literal["topic", "group"]
-    name: str
-
-
-def grants(stages: Sequence[Stage] = STAGES) -> list[Grant]:
-    """All grants, in order, each once."""
-    return sorted({*_gateway_grants(), *(grant for stage in stages for grant in stage_grants(stage, stages))})
-
-
-def stage_grants(stage: Stage, stages: Sequence[Stage] = STAGES) -> Iterator[Grant]:
-    """The grants of one stage. Reading and writing a topic include describing it."""
-    for topic in input_topics(stage):
-        yield Grant(stage.name, "read", "topic", topic)
-    for topic in (*(event.topic for event in stage.outputs), stage.retry_topic, stage.dead_topic):
-        yield Grant(stage.name, "write", "topic", topic)
-    yield Grant(stage.name, "read", "group", stage.group)
-    if stage.source:
-        for later in (other for other in stages if not other.source):
-            yield Grant(stage.name, "describe", "group", later.group)
-            for topic in input_topics(later):
-                yield Grant(stage.name, "describe", "topic", topic)
-
-
-def _gateway_grants() -> Iterator[Grant]:
-    for event, producer in OUTSIDE_PRODUCERS.items():
-        if producer == GATEWAY:
-            yield Grant(GATEWAY, "write", "topic", event.topic)
 
 
 def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:

@@ -22,12 +22,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
 from streams.local.certificates import Authority, open_authority, write_secret
 from streams.tls import TlsFiles
-from streams.topology import STAGES
+from streams.topology import GATEWAY, STAGES
 
 HOSTS = ("127.0.0.1", "localhost")
 DAYS = 90
 """Validity of a certificate (days), as cert-manager's default."""
-OPERATOR, PERSON, GATEWAY = "operator", "person", "gateway"
+OPERATOR, PERSON = "operator", "person"
 SERVERS = ("kafka", "cassandra", "qdrant", "triton", GATEWAY)
 CLIENTS = (*(stage.name for stage in STAGES), OPERATOR, PERSON)
 NAMES = (*SERVERS, *CLIENTS)

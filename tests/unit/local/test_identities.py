@@ -7,10 +7,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from streams.local.tls.access import Grant, grants, stage_grants
 from streams.local.tls.identities import NAMES, P12_PASSWORD, PERSON, SERVERS, Identities
 from streams.settings import Settings
-from streams.topology import STAGES, stage
+from streams.topology import STAGES, Grant, grants, stage, stage_grants
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 
