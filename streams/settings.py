@@ -106,6 +106,12 @@ class TritonSettings(_Group):
     """PEM file with the client's certificate, if the server requires one."""
     key_file: Path | None = None
     """PEM file with the key of the client's certificate."""
+    query_model: str = "sbert_query"
+    """Name of the model for queries: the same network in an instance of its own, so that a query doesn't wait for
+    statements. Empty, or missing in the repository: the model above embeds queries, too."""
+    query_url: str = ""
+    """gRPC address of the Triton server with the model for queries. Production: a small deployment on CPUs. Empty: the
+    one above."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
     batch_size: int = Field(32, ge=1)

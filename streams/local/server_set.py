@@ -105,10 +105,11 @@ def plan(
         warn(f"Triton can't run here: {reason}.\nIts models run inside each process instead, which is slower.")
     in_process = asked_in_process or bool(reason)
     models = (base.models_path / "local").resolve()
-    required = (base.triton.model,)
     tls = Identities(home) if base.local_tls else None
     if tls:
         tls.prepare(datetime.now(UTC))
+    query_model = base.triton.query_model
+    required = (base.triton.model, *([query_model] if query_model and (models / query_model).is_dir() else []))
     return Servers(
         kafka=Kafka(data / "kafka", tls) if kafka else None,
         cassandra=Cassandra(data / "cassandra", tls) if cassandra else None,

@@ -16,6 +16,7 @@ from streams.settings import Settings
 from streams.stores.inference.antecedents import antecedents
 from streams.stores.inference.encoder import SentenceEncoder
 from streams.stores.inference.repository import model_info, parameters_of, read_config
+from streams.stores.inference.runtimes import resolved
 from streams.stores.protocols import ModelInfo, Vectors
 
 LOCAL_REPOSITORY = "local"
@@ -31,7 +32,7 @@ class InProcessEmbedder:
         self._batch_size = batch_size
         self._thread = ThreadPoolExecutor(1, "encoder")
 
-    async def info(self) -> ModelInfo:
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
         return self._info
 
     async def embed(
@@ -70,6 +71,7 @@ async def open_in_process(
     """Load the encoder of the local repository. Raises UsageError, saying which file is missing or wrong."""
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     config: dict[str, Any] = read_config(folder)
-    encoder = await asyncio.to_thread(SentenceEncoder, parameters_of(config), folder / VERSION)
-    embedder = InProcessEmbedder(encoder, model_info(config, str(folder)), settings.triton.batch_size)
+    parameters = resolved(parameters_of(config))
+    encoder = await asyncio.to_thread(SentenceEncoder, parameters, folder / VERSION)
+    embedder = InProcessEmbedder(encoder, model_info(parameters, str(folder)), settings.triton.batch_size)
     return embedder, InProcessChains(), embedder.close

@@ -80,14 +80,15 @@ class ModelInfo:
 class Embedder(Protocol):
     """The embedding model."""
 
-    async def info(self) -> ModelInfo: ...
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
+        """The description of the model; with `urgent`, of the one that embeds queries."""
 
     async def embed(
         self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
     ) -> Vectors:
         """Shape (len(texts), dimensions). Any number of texts: batched as the model wants.
 
-        `urgent`: a person waits for it, so it is served before bulk work.
+        `urgent`: a person waits for it, so it is served by the model for queries, or before bulk work.
         """
 
 

@@ -2,6 +2,10 @@
 
 Name, version and dimensions of a model come from the server's configuration, so that a change of model is a change
 of the model repository alone.
+
+Queries have a model of their own (`triton.query_model`, and a server of their own if `triton.query_url` names one), so
+that they never wait for statements. It must have the name and version of the bulk model, since it searches that model's
+vectors. A server without it serves queries by the bulk model, before whatever waits there.
 """
 
 import asyncio
@@ -10,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import structlog
 from tritonclient.grpc import InferenceServerClient as BlockingClient
 from tritonclient.grpc import InferInput, InferRequestedOutput
 from tritonclient.grpc.aio import InferenceServerClient
@@ -17,7 +22,7 @@ from tritonclient.utils import InferenceServerException
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.settings import Settings, TritonSettings
-from streams.stores.inference.repository import model_info
+from streams.stores.inference.repository import model_info, parameters_of
 from streams.stores.protocols import ChainModel, Embedder, ModelInfo, Vectors
 from streams.tls import TlsFiles
 
@@ -31,12 +36,16 @@ BACKOFF_SECONDS = 0.1
 """Seconds before the first further try. Each pause is twice the one before."""
 QUERY_PRIORITY, BULK_PRIORITY = 1, 2
 """Triton serves 1 first. Models without priority levels ignore it."""
-_UNAVAILABLE, _DEADLINE, _INVALID = (
-    f"StatusCode.{name}" for name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT")
+_UNAVAILABLE, _DEADLINE, _INVALID, _NOT_FOUND = (
+    f"StatusCode.{name}" for name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT", "NOT_FOUND")
 )
 """The names of gRPC's status codes in the client's exceptions."""
+_UNKNOWN_MODEL = "unknown model"
+"""A part of Triton's message about a model that is not in its repository."""
 MAX_TEXT_CHARS = 20_000
 """Maximum characters of a text that are sent. No model here reads more."""
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +65,32 @@ async def open_models(settings: Settings) -> Models:
         embedder, chains, close = await open_in_process(settings)
         return Models(embedder, chains, close)
     connection = TritonConnection(settings.triton)
-    try:
-        triton = TritonEmbedder(connection, settings.triton)
-        await triton.info()
-    except RiffleError:
+    query_url = settings.triton.query_url
+    query_settings = settings.triton.model_copy(update={"url": query_url})
+    query_connection = TritonConnection(query_settings) if query_url else connection
+
+    async def close_both() -> None:
         await connection.close()
+        if query_connection is not connection:
+            await query_connection.close()
+
+    triton = TritonEmbedder(connection, settings.triton, query_connection)
+    try:
+        await _either(triton)
+    except RiffleError:
+        await close_both()
         raise
-    return Models(triton, TritonChains(connection), connection.close)
+    return Models(triton, TritonChains(connection), close_both)
+
+
+async def _either(triton: "TritonEmbedder") -> None:
+    """See that one of the two models answers: a gateway needs the one for queries alone, a worker the other."""
+    try:
+        await triton.info()
+    except StoreUnavailable:
+        if not triton.has_query_server:
+            raise
+        await triton.info(urgent=True)
 
 
 class TritonConnection:
@@ -70,6 +98,7 @@ class TritonConnection:
 
     def __init__(self, settings: TritonSettings) -> None:
         self._settings = settings
+        self.url = settings.url
         self._files = TlsFiles.of(settings)
         self._opened_with = self._files.stamp
         self._client = new_client(settings)
@@ -138,7 +167,7 @@ class TritonConnection:
             except TimeoutError as error:
                 raise self._too_late(model, seconds) from error
             except InferenceServerException as error:
-                if error.status() != _UNAVAILABLE or attempt == RETRIES:
+                if error.status() != _UNAVAILABLE or attempt == RETRIES or _UNKNOWN_MODEL in (error.message() or ""):
                     raise self._translated(model, error, seconds) from error
                 if clock() + backoff >= end:
                     raise self._translated(model, error, seconds) from error
@@ -148,17 +177,47 @@ class TritonConnection:
 
     def _translated(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
         status, reason = error.status() or "", error.message() or "no reason given"
-        where = f"Triton at {self._settings.url}, model {model}: {reason}"
+        where = f"Triton at {self.url}, model {model}: {reason}"
         if status == _DEADLINE:
             return self._too_late(model, seconds)
         if status == _INVALID:
             return PoisonError(where)
+        if status == _NOT_FOUND or _UNKNOWN_MODEL in reason:
+            return MissingModel(f"{where}. Add it to the server's model repository, or name another one")
         return StoreUnavailable(
             f"{where} ({status}). Is it running (`riffle status`), and does RIFFLE_TRITON__URL name its gRPC port?"
         )
 
     def _too_late(self, model: str, seconds: float) -> DeadlineExceeded:
-        return DeadlineExceeded(f"Triton at {self._settings.url}, model {model}: no answer in {seconds:g} s")
+        return DeadlineExceeded(f"Triton at {self.url}, model {model}: no answer in {seconds:g} s")
+
+
+class MissingModel(StoreUnavailable):
+    """The server answers, but its repository lacks the model."""
+
+
+class TritonModel:
+    """One embedding model on one server."""
+
+    def __init__(self, connection: TritonConnection, name: str, batch_size: int, priority: int = 0) -> None:
+        self._connection = connection
+        self.name = name
+        self.batch_size = batch_size
+        self._priority = priority
+        self._info: ModelInfo | None = None
+
+    async def info(self) -> ModelInfo:
+        """The model's description, from its configuration. Raises StoreUnavailable."""
+        if self._info is None:
+            config = await self._connection.config(self.name)
+            self._info = model_info(parameters_of(config), f"Triton at {self._connection.url}, model {self.name}")
+            self.batch_size = min(self.batch_size, int(config.get("max_batch_size", 0)) or 1)
+        return self._info
+
+    async def embed(self, texts: Sequence[str], seconds: float) -> Vectors:
+        """Shape (len(texts), dimensions), for at most `batch_size` texts."""
+        tensor = _text_tensor("TEXT", texts, (len(texts), 1))
+        return await self._connection.infer(self.name, tensor, "EMBEDDING", seconds, self._priority)
 
 
 def new_client(settings: TritonSettings) -> InferenceServerClient:
@@ -199,34 +258,35 @@ def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerStat
 class TritonEmbedder:
     """The embedding model on Triton. Texts of similar length are sent together, several batches at a time."""
 
-    def __init__(self, connection: TritonConnection, settings: TritonSettings) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: TritonConnection, settings: TritonSettings, query_connection: TritonConnection | None = None
+    ) -> None:
         self._settings = settings
-        self._info: ModelInfo | None = None
-        self._batch_size = settings.batch_size
+        self.has_query_server = query_connection not in (None, connection)
+        size = settings.batch_size
+        self._bulk = TritonModel(connection, settings.model, size, BULK_PRIORITY)
+        self._urgent_bulk = TritonModel(connection, settings.model, size, QUERY_PRIORITY)
+        self._queries = TritonModel(query_connection or connection, settings.query_model, size)
+        self._has_query_model = bool(settings.query_model)
         self._slots = asyncio.Semaphore(IN_FLIGHT)
 
-    async def info(self) -> ModelInfo:
-        """The model's description, from its configuration. Raises StoreUnavailable."""
-        if self._info is None:
-            config = await self._connection.config(self._settings.model)
-            self._info = model_info(config, where=f"Triton at {self._settings.url}")
-            self._batch_size = min(self._settings.batch_size, int(config.get("max_batch_size", 0)) or 1)
-        return self._info
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
+        """The model's description. Raises StoreUnavailable."""
+        return await (await self._model(urgent)).info()
 
     async def embed(
         self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
     ) -> Vectors:
-        info = await self.info()
+        model = await self._model(urgent)
+        info, size = await model.info(), model.batch_size
         order = sorted(range(len(texts)), key=lambda index: (len(texts[index]), index))
-        chunks = [order[start : start + self._batch_size] for start in range(0, len(order), self._batch_size)]
+        chunks = [order[start : start + size] for start in range(0, len(order), size)]
         seconds = self._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
-        priority = QUERY_PRIORITY if urgent else BULK_PRIORITY
         vectors = np.empty((len(texts), info.dimensions), dtype=np.float32)
 
         async def embed_chunk(chunk: list[int]) -> None:
             async with self._slots:
-                vectors[chunk] = await self._embed([texts[index] for index in chunk], seconds, priority)
+                vectors[chunk] = await model.embed([texts[index] for index in chunk], seconds)
 
         # With a TaskGroup one failure cancels the other batches, and surfaces in a group: take it out again.
         try:
@@ -237,9 +297,19 @@ class TritonEmbedder:
             raise failures.exceptions[0] from None
         return vectors
 
-    async def _embed(self, texts: Sequence[str], seconds: float, priority: int) -> Vectors:
-        tensor = _text_tensor("TEXT", texts, (len(texts), 1))
-        return await self._connection.infer(self._settings.model, tensor, "EMBEDDING", seconds, priority)
+    async def _model(self, urgent: bool) -> TritonModel:
+        if not urgent:
+            await self._bulk.info()
+            return self._bulk
+        if self._has_query_model:
+            try:
+                await self._queries.info()
+                return self._queries
+            except MissingModel as error:
+                self._has_query_model = False
+                log.warning("no model for queries alone: they wait for statements that are embedded", error=str(error))
+        await self._urgent_bulk.info()
+        return self._urgent_bulk
 
 
 class TritonChains:

@@ -72,7 +72,7 @@ class QueryEmbedder:
         embedder = self._stores.embedder
         try:
             async with deadline.for_embedding():
-                model = await embedder.info()
+                model = await embedder.info(urgent=True)
                 vector: list[float] = (await embedder.embed([text], urgent=True))[0].tolist()
         except (RiffleError, TimeoutError) as error:
             self._failed(error, trace)

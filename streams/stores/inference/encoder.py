@@ -1,20 +1,24 @@
-"""Sentences -> vectors with ONNX Runtime on a CPU: tokenise, run, pool, scale to unit length.
+"""Sentences -> vectors on a CPU: tokenize, run, pool, scale to unit length.
 
-Texts of about the same length run together in small batches: so little is padded, and the activations stay in the
-cache (on two cores batches of 32 took 1.7 times as long per text as batches of 8). A text's vector doesn't depend on
-what it ran with: padding is masked with exact zeros, and each row is summed in the same order.
+A text has the same vector, bit by bit, whatever it is batched with. The number of texts in a batch changes nothing, but
+OpenVINO's sums depend on the padded length. So that length follows from the text alone: its tokens, rounded up to a
+multiple of 8. Texts of one padded length run together in small batches, whose activations stay in the cache (with ONNX
+Runtime on two cores, batches of 32 took 1.7 times as long per text as batches of 8).
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from streams.stores.inference.repository import Parameters, find_file
+from streams.stores.inference.runtimes import ONNXRUNTIME, open_model
+
+# An instance is one thread. The tokenizer's own threads would compete with the other instances.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 Floats = NDArray[np.float32]
 
@@ -22,6 +26,8 @@ MAX_TOGETHER = 8
 """Maximum texts of a batch."""
 MAX_TOKENS_TOGETHER = 512
 """Maximum tokens of a batch, padding included: one text of 512 tokens, or eight of 64."""
+PAD_TO = 8
+"""Texts are padded to a multiple of this number of tokens."""
 
 
 class SentenceEncoder:
@@ -30,54 +36,54 @@ class SentenceEncoder:
     def __init__(self, parameters: Parameters, folder: Path) -> None:
         self.dimensions = int(parameters["dimensions"])
         self._normalized = parameters["normalized"] == "true"
-        self._pool_first = parameters["pooling"] == "cls"
+        self._pooling = parameters["pooling"]
         self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(int(parameters["max_tokens"]))
-        self._session = _session(find_file(parameters, "model", folder), int(parameters.get("threads", "1")))
-        self._inputs = {node.name for node in self._session.get_inputs()}
+        runtime, threads = parameters.get("runtime", ONNXRUNTIME), int(parameters.get("threads", "1"))
+        self._model = open_model(runtime, find_file(parameters, "model", folder), threads)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Shape (len(texts), dimensions), in the order of the texts."""
         # An unpaired surrogate is no text that the tokenizer could take.
         encodings = self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for batch in _batches([len(encoding) for encoding in encodings]):
-            vectors[batch] = self._run([encodings[index] for index in batch])
+        for length, batch in batches([len(encoding) for encoding in encodings]):
+            vectors[batch] = self._run([encodings[index] for index in batch], length)
         return vectors
 
-    def _run(self, encodings: Sequence[Encoding]) -> Floats:
-        ids = np.zeros((len(encodings), max(map(len, encodings))), dtype=np.int64)
+    def _run(self, encodings: Sequence[Encoding], length: int) -> Floats:
+        ids = np.zeros((len(encodings), length), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: feeds[name] for name in self._inputs})[0]
-        return self._pool(hidden, mask.astype(np.float32))
+        return self._pool(self._model(feeds), mask.astype(np.float32))
 
     def _pool(self, hidden: Floats, mask: Floats) -> Floats:
-        pooled = hidden[:, 0] if self._pool_first else np.einsum("nld,nl->nd", hidden, mask) / mask.sum(1)[:, None]
+        if self._pooling == "graph":  # the file ends with it
+            return hidden
+        if self._pooling == "cls":
+            pooled = hidden[:, 0]
+        else:
+            pooled = np.einsum("nld,nl->nd", hidden, mask) / mask.sum(1)[:, None]
         if self._normalized:
             pooled = pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
         result: Floats = pooled
         return result
 
 
-def _session(model: Path, threads: int) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices of texts to run together, the shortest first."""
+def batches(lengths: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """The padded length of each batch with the indices of its texts, the shortest first."""
+    padded = [-(-length // PAD_TO) * PAD_TO for length in lengths]
     batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        if batch and (len(batch) == MAX_TOGETHER or (len(batch) + 1) * lengths[index] > MAX_TOKENS_TOGETHER):
-            yield batch
+    for index in sorted(range(len(lengths)), key=lambda index: (padded[index], index)):
+        length = padded[index]
+        together = min(MAX_TOGETHER, max(MAX_TOKENS_TOGETHER // max(length, 1), 1))
+        if batch and (padded[batch[0]] != length or len(batch) >= together):
+            yield padded[batch[0]], batch
             batch = []
         batch.append(index)
     if batch:
-        yield batch
+        yield padded[batch[0]], batch

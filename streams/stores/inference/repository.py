@@ -18,9 +18,8 @@ def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
     return {key: value["string_value"] for key, value in config.get("parameters", {}).items()}
 
 
-def model_info(config: Mapping[str, Any], where: str) -> ModelInfo:
-    """A model's description out of its configuration's parameters. Raises StoreUnavailable when one is missing."""
-    parameters = parameters_of(config)
+def model_info(parameters: Parameters, where: str) -> ModelInfo:
+    """A model's description out of its parameters. Raises StoreUnavailable when one is missing."""
     try:
         return ModelInfo(
             name=parameters["model_name"],
@@ -31,7 +30,7 @@ def model_info(config: Mapping[str, Any], where: str) -> ModelInfo:
         )
     except (KeyError, ValueError) as error:
         raise StoreUnavailable(
-            f"{where}: the model {config.get('name', '?')} lacks its parameter {error}. "
+            f"{where}: the model {parameters.get('model_name', '')} lacks its parameter {error}. "
             "Add it to `parameters` in its config.pbtxt"
         ) from error
 

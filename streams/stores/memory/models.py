@@ -22,7 +22,7 @@ class MemoryEmbedder:
     def __init__(self, dimensions: int = 64, *, name: str = "feature-hashing", version: str = "1") -> None:
         self._info = ModelInfo(name, version, dimensions)
 
-    async def info(self) -> ModelInfo:
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
         return self._info
 
     async def embed(

@@ -125,3 +125,36 @@ async def test_a_server_that_comes_back_answers_again(stack: Settings) -> None:
         with pytest.raises(DeadlineExceeded, match=r"no answer in 0\.5 s"):
             await models.embedder.embed(["A dog barked."], deadline_seconds=0.5)
         await models.close()
+
+
+@pytest.mark.integration("triton")
+async def test_a_query_is_answered_while_statements_wait(stack: Settings) -> None:
+    """Far more statements than the bulk instances embed in the time of a query."""
+    models = await open_models(stack)
+    assert await models.embedder.info(urgent=True) == await models.embedder.info()
+    statements = asyncio.create_task(models.embedder.embed([f"statement {n} " * 40 for n in range(400)]))
+    await asyncio.sleep(0.5)
+    query = await models.embedder.embed(["A dog barked."], urgent=True, deadline_seconds=30)
+    assert not statements.done(), "the statements were embedded before the query: nothing was tested"
+    await statements
+    assert (query == await models.embedder.embed(["A dog barked."])).all()
+    await models.close()
+
+
+@pytest.mark.integration("triton")
+async def test_a_server_without_the_query_model_embeds_queries_by_the_other_one(stack: Settings) -> None:
+    models = await open_models(Settings(triton=stack.triton.model_copy(update={"query_model": "no_such_model"})))
+    query = await models.embedder.embed(["A dog barked."], urgent=True)
+    assert (query == await models.embedder.embed(["A dog barked."])).all()
+    await models.close()
+
+
+@pytest.mark.integration("triton")
+async def test_queries_have_a_server_of_their_own(stack: Settings) -> None:
+    """The server for statements is away: a gateway needs the other one alone."""
+    away = TritonSettings(url=f"127.0.0.1:{closed_port()}", query_url=stack.triton.url, timeout_seconds=5)
+    models = await open_models(Settings(triton=away))
+    assert (await models.embedder.embed(["A dog barked."], urgent=True)).shape[0] == 1
+    with pytest.raises(StoreUnavailable):
+        await models.embedder.embed(["A dog barked."])
+    await models.close()

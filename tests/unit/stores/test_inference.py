@@ -5,12 +5,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.errors import UsageError
 from streams.settings import Settings
 from streams.stores.inference.antecedents import antecedents
-from streams.stores.inference.encoder import SentenceEncoder
+from streams.stores.inference.encoder import (
+    MAX_TOGETHER,
+    MAX_TOKENS_TOGETHER,
+    PAD_TO,
+    SentenceEncoder,
+    batches,
+)
 from streams.stores.inference.repository import find_file, parameters_of, read_config
+from streams.stores.inference.runtimes import available, open_model, resolved
 
 REPOSITORY = Settings().models_path
 LOCAL = REPOSITORY / "local"
@@ -35,15 +44,11 @@ def test_local_and_production_take_and_give_the_same(name: str) -> None:
     assert {"model_name", "model_version"} <= parameters_of(local).keys() & parameters_of(production).keys()
 
 
-LONGEST_CPU_BATCH = 4
-"""Maximum texts in a batch on CPUs: about 80 ms of work on two busy cores."""
-
-
-def test_a_query_overtakes_bulk_work_and_waits_for_a_short_batch_at_most() -> None:
-    local = read_config(LOCAL / "sbert")
-    assert int(local["dynamic_batching"]["priority_levels"]) == 2
-    assert int(local["dynamic_batching"]["default_priority_level"]) == 2
-    assert int(local["max_batch_size"]) <= LONGEST_CPU_BATCH
+def test_queries_have_the_same_model_in_an_instance_of_its_own() -> None:
+    bulk, queries = (read_config(LOCAL / name) for name in ("sbert", "sbert_query"))
+    assert {**parameters_of(queries), "nice": "10"} == parameters_of(bulk)
+    assert [queries[side] for side in ("input", "output")] == [bulk[side] for side in ("input", "output")]
+    assert queries["instance_group"][0]["count"] == 1
 
 
 def test_the_readme_lists_every_checksum() -> None:
@@ -69,7 +74,7 @@ def test_a_file_of_another_content_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def encoder() -> SentenceEncoder:
-    parameters = parameters_of(read_config(LOCAL / "sbert"))
+    parameters = resolved(parameters_of(read_config(LOCAL / "sbert")))
     try:
         find_file(parameters, "tokenizer", LOCAL / "sbert" / "1")
     except UsageError as missing:
@@ -86,6 +91,56 @@ def test_a_vector_does_not_depend_on_what_it_is_batched_with(encoder: SentenceEn
     together = encoder.embed(TEXTS)
     assert (together == np.concatenate([encoder.embed([text]) for text in TEXTS])).all()
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+
+
+PASSAGES = (
+    "Write-ahead logging lets readers go on while a writer commits.",
+    "If the journal file is on a network filesystem, then locking may not work, and the database may be corrupted.",
+    "SELECT count(*) FROM pages WHERE generation < 7;",
+    "The checkpoint is started automatically when the log has 1000 pages, which are about 4 MB, or when the last "
+    "connection to the database is closed, whichever comes first.",
+    "Ein Leser wird von keinem Schreiber aufgehalten.",
+    "bread",
+)
+LEAST_COSINE = 0.999
+
+
+def test_the_vectors_of_both_runtimes_are_near_and_have_versions_of_their_own(encoder: SentenceEncoder) -> None:
+    if not available("openvino"):
+        pytest.skip("the package openvino isn't installed")
+    parameters = parameters_of(read_config(LOCAL / "sbert"))
+    other = {**parameters, "runtime": "onnxruntime"}
+    expected = SentenceEncoder(other, LOCAL / "sbert" / "1").embed(PASSAGES)
+    cosines = (encoder.embed(PASSAGES) * expected).sum(axis=1)
+    assert LEAST_COSINE <= cosines.min() < 1
+    assert parameters["model_version"] != parameters["fallback_version"]
+
+
+def test_a_runtime_that_is_not_installed_gives_way_to_the_other_one_with_its_version() -> None:
+    parameters = {"runtime": "no_such_library", "model_version": "a", "fallback_runtime": "numpy"}
+    assert resolved({**parameters, "fallback_version": "b"})["model_version"] == "b"
+    assert resolved(parameters | {"runtime": "numpy", "fallback_version": "b"})["model_version"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "message"), [("abacus", "'abacus' is no runtime"), ("openvino", "isn't installed.*config.pbtxt")]
+)
+def test_a_runtime_that_cannot_be_used_is_named(
+    runtime: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.stores.inference.runtimes.available", lambda _: False)
+    with pytest.raises(UsageError, match=message):
+        open_model(runtime, tmp_path / "model.onnx", 1)
+
+
+@given(st.lists(st.integers(1, 256), max_size=60))
+def test_a_batch_has_texts_of_one_padded_length_which_depends_on_each_text_alone(lengths: list[int]) -> None:
+    made = list(batches(lengths))
+    assert sorted(index for _, batch in made for index in batch) == list(range(len(lengths)))
+    for padded, batch in made:
+        assert {-(-lengths[index] // PAD_TO) * PAD_TO for index in batch} == {padded}
+        assert len(batch) <= MAX_TOGETHER
+        assert len(batch) == 1 or len(batch) * padded <= MAX_TOKENS_TOGETHER
 
 
 def test_meaning_is_near(encoder: SentenceEncoder) -> None:

@@ -1,0 +1,93 @@
+"""The libraries that run a transformer's ONNX file on a CPU: OpenVINO where its wheel exists, ONNX Runtime elsewhere.
+
+`runtime` in a model's `config.pbtxt` names one. The two give vectors that differ a little, so `model_version` belongs
+to this runtime, and `fallback_runtime` with `fallback_version` name what is used where the runtime is not installed.
+Only a model inside a process falls back: Triton's clients read the version in `config.pbtxt`, so there the runtime must
+be the one named.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.errors import UsageError
+
+OPENVINO, ONNXRUNTIME = "openvino", "onnxruntime"
+RUNTIMES = (OPENVINO, ONNXRUNTIME)
+
+Feeds = Mapping[str, NDArray[np.int64]]
+Run = Callable[[Feeds], NDArray[np.float32]]
+"""Takes tensors by name, whether the model reads them or not, and returns the model's first output."""
+
+
+def available(runtime: str) -> bool:
+    """True if the library is installed."""
+    return find_spec(runtime) is not None
+
+
+def resolved(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The parameters with a runtime that is installed, and with the version of its vectors."""
+    runtime = parameters.get("runtime", ONNXRUNTIME)
+    if available(runtime) or "fallback_runtime" not in parameters:
+        return dict(parameters)
+    chosen = {"runtime": parameters["fallback_runtime"], "model_version": parameters["fallback_version"]}
+    return {**parameters, **chosen}
+
+
+def open_model(runtime: str, model: Path, threads: int) -> Run:
+    """Load the model. Raises UsageError for a runtime that is unknown or not installed."""
+    if runtime not in RUNTIMES:
+        raise UsageError(f"{runtime!r} is no runtime of {model.name}: {', '.join(RUNTIMES)} are. See its config.pbtxt")
+    if not available(runtime):
+        raise UsageError(
+            f"the package {runtime}, which runs {model}, isn't installed: pip install 'riffle-search[local]'. Where it "
+            "doesn't exist, change config.pbtxt: `runtime` and `model_version` to fallback_runtime and fallback_version"
+        )
+    return _openvino(model, threads) if runtime == OPENVINO else _onnxruntime(model, threads)
+
+
+def _onnxruntime(model: Path, threads: int) -> Run:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    names = [node.name for node in session.get_inputs()]
+
+    def run(feeds: Feeds) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = session.run(None, {name: feeds[name] for name in names})[0]
+        return found
+
+    return run
+
+
+def _openvino(model: Path, threads: int) -> Run:
+    # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
+    sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
+    import openvino
+
+    core = openvino.Core()
+    options: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        # Otherwise the threads of all instances are pinned to the same first cores.
+        "ENABLE_CPU_PINNING": False,
+        # The default depends on the processor, and so would the vectors.
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    request = core.compile_model(core.read_model(str(model)), "CPU", options).create_infer_request()
+    names = [node.get_any_name() for node in request.model_inputs]
+
+    def run(feeds: Feeds) -> NDArray[np.float32]:
+        request.infer({name: feeds[name] for name in names}, share_inputs=True)
+        # The next call overwrites the tensor: the caller pools it before.
+        found: NDArray[np.float32] = request.get_output_tensor(0).data
+        return found
+
+    return run
