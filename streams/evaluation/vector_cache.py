@@ -35,7 +35,7 @@ class CachedEmbedder:
         self._folder = folder
         self._progress = progress
 
-    async def info(self) -> ModelInfo:
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
         return await self._embedders[0].info()
 
     async def embed(

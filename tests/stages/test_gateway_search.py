@@ -195,7 +195,7 @@ class Counting(MemoryEmbedder):
         self.model = ModelInfo("feature-hashing", "1", 64)
         self.down = False
 
-    async def info(self) -> ModelInfo:
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
         if self.down:
             self.texts.append("failed")
             return await Dead().info()  # type: ignore[no-any-return]
