@@ -206,7 +206,7 @@ class TritonModel:
         self._priority = priority
         self._info: ModelInfo | None = None
 
-    async def info(self, *, urgent: bool = False) -> ModelInfo:
+    async def info(self) -> ModelInfo:
         """The model's description, from its configuration. Raises StoreUnavailable."""
         if self._info is None:
             config = await self._connection.config(self.name)
