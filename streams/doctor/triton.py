@@ -6,7 +6,8 @@ from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
 from streams.settings import Settings
-from streams.stores.triton import CHAIN_MODEL, IN_PROCESS, server_state
+from streams.stores.inference.repository import CHAIN_MODEL
+from streams.stores.triton import IN_PROCESS, server_state
 
 REQUEST_SECONDS = 8.0
 

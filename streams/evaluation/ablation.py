@@ -21,7 +21,7 @@ from streams.statements.codec import PageStatements
 from streams.statements.statement import Statement
 from streams.stores.inference.repository import find_file, parameters_of, read_config
 from streams.stores.inprocess import LOCAL_REPOSITORY, VERSION
-from streams.stores.protocols import ChainModel
+from streams.stores.protocols import ChainModel, Link
 
 WINDOW_TOKENS = 256
 CHAINED = "sentence+context+chain"
@@ -31,8 +31,8 @@ CHAINED = "sentence+context+chain"
 class NoChains:
     """A chain model by which no sentence needs another."""
 
-    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
-        return [-1] * len(sentences)
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        return [Link()] * len(sentences)
 
 
 async def variants(

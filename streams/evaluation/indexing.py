@@ -41,8 +41,8 @@ async def _page(document: Document, chains: ChainModel) -> PageStatements:
     identity = page_id(document.url)
     found = drafted(draft(encode_document(document)))
     sentences, owners = chain_input(found.drafts)
-    antecedents = await chains.antecedents(sentences)
-    made = statements(identity, found.drafts, owners, antecedents)
+    links = await chains.links(sentences)
+    made = statements(identity, found.drafts, owners, links)
     return PageStatements(identity, document.url, found.title, found.language, made)
 
 

@@ -48,13 +48,13 @@ class StatementsAgent(Agent):
 
     async def _chained(self, event: PageDeduplicated, found: Drafted) -> PageStatements:
         sentences, owners = chain_input(found.drafts)
-        antecedents = await self._stores.chains.antecedents(sentences)
+        links = await self._stores.chains.links(sentences)
         return PageStatements(
             page_id=event.page_id,
             url=event.url,
             title=found.title,
             language=found.language,
-            statements=statements(event.page_id, found.drafts, owners, antecedents),
+            statements=statements(event.page_id, found.drafts, owners, links),
         )
 
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:

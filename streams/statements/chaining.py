@@ -1,20 +1,26 @@
-"""Drafts and the chain model's answer -> statements, each with the earlier sentences that it needs."""
+"""Drafts and the chain model's links -> statements, each with the earlier sentences that it needs."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import TypedDict
 from uuid import UUID
 
 from schemas.ids import statement_id
 from streams.statements.drafting import Draft
 from streams.statements.lengths import word_count
 from streams.statements.statement import Statement
+from streams.stores.protocols import Link
 
-MAX_ANTECEDENTS = 2
-"""Maximum antecedents of a statement."""
-MAX_ANTECEDENT_WORDS = 64
-"""Maximum words of a statement's antecedents together. The nearest one is kept in any case."""
+MAX_HOPS = 6
+"""Maximum antecedents of a statement, over all hops."""
+MAX_CHAIN_WORDS = 96
+"""Maximum words of a statement's antecedents together. The most probable one is kept in any case."""
+MAX_EMBEDDED_WORDS = 176
+"""Maximum words of a statement with its context and its chain: about the 256 tokens that the embedding reads."""
 BREAK = ""
 """The sentence that marks the border of a section for the chain model."""
+MAX_SECTION = 256
+"""Maximum sentences of a section for the chain model. The next one begins a section of its own."""
 _CHAINED = frozenset({"sentence", "item"})
 
 
@@ -22,28 +28,51 @@ def chain_input(drafts: Sequence[Draft]) -> tuple[list[str], list[int]]:
     """The sentences for the chain model, with breaks between sections, and the index of each one's draft (or -1)."""
     sentences: list[str] = []
     owners: list[int] = []
-    section = -1
+    section, length = -1, 0
     for index, draft in enumerate(drafts):
         if draft.kind not in _CHAINED:
             continue
-        if sentences and draft.section != section:
+        if sentences and (draft.section != section or length == MAX_SECTION):
             sentences.append(BREAK)
             owners.append(-1)
-        section = draft.section
+            length = 0
+        section, length = draft.section, length + 1
         sentences.append(draft.text)
         owners.append(index)
     return sentences, owners
 
 
+def chain_of(position: int, links: Sequence[Link], words: Sequence[int], room: int = MAX_CHAIN_WORDS) -> list[int]:
+    """The antecedents of a sentence, the most probable first, each followed backwards until a sentence needs none.
+
+    `words` are the lengths of the sentences. The most probable antecedent is kept in any case; others are left out
+    where there is no room for them. Each hop leads to an earlier sentence, so there is no cycle.
+    """
+    chain: list[int] = []
+
+    def add(at: int) -> bool:
+        nonlocal room
+        if len(chain) == MAX_HOPS or (chain and words[at] > room):
+            return False
+        room -= words[at]
+        chain.append(at)
+        return True
+
+    for antecedent in links[position].antecedents:
+        if 0 <= antecedent < position and antecedent not in chain:
+            add(antecedent)
+    for antecedent in tuple(chain):
+        here, following = antecedent, links[antecedent].followed
+        while 0 <= following < here and (following in chain or add(following)):
+            here, following = following, links[following].followed
+    return chain
+
+
 def statements(
-    page_id: UUID, drafts: Sequence[Draft], owners: Sequence[int], antecedents: Sequence[int]
+    page_id: UUID, drafts: Sequence[Draft], owners: Sequence[int], links: Sequence[Link]
 ) -> tuple[Statement, ...]:
-    """The page's statements. `antecedents` index the chain input, as `owners` does; an impossible one is ignored."""
-    before = {
-        owner: owners[antecedent]
-        for position, (owner, antecedent) in enumerate(zip(owners, antecedents, strict=True))
-        if owner >= 0 and 0 <= antecedent < position and owners[antecedent] >= 0
-    }
+    """The page's statements. `links` and `owners` are by position in the chain input."""
+    chains = _Chains(drafts, owners, links)
     return tuple(
         Statement(
             id=statement_id(
@@ -51,24 +80,70 @@ def statements(
             ),
             ordinal=ordinal,
             text=draft.text,
-            context=(*draft.context, *_antecedent_texts(drafts, before, ordinal)),
             kind=draft.kind,
             block=draft.block,
             start=draft.start,
             end=draft.end,
+            **chains.around(ordinal),
         )
         for ordinal, draft in enumerate(drafts)
     )
 
 
-def _antecedent_texts(drafts: Sequence[Draft], before: dict[int, int], ordinal: int) -> list[str]:
-    """The chain of antecedents, the earliest first, cut to a length that doesn't outweigh the statement."""
-    texts: list[str] = []
-    words = 0
-    while ordinal in before and len(texts) < MAX_ANTECEDENTS:
-        ordinal = before[ordinal]
-        words += word_count(drafts[ordinal].text)
-        if texts and words > MAX_ANTECEDENT_WORDS:
-            break
-        texts.insert(0, drafts[ordinal].text)
-    return texts
+class _Around(TypedDict):
+    """The fields of a statement that come from its chain."""
+
+    context: tuple[str, ...]
+    chain: tuple[int, ...]
+    need: float
+    leaf: float
+
+
+class _Chains:
+    """The chains of a page's drafts."""
+
+    def __init__(self, drafts: Sequence[Draft], owners: Sequence[int], links: Sequence[Link]) -> None:
+        if len(owners) != len(links):
+            raise ValueError(f"{len(links)} links for {len(owners)} sentences")
+        self._drafts, self._owners = drafts, owners
+        self._links = [_within(link, owners) for link in links]
+        self._positions = {owner: position for position, owner in enumerate(owners) if owner >= 0}
+        self._words = [0 if owner < 0 else word_count(drafts[owner].text) for owner in owners]
+
+    def around(self, ordinal: int) -> _Around:
+        """The draft's structural context with its antecedents behind it, and what the model answered."""
+        draft = self._drafts[ordinal]
+        link = self._links[self._positions[ordinal]] if ordinal in self._positions else Link()
+        chain = self._chain(ordinal) if link.antecedents else []
+        context = draft.context
+        if chain:
+            left = MAX_EMBEDDED_WORDS - word_count(draft.text) - sum(word_count(self._drafts[at].text) for at in chain)
+            context = (*_cut(context, left), *(self._drafts[at].text for at in chain))
+        # In hundredths, as they are stored.
+        return _Around(context=context, chain=tuple(chain), need=round(link.need, 2), leaf=round(link.leaf, 2))
+
+    def _chain(self, ordinal: int) -> list[int]:
+        """The ordinals of a draft's antecedents, the earliest first."""
+        draft = self._drafts[ordinal]
+        used = word_count(draft.text) + sum(map(word_count, draft.context))
+        room = min(MAX_CHAIN_WORDS, MAX_EMBEDDED_WORDS - used)
+        chain = chain_of(self._positions[ordinal], self._links, self._words, room)
+        return [self._owners[at] for at in sorted(chain)]
+
+
+def _within(link: Link, owners: Sequence[int]) -> Link:
+    """The link, without an antecedent that is no sentence (a break, or beyond the page)."""
+
+    def is_sentence(at: int) -> bool:
+        return 0 <= at < len(owners) and owners[at] >= 0
+
+    followed = link.followed if is_sentence(link.followed) else -1
+    return Link(tuple(filter(is_sentence, link.antecedents)), followed, link.need, link.leaf)
+
+
+def _cut(context: Sequence[str], words: int) -> list[str]:
+    """The context without its widest parts where it is too long. The title goes last: it names the page's topic."""
+    kept = list(context)
+    while kept and sum(map(word_count, kept)) > words:
+        del kept[1 if len(kept) > 1 else 0]
+    return kept

@@ -1,12 +1,13 @@
 """The bytes of a page's statements: MessagePack, with the version of the layout in front.
 
     page       [1, page id, url, title, language, 0, statements]
-    statement  [id, text, context, kind, block, start, end]
+    statement  [id, text, context, kind, block, start, end, chain, need, leaf]
 
 Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
 the indexer needs this blob alone. The generation isn't among them (it was, where there is a 0 now): a page whose
 statements are unchanged has the same bytes at each fetch, so its vectors are not computed again. A later release may
-append to the arrays; what it appended is ignored.
+append to the arrays; what it appended is ignored. The chain and the probabilities were appended: statements of
+earlier releases have none. Probabilities are in hundredths, so that machines that differ in the last bit agree.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from streams.statements.statement import Statement
 
 VERSION = 1
 _NO_GENERATION = 0
-_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 7
+_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 10
 """Number of fields of a page behind the version, and of a statement."""
 
 
@@ -77,6 +78,9 @@ def _layout(statement: Statement) -> list[Any]:
         statement.block,
         statement.start,
         statement.end,
+        list(statement.chain),
+        round(100 * statement.need),
+        round(100 * statement.leaf),
     ]
 
 
@@ -89,5 +93,9 @@ def _statement(
     block: int = 0,
     start: int = 0,
     end: int = 0,
+    chain: Sequence[int] = (),
+    need: int = 0,
+    leaf: int = 100,
 ) -> Statement:
-    return Statement(UUID(bytes=identity), ordinal, text, tuple(context), kind, block, start, end)
+    place = (kind, block, start, end)
+    return Statement(UUID(bytes=identity), ordinal, text, tuple(context), *place, tuple(chain), need / 100, leaf / 100)

@@ -22,6 +22,8 @@ MAX_BLOCKS = 100_000
 """Maximum blocks of a page that are drafted: MAX_STATEMENTS rows of 50 cells."""
 MAX_CHARS = 2_000_000
 """Maximum characters of a page that are drafted: twice those of MAX_STATEMENTS statements of MAX_WORDS words."""
+CELLS = " | "
+"""The separator between the cells of a row."""
 _PARAGRAPH = re.compile(r"\n[ \t]*+(?=\n)")
 _LINE = re.compile(r"\n")
 
@@ -118,18 +120,19 @@ def _drafts(
 def _row(
     document: Document, piece: Piece, context: tuple[str, ...], contexts: Contexts, section: int
 ) -> Iterator[Draft]:
-    """The row as "Name: x; Type: y", in parts when it is wide; the first cell names the further parts."""
+    """The row as "Name: x | Type: y", in parts when it is wide; the first cell names the further parts."""
     parts: list[list[tuple[int, str]]] = [[]]
     for head, cell in piece.cells:
         text = document.blocks[cell].text
-        named = f"{contexts.label(head)}: {text}" if head is not None else text
-        if parts[-1] and word_count("; ".join(named for _, named in parts[-1])) + word_count(named) > MAX_WORDS:
+        label = contexts.label(head) if head is not None else text
+        named = f"{label}: {text}" if label != text else text
+        if parts[-1] and word_count(CELLS.join(named for _, named in parts[-1])) + word_count(named) > MAX_WORDS:
             parts.append([])
         parts[-1].append((cell, named))
     name = parts[0][0][1]
     for number, part in enumerate(parts):
         cell = part[0][0]
-        text = "; ".join(named for _, named in part)
+        text = CELLS.join(named for _, named in part)
         yield Draft(
             text, (*context, name) if number else context, "row", cell, 0, len(document.blocks[cell].text), section
         )

@@ -21,8 +21,14 @@ class Statement:
     start: int = 0
     end: int = 0
     """Place in the block: its text is `document.blocks[block].text[start:end]`, except in a row."""
+    chain: tuple[int, ...] = ()
+    """Ordinals of its antecedents, the earliest first. Their texts are the last ones of the context."""
+    need: float = 0.0
+    """Probability that it needs an earlier sentence, by the chain model."""
+    leaf: float = 1.0
+    """Probability that it can be matched alone, by the chain model."""
 
     @property
     def in_context(self) -> str:
-        """The text that is embedded: the context and the statement."""
-        return " ".join((*self.context, self.text)) if self.context else self.text
+        """The embedding text: the context and the statement, each on a line of its own."""
+        return "\n".join((*self.context, self.text))

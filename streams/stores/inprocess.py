@@ -13,11 +13,12 @@ import numpy as np
 
 from streams.errors import DeadlineExceeded
 from streams.settings import Settings
-from streams.stores.inference.antecedents import antecedents
+from streams.stores.inference.chain_encoder import Links, chain_model
+from streams.stores.inference.chain_windows import parts
 from streams.stores.inference.encoder import SentenceEncoder
-from streams.stores.inference.repository import model_info, parameters_of, read_config
+from streams.stores.inference.repository import CHAIN_MODEL, model_info, parameters_of, read_config
 from streams.stores.inference.runtimes import resolved
-from streams.stores.protocols import ModelInfo, Vectors
+from streams.stores.protocols import Link, ModelInfo, Vectors, moved
 
 LOCAL_REPOSITORY = "local"
 VERSION = "1"
@@ -59,10 +60,38 @@ class InProcessEmbedder:
 
 
 class InProcessChains:
-    """The chain rules behind the ChainModel protocol."""
+    """A chain model behind the ChainModel protocol, in a thread of its own."""
 
-    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
-        return antecedents(sentences)
+    def __init__(self, model: Links) -> None:
+        self._model = model
+        self._thread = ThreadPoolExecutor(1, "chains")
+
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        """Raises DeadlineExceeded; the part that has begun goes on in the thread until it is done."""
+        try:
+            async with asyncio.timeout(deadline_seconds):
+                return await self._links(sentences)
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"the chain model in this process: no answer in {deadline_seconds} s") from error
+
+    async def _links(self, sentences: Sequence[str]) -> list[Link]:
+        loop = asyncio.get_running_loop()
+        links = [Link()] * len(sentences)
+        for start, end in parts(sentences):
+            found = await loop.run_in_executor(self._thread, self._model, sentences[start:end])
+            links[start:end] = [moved(link, start) for link in found]
+        return links
+
+    async def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
+    """The chain model of the local repository, and its name with its version. Raises UsageError."""
+    folder = settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL
+    parameters = parameters_of(read_config(folder))
+    model = chain_model(parameters, folder / VERSION)
+    return f"{parameters['model_name']} {parameters['model_version']}", InProcessChains(model)
 
 
 async def open_in_process(
@@ -74,4 +103,10 @@ async def open_in_process(
     parameters = resolved(parameters_of(config))
     encoder = await asyncio.to_thread(SentenceEncoder, parameters, folder / VERSION)
     embedder = InProcessEmbedder(encoder, model_info(parameters, str(folder)), settings.triton.batch_size)
-    return embedder, InProcessChains(), embedder.close
+    _, chains = await asyncio.to_thread(open_chains, settings)
+
+    async def close() -> None:
+        await embedder.close()
+        await chains.close()
+
+    return embedder, chains, close

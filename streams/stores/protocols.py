@@ -92,11 +92,31 @@ class Embedder(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The chain model's answer about one sentence. Sentences are named by their index."""
+
+    antecedents: tuple[int, ...] = ()
+    """The earlier sentences that it may need, the most probable first. None: it needs none."""
+    followed: int = -1
+    """The earlier sentence at which a chain through this one goes on, or -1."""
+    need: float = 0.0
+    """Probability that the sentence needs an earlier one."""
+    leaf: float = 1.0
+    """Probability that the sentence can be matched alone."""
+
+
+def moved(link: Link, start: int) -> Link:
+    """The link of a sentence whose page begins `start` sentences earlier."""
+    followed = link.followed + start if link.followed >= 0 else -1
+    return Link(tuple(at + start for at in link.antecedents), followed, link.need, link.leaf)
+
+
 class ChainModel(Protocol):
     """The model that finds the antecedent of each sentence."""
 
-    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
-        """For each sentence the index of its antecedent, or -1."""
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        """The link of each sentence of a page. An empty sentence is a break that no link crosses."""
 
 
 @dataclass(frozen=True, slots=True)

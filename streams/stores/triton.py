@@ -22,12 +22,13 @@ from tritonclient.utils import InferenceServerException
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.settings import Settings, TritonSettings
-from streams.stores.inference.repository import model_info, parameters_of
-from streams.stores.protocols import ChainModel, Embedder, ModelInfo, Vectors
+from streams.stores.inference.chain_windows import parts
+from streams.stores.inference.link_columns import NAMES, from_columns
+from streams.stores.inference.repository import CHAIN_MODEL, model_info, parameters_of
+from streams.stores.protocols import ChainModel, Embedder, Link, ModelInfo, Vectors
 from streams.tls import TlsFiles
 
 IN_PROCESS = "inprocess:"
-CHAIN_MODEL = "statement_chain"
 IN_FLIGHT = 4
 """Maximum batches of one call that are sent at a time: they keep every model instance busy without a burst."""
 RETRIES = 3
@@ -134,22 +135,21 @@ class TritonConnection:
         return config
 
     async def infer(
-        self, model: str, tensor: InferInput, output: str, seconds: float, priority: int = 0
-    ) -> np.ndarray[Any, Any]:
-        """The output tensor. Raises DeadlineExceeded after `seconds`, retries included."""
+        self, model: str, tensor: InferInput, outputs: Sequence[str], seconds: float, priority: int = 0
+    ) -> list[np.ndarray[Any, Any]]:
+        """The output tensors. Raises DeadlineExceeded after `seconds`, retries included."""
         answer = await self._tried(
             model,
             lambda client, left: client.infer(
                 model,
                 [tensor],
-                outputs=[InferRequestedOutput(output)],
+                outputs=[InferRequestedOutput(output) for output in outputs],
                 priority=priority,
                 client_timeout=left,
             ),
             seconds,
         )
-        found: np.ndarray[Any, Any] = answer.as_numpy(output)
-        return found
+        return [answer.as_numpy(output) for output in outputs]
 
     async def close(self) -> None:
         for client in (*self._replaced, self._client):
@@ -217,7 +217,8 @@ class TritonModel:
     async def embed(self, texts: Sequence[str], seconds: float) -> Vectors:
         """Shape (len(texts), dimensions), for at most `batch_size` texts."""
         tensor = _text_tensor("TEXT", texts, (len(texts), 1))
-        return await self._connection.infer(self.name, tensor, "EMBEDDING", seconds, self._priority)
+        (vectors,) = await self._connection.infer(self.name, tensor, ["EMBEDDING"], seconds, self._priority)
+        return vectors
 
 
 def new_client(settings: TritonSettings) -> InferenceServerClient:
@@ -313,18 +314,19 @@ class TritonEmbedder:
 
 
 class TritonChains:
-    """The chain model on Triton: the sentences of a page in one request."""
+    """The chain model on Triton. A long page is asked for in parts, so that each request ends within its deadline."""
 
     def __init__(self, connection: TritonConnection) -> None:
         self._connection = connection
 
-    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
-        if not sentences:
-            return []
-        tensor = _text_tensor("SENTENCES", sentences, (len(sentences),))
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
-        found = await self._connection.infer(CHAIN_MODEL, tensor, "ANTECEDENTS", seconds)
-        return [int(index) for index in found]
+        links = [Link()] * len(sentences)
+        for start, end in parts(sentences):
+            tensor = _text_tensor("SENTENCES", sentences[start:end], (end - start,))
+            columns = await self._connection.infer(CHAIN_MODEL, tensor, NAMES, seconds)
+            links[start:end] = from_columns(columns, start)
+        return links
 
 
 def _text_tensor(name: str, texts: Sequence[str], shape: tuple[int, ...]) -> InferInput:

@@ -18,6 +18,7 @@ from streams.commands.console import (
     out,
     print_figures,
     print_json,
+    table,
 )
 from streams.commands.watching import PROGRESS_COLUMNS
 
@@ -128,3 +129,39 @@ def steps() -> Iterator[Callable[[str, int, int], None]]:
             bars.update(tasks[step], completed=done, total=total or None)
 
         yield show
+
+
+@eval_app.command("chains")
+@command
+async def eval_chains(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Labelled sentences, JSONL.")],
+    as_json: AsJson = False,
+) -> None:
+    """Measure statement chains on labelled sentences, beside simple rules, in the same run.
+
+    `contained`: of the sentences that need context, the share whose chain has the sentence that names what they refer
+    to. `added`: of the others, the share with a chain. A line of FILE is one sentence: doc, i, sent_id, text,
+    needs_context, and deps, a list of {via, form, to, nominal_to}. `/labs/label` exports this format.
+
+    Example:  riffle eval chains dev.jsonl --json
+    """
+    from streams.statements.evaluation import chains_of, compared, quality, read_documents
+    from streams.stores.inprocess import open_chains
+
+    documents = read_documents(file)
+    name, chains = open_chains(load_settings())
+    made = []
+    for document in documents:
+        texts = [sentence.text for sentence in document]
+        made.append((document, chains_of(await chains.links(texts), texts)))
+    ours = quality(made)
+    others = compared(documents)
+    if as_json:
+        ways = {way: figures.to_dict() for way, figures in others.items()}
+        print_json({**ours.to_dict(), "model": name, "compared": ways})
+        return
+    columns = ("chains", "contained", "added", "nearest F1", "antecedents each")
+    rows = table(*columns, title=f"{sum(map(len, documents)):,} sentences of {len(documents)} documents")
+    for way, figures in {**others, name: ours}.items():
+        rows.add_row(way, *(f"{value:.3f}" for value in figures.to_dict().values()))
+    out.print(rows)

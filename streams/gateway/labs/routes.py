@@ -1,4 +1,4 @@
-"""`/labs/page`: a page taken apart, for people."""
+"""`/labs/page` and `/labs/statements`: a page taken apart, and its statements, for people."""
 
 import asyncio
 
@@ -9,6 +9,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.templates import Views
 from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
+from streams.gateway.labs.statements_view import KINDS, SHOWN, checked, statements_view
 from streams.gateway.labs.view import labs_view
 from streams.gateway.page.lookup import look_up
 
@@ -24,6 +25,18 @@ def labs_routes(context: GatewayContext, explainer: Explainer, views: Views) -> 
             view = await labs_view(context, explainer, data)
             # In a thread: the page may have a million characters, and other requests are answered meanwhile.
             content = await asyncio.to_thread(views.render, "labs_page.html", request, view=view)
+        return HTMLResponse(content, headers={"Cache-Control": "no-store"})
+
+    @router.api_route("/labs/statements", methods=["GET", "HEAD"])
+    async def statements(
+        request: Request, url: str = "", show: str = "", kind: str = "", words: str = "", ask: str = "", start: int = 0
+    ) -> Response:
+        data = await look_up(context, url)
+        async with capacity.slot():
+            view = await statements_view(context, data, checked(show, kind, words, ask, start))
+            content = await asyncio.to_thread(
+                views.render, "labs_statements.html", request, view=view, shown=SHOWN, kinds=KINDS
+            )
         return HTMLResponse(content, headers={"Cache-Control": "no-store"})
 
     return router

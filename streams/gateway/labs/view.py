@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from streams.errors import PoisonError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import presentation
-from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.labs.copies import refuse_copies
 from streams.gateway.labs.explainer import Explainer, UnexplainedError
 from streams.gateway.labs.source_view import Source, read_source
 from streams.gateway.page.lookup import PageData, read_blob
@@ -33,7 +33,6 @@ MAX_REMOVED_CHARS = 200_000
 """Maximum characters shown of all removed texts."""
 MAX_PATH = 12
 """Maximum containers named around a block, the innermost."""
-_NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
 _LABELS = {"blockquote": "quote", "figcaption": "caption"}
 _NESTING = frozenset({"ul", "ol", "dl", "blockquote"})
 
@@ -95,7 +94,7 @@ class LabsView:
 
 async def labs_view(context: GatewayContext, explainer: Explainer, data: PageData) -> LabsView:
     """Raises ProblemError when the page asks for no copies, or its contents' store doesn't answer."""
-    _refuse_copies(data)
+    refuse_copies(data)
     body, packed = await asyncio.gather(
         _blob(context, data.value("fetched", "body_ref")), _blob(context, data.value("normalized", "document_ref"))
     )
@@ -121,16 +120,6 @@ async def labs_view(context: GatewayContext, explainer: Explainer, data: PageDat
         explanation_missing=unexplained,
         kept_chars=len(document.text) if document else 0,
     )
-
-
-def _refuse_copies(data: PageData) -> None:
-    directives = set(data.value("normalized", "directives") or ())
-    forbidding = directives & _NO_COPIES
-    if forbidding or data.value("removed", "reason") == "request":
-        why = f"The page says `{sorted(forbidding)[0]}`." if forbidding else "The page was removed on request."
-        raise ProblemError(
-            Problem(403, "no-copies", "No copy of this page is shown", why, "Its history is shown at /page.")
-        )
 
 
 async def _blob(context: GatewayContext, ref: object) -> bytes | None:

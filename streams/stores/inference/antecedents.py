@@ -8,6 +8,8 @@ further back, which the chain of such sentences often reaches anyway.
 import re
 from collections.abc import Sequence
 
+from streams.stores.protocols import Link
+
 NONE = -1
 
 
@@ -49,6 +51,26 @@ _INTRODUCED = re.compile(
     re.IGNORECASE,
 )
 """A phrase with no subject of its own before a pronoun: "Founded in 1871, it ..."."""
+
+
+_CONNECTIVE = re.compile(
+    r"\W{0,3}(?:therefore|thus|hence|consequently|accordingly|as a result|as a consequence|for this reason)\b(?! of\b)",
+    re.IGNORECASE,
+)
+
+
+def begins_with_connective(sentence: str) -> bool:
+    """True if the sentence begins as a conclusion ("Therefore, ..."): it needs the one before it."""
+    return _CONNECTIVE.match(sentence) is not None
+
+
+def links_by_rule(sentences: Sequence[str]) -> list[Link]:
+    """The links of sentences by rule. An empty sentence is a break that no chain crosses."""
+    needs = [needs_context(sentence) for sentence in sentences]
+    return [
+        Link((antecedent,) if antecedent >= 0 else (), antecedent, need=float(need), leaf=float(not need))
+        for antecedent, need in zip(antecedents(sentences), needs, strict=True)
+    ]
 
 
 def antecedents(sentences: Sequence[str]) -> list[int]:

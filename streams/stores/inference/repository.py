@@ -10,6 +10,8 @@ from streams.errors import StoreUnavailable, UsageError
 from streams.stores.protocols import ModelInfo
 
 Parameters = Mapping[str, str]
+CHAIN_MODEL = "statement_chain"
+"""The name of the chain model in every repository."""
 _READ_BYTES = 1 << 20
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import xxhash
 
-from streams.stores.inference.antecedents import antecedents
-from streams.stores.protocols import ModelInfo, Vectors
+from streams.stores.inference.antecedents import links_by_rule
+from streams.stores.protocols import Link, ModelInfo, Vectors
 
 _WORD = re.compile(r"\w+")
 
@@ -40,7 +40,7 @@ class MemoryEmbedder:
 
 
 class MemoryChains:
-    """The chain rules of the local model repository."""
+    """The chain rules: what the model repository gives without a trained model."""
 
-    async def antecedents(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[int]:
-        return antecedents(sentences)
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        return links_by_rule(sentences)

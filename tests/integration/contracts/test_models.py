@@ -81,7 +81,12 @@ async def test_calls_at_the_same_time_don_t_mix(models: Models) -> None:
 async def test_antecedents_are_earlier_and_never_beyond_a_break(
     models: Models, sentences: list[str], expected: list[int]
 ) -> None:
-    assert await models.chains.antecedents(sentences) == expected
+    links = await models.chains.links(sentences)
+    assert [link.antecedents[0] if link.antecedents else -1 for link in links] == expected
+    assert all(
+        0 <= at < index for index, link in enumerate(links) for at in (*link.antecedents, link.followed) if at >= 0
+    )
+    assert all(0 <= link.need <= 1 and 0 <= link.leaf <= 1 for link in links)
 
 
 def closed_port() -> int:

@@ -1,5 +1,6 @@
 """Documents as tables of blocks -> statements with their context."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 import pytest
@@ -7,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document
-from streams.statements.chaining import chain_input, statements
+from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_STATEMENTS, Draft, drafts
 from streams.statements.lengths import word_count
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement
+from streams.stores.protocols import Link
 
 SPLITTER = SentenceSplitter()
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
@@ -22,6 +24,10 @@ PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 def cut(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "Guide") -> list[Draft]:
     document = Document(url="https://a.test/", title=title, language="de", containers=containers, blocks=blocks)
     return drafts(document, SPLITTER)[0]
+
+
+def linked(antecedents: Iterable[int]) -> list[Link]:
+    return [Link((antecedent,) if antecedent >= 0 else (), antecedent) for antecedent in antecedents]
 
 
 def shown(found: list[Draft]) -> list[tuple[str, tuple[str, ...], str]]:
@@ -117,7 +123,7 @@ def test_a_row_has_its_cells_with_the_headings_of_their_columns() -> None:
         containers=TABLE,
     )
     assert shown(found) == [
-        ("row", ("Guide", "Data types"), "Name: smallint; Bytes: 2"),
+        ("row", ("Guide", "Data types"), "Name: smallint | Bytes: 2"),
         ("sentence", ("Guide", "Data types", "Name"), "integer"),
     ]
 
@@ -193,7 +199,7 @@ def test_statements_survive_their_bytes_and_are_the_same_for_the_same_document(d
     def page() -> PageStatements:
         found, _ = drafts(document, SPLITTER)
         sentences, owners = chain_input(found)
-        chained = statements(PAGE, found, owners, [index - 1 for index in range(len(sentences))])
+        chained = statements(PAGE, found, owners, linked(index - 1 for index in range(len(sentences))))
         return PageStatements(PAGE, document.url, document.title, document.language, chained)
 
     content = encode_statements(page())
@@ -220,10 +226,60 @@ def test_chains_lead_back_but_not_into_another_section() -> None:
     )
     sentences, owners = chain_input(found)
     assert sentences == [*(draft.text for draft in found[:3]), "", found[3].text]
-    chained: tuple[Statement, ...] = statements(PAGE, found, owners, [-1, 0, 1, -1, 3])
+    chained: tuple[Statement, ...] = statements(PAGE, found, owners, linked([-1, 0, 1, -1, 3]))
     assert [statement.context for statement in chained] == [
         ("Guide", "One"),
         ("Guide", "One", "A dog came into the house."),
         ("Guide", "One", "A dog came into the house.", "It barked at the cat."),
         ("Guide", "Two"),
     ]
+
+
+def test_a_chain_goes_on_where_a_sentence_that_needs_nothing_itself_is_followed() -> None:
+    found = cut(Block("p", "A dog came into the house. It barked at the cat. The neighbours did not like that."))
+    _, owners = chain_input(found)
+    links = [Link(), Link((), 0), Link((1,), 1)]
+    contexts = [statement.context for statement in statements(PAGE, found, owners, links)]
+    assert contexts == [("Guide",), ("Guide",), ("Guide", "A dog came into the house.", "It barked at the cat.")]
+
+
+WORDS_40 = " ".join(f"w{n}" for n in range(39))
+
+
+def test_a_chain_is_cut_at_its_far_end_and_the_context_before_the_chain() -> None:
+    """Within the words that the embedding reads: the statement and its nearest antecedent are whole in any case."""
+    texts = [f"Sentence {n} has {WORDS_40}." for n in range(5)]
+    found = [Draft(text, ("Guide", "Part one", f"Section {WORDS_40}"), "sentence", 0, 0, 0, 0) for text in texts]
+    links = linked(range(-1, 4))
+    contexts = [statement.context for statement in statements(PAGE, found, list(range(5)), links)]
+    assert contexts[1] == ("Guide", "Part one", f"Section {WORDS_40}", texts[0])
+    assert contexts[4] == ("Guide", "Part one", f"Section {WORDS_40}", texts[2], texts[3])
+    for draft, context in zip(found, contexts, strict=True):
+        assert sum(map(word_count, (*context, draft.text))) <= MAX_EMBEDDED_WORDS
+
+
+def test_the_nearest_antecedent_is_kept_and_the_context_makes_room_for_it() -> None:
+    long = "word " * 79 + "end."
+    found = [Draft(long, ("Guide", WORDS_40, "Last"), "sentence", 0, 0, 0, 0) for _ in range(3)]
+    made = statements(PAGE, found, [0, 1, 2], linked([-1, 0, 1]))
+    assert [statement.context for statement in made[1:]] == [("Guide", "Last", long)] * 2
+
+
+@pytest.mark.parametrize(
+    ("links", "why"),
+    [
+        ([Link(), Link((), 9), Link((1,), 1)], "beyond the page"),
+        ([Link(), Link((2,), 2), Link((1,), 1)], "a later sentence, and a cycle"),
+        ([Link((0,), 0), Link((1,), 1), Link((2,), 2)], "itself"),
+    ],
+)
+def test_an_impossible_link_is_ignored(links: list[Link], why: str) -> None:
+    found = [Draft(f"Sentence number {n}.", ("Guide",), "sentence", 0, 0, 0, 0) for n in range(3)]
+    for statement in statements(PAGE, found, [0, 1, 2], links):
+        assert statement.context in {("Guide",), ("Guide", "Sentence number 1.")}, why
+
+
+def test_a_link_to_a_break_is_ignored() -> None:
+    found = [Draft(f"Sentence number {n}.", ("Guide",), "sentence", 0, 0, 0, n) for n in range(2)]
+    made = statements(PAGE, found, [0, -1, 1], [Link(), Link(), Link((1,), 1)])
+    assert [statement.context for statement in made] == [("Guide",), ("Guide",)]

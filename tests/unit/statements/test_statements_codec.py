@@ -12,7 +12,7 @@ from streams.statements.statement import Statement
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 ID = UUID("0a4f6f3e-2f11-5a4b-8c77-0f2f7a9d1c22")
 STATEMENT = Statement(ID, 0, "The log is copied back.", ("Guide",), "item", 3, 0, 23)
-ROW = [ID.bytes, "The log is copied back.", ["Guide"], "item", 3, 0, 23]
+ROW = [ID.bytes, "The log is copied back.", ["Guide"], "item", 3, 0, 23, [], 0, 100]
 EXPECTED = PageStatements(PAGE, "https://a.test/", "Guide", "en", (STATEMENT,))
 
 
@@ -54,6 +54,12 @@ def test_r14_a_statement_without_its_later_fields() -> None:
 
 def test_r16_the_bytes_hold_no_generation() -> None:
     assert msgpack.unpackb(encode_statements(EXPECTED)) == [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW]]
+
+
+def test_a_chain_and_its_probabilities_survive() -> None:
+    chained = Statement(ID, 0, "It is copied back.", ("Guide",), "sentence", 3, 0, 18, (4, 7), 0.93, 0.04)
+    page = PageStatements(PAGE, "https://a.test/", "Guide", "en", (chained,))
+    assert decode_statements(encode_statements(page)) == page
 
 
 def test_a_layout_of_the_future_is_refused_by_its_number() -> None:

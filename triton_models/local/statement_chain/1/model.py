@@ -1,16 +1,26 @@
-"""The statement chains as a Triton model. The rules are in `streams.stores.inference.antecedents`."""
+"""The statement chains as a Triton model. The work is in `streams.stores.inference.chain_encoder`."""
 
-import numpy as np
+import json
+from pathlib import Path
+
 import triton_python_backend_utils as pb_utils
 
-from streams.stores.inference.antecedents import antecedents
+from streams.stores.inference.chain_encoder import chain_model
+from streams.stores.inference.link_columns import NAMES, to_columns
+from streams.stores.inference.repository import parameters_of
 
 
 class TritonPythonModel:
+    def initialize(self, args):
+        config = json.loads(args["model_config"])
+        folder = Path(args["model_repository"]) / args["model_version"]
+        self.links = chain_model(parameters_of(config), folder)
+
     def execute(self, requests):
         return [self._answer(request) for request in requests]
 
     def _answer(self, request):
         column = pb_utils.get_input_tensor_by_name(request, "SENTENCES").as_numpy().reshape(-1)
-        found = antecedents([sentence.decode("utf-8", "replace") for sentence in column])
-        return pb_utils.InferenceResponse([pb_utils.Tensor("ANTECEDENTS", np.array(found, dtype=np.int32))])
+        links = self.links([sentence.decode("utf-8", "replace") for sentence in column])
+        tensors = [pb_utils.Tensor(name, column) for name, column in zip(NAMES, to_columns(links), strict=True)]
+        return pb_utils.InferenceResponse(tensors)

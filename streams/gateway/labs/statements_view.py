@@ -1,0 +1,242 @@
+"""The statements of one page: the exact text of each embedding, its chain, its leaf label, and how a query fits it.
+
+The statements are those of the statements stage, and the vectors those of the embed stage: what is shown is what was
+indexed.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.errors import PoisonError, RiffleError
+from streams.gateway.context import GatewayContext
+from streams.gateway.http import presentation
+from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.labs.copies import refuse_copies
+from streams.gateway.page.lookup import PageData, read_blob
+from streams.statements.codec import PageStatements, decode_statements
+from streams.statements.statement import Statement
+from streams.vectors.codec import decode_vectors
+
+MAX_SHOWN = 200
+"""Maximum statements on one page of the list."""
+MAX_TEXT_CHARS = 2_000
+"""Maximum characters shown of a statement."""
+MAX_EMBEDDED_CHARS = 4_000
+"""Maximum characters shown of an embedding text."""
+MAX_PAGE_CHARS = 200_000
+"""Maximum characters on one page of the list. The next statements are on the next one."""
+MAX_QUERY_CHARS = 2_000
+LEAF = 0.5
+"""Minimum probability of a leaf."""
+SHOWN = {
+    "": "all statements",
+    "leaf": "leaves: can be matched alone",
+    "no-leaf": "no leaves",
+    "chain": "with a chain",
+    "no-chain": "without a chain",
+}
+"""The filters by chain and leaf, with their names for people."""
+KINDS = ("sentence", "item", "row", "code", "heading")
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsRequest:
+    """The filters of a list of statements, the query that is tried, and the number of statements before the list."""
+
+    show: str = ""
+    kind: str = ""
+    words: str = ""
+    ask: str = ""
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStatement:
+    """A statement as the list has it."""
+
+    ordinal: int
+    kind: str
+    text: str
+    leaf: bool
+    leaf_percent: int
+    need_percent: int
+    chain: tuple[tuple[int, str], ...]
+    """Ordinals and texts of its antecedents, the earliest first."""
+    embedded: str
+    """The exact embedding text, or its start."""
+    embedded_chars: int
+    score: float | None = None
+    """Cosine of its vector to that of the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsView:
+    """The list, its filters, and why the query could not be tried (if it could not)."""
+
+    url: str
+    title: str
+    language: str
+    request: StatementsRequest
+    count: int
+    matching: int
+    statements: tuple[ShownStatement, ...]
+    leaves: int
+    chained: int
+    unasked: str = ""
+
+    @property
+    def following(self) -> int:
+        """The start of the next page of the list, or 0."""
+        end = self.request.start + len(self.statements)
+        return end if end < self.matching else 0
+
+
+def checked(show: str, kind: str, words: str, ask: str, start: int) -> StatementsRequest:
+    """The request. Unknown filters are left out, and overlong texts are cut."""
+    return StatementsRequest(
+        show=show if show in SHOWN else "",
+        kind=kind if kind in KINDS else "",
+        words=presentation.clean_line(words[:MAX_QUERY_CHARS]),
+        ask=presentation.clean_line(ask[:MAX_QUERY_CHARS]),
+        start=max(start, 0),
+    )
+
+
+async def statements_view(context: GatewayContext, data: PageData, request: StatementsRequest) -> StatementsView:
+    """Raises ProblemError when the page asks for no copies, has no statements, or their store doesn't answer."""
+    refuse_copies(data)
+    ref = str(data.value("chunked", "statements_ref") or "")
+    page = await asyncio.to_thread(_decoded, await read_blob(context, ref) if ref else None)
+    scores, unasked = await _scores(context, data, ref, request.ask)
+    return await asyncio.to_thread(_view, data, page, request, scores, unasked)
+
+
+def _decoded(packed: bytes | None) -> PageStatements:
+    try:
+        if packed is not None:
+            return decode_statements(packed)
+    except PoisonError:  # written by a release with another layout
+        pass
+    raise ProblemError(
+        Problem(
+            404,
+            "no-statements",
+            "This page has no statements",
+            "It was not divided into statements, or they are no longer kept.",
+            "Its history is shown at /page.",
+        )
+    )
+
+
+async def _scores(
+    context: GatewayContext, data: PageData, ref: str, ask: str
+) -> tuple[NDArray[np.float32] | None, str]:
+    """The cosine of each statement to the query; or None, and why there are none."""
+    vectors_ref = data.value("embedded", "vectors_ref")
+    if not ask:
+        return None, ""
+    if not vectors_ref or data.value("embedded", "statements_ref") != ref:
+        return None, "The page's statements have no vectors yet."
+    packed = await read_blob(context, str(vectors_ref))
+    if packed is None:
+        return None, "The page's vectors are no longer kept."
+    try:
+        async with asyncio.timeout(context.settings.gateway.deadline_seconds):
+            model = await context.stores.embedder.info()
+            if (data.value("embedded", "model"), data.value("embedded", "model_version")) != (
+                model.name,
+                model.version,
+            ):
+                return None, "The page's vectors are of another model than the one that embeds queries."
+            query = (await context.stores.embedder.embed([ask], urgent=True))[0]
+        return await asyncio.to_thread(_cosines, packed, ref, query), ""
+    except PoisonError:
+        return None, "The page's vectors can't be read."
+    except (RiffleError, TimeoutError) as error:
+        context.metrics.store_failed("triton", error)
+        return None, "The embedding model does not answer."
+
+
+def _cosines(packed: bytes, ref: str, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    vectors = decode_vectors(packed, ref)  # belongs to these statements: their reference is in it
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
+    cosines: NDArray[np.float32] = vectors @ query / np.maximum(lengths, np.float32(1e-12))
+    return cosines
+
+
+def _view(
+    data: PageData,
+    page: PageStatements,
+    request: StatementsRequest,
+    scores: NDArray[np.float32] | None,
+    unasked: str,
+) -> StatementsView:
+    found = [statement for statement in page.statements if _matches(statement, request)]
+    if scores is not None:
+        order = np.argsort(-scores, kind="stable").tolist()
+        place = {ordinal: number for number, ordinal in enumerate(order)}
+        found.sort(key=lambda statement: place[statement.ordinal])
+    return StatementsView(
+        url=data.url or str(data.page_id),
+        title=presentation.clean_line(page.title, presentation.MAX_TITLE_CHARS),
+        language=page.language,
+        request=request,
+        count=len(page.statements),
+        matching=len(found),
+        statements=tuple(_on_one_page(found[request.start :], page.statements, scores)),
+        leaves=sum(statement.leaf >= LEAF for statement in page.statements),
+        chained=sum(bool(statement.chain) for statement in page.statements),
+        unasked=unasked,
+    )
+
+
+def _on_one_page(
+    found: Sequence[Statement], statements: Sequence[Statement], scores: NDArray[np.float32] | None
+) -> Iterator[ShownStatement]:
+    """The first of these statements, as far as there is room."""
+    left = MAX_PAGE_CHARS
+    for statement in found[:MAX_SHOWN]:
+        shown = _shown(statement, statements, scores)
+        left -= len(shown.text) + len(shown.embedded) + sum(len(text) for _, text in shown.chain)
+        if left < 0:
+            return
+        yield shown
+
+
+def _matches(statement: Statement, request: StatementsRequest) -> bool:
+    by_show = {
+        "": True,
+        "leaf": statement.leaf >= LEAF,
+        "no-leaf": statement.leaf < LEAF,
+        "chain": bool(statement.chain),
+        "no-chain": not statement.chain,
+    }
+    return (
+        by_show[request.show]
+        and request.kind in ("", statement.kind)
+        and request.words.casefold() in statement.text.casefold()
+    )
+
+
+def _shown(statement: Statement, statements: Sequence[Statement], scores: NDArray[np.float32] | None) -> ShownStatement:
+    embedded = statement.in_context
+    return ShownStatement(
+        ordinal=statement.ordinal,
+        kind=statement.kind,
+        text=presentation.clean_line(statement.text[:MAX_TEXT_CHARS]),
+        leaf=statement.leaf >= LEAF,
+        leaf_percent=round(100 * statement.leaf),
+        need_percent=round(100 * statement.need),
+        chain=tuple(
+            (at, presentation.clean_line(statements[at].text[:MAX_TEXT_CHARS]))
+            for at in statement.chain
+            if 0 <= at < len(statements)
+        ),
+        embedded=embedded[:MAX_EMBEDDED_CHARS],
+        embedded_chars=len(embedded),
+        score=None if scores is None else float(scores[statement.ordinal]),
+    )
