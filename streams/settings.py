@@ -164,9 +164,9 @@ class RuntimeSettings(_Group):
     retry_backoff_seconds: float = 0.2
     """Delay before the first retry in place. It doubles with each retry."""
     retry_topic_attempts: int = Field(5, ge=0)
-    """Maximum number of passes through the retry topic, before the event becomes a dead letter."""
+    """Maximum number of passes through the retry topics, before the event becomes a dead letter."""
     retry_topic_delay_seconds: float = 5.0
-    """Delay of the first pass through the retry topic. It doubles with each pass."""
+    """Delay of the first two passes through the retry topics. That of each later pass is twelve times as long."""
     event_deadline_seconds: float = Field(900.0, gt=0)
     """Maximum duration of one attempt to handle an event. After it, the event goes to the retry topic."""
     max_waiting_events: int = Field(2_000, ge=1)

@@ -29,6 +29,7 @@ from schemas import (
 )
 
 Store = Literal["cassandra", "qdrant", "triton"]
+_REPLAY = ".replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,22 @@ class Stage:
     @property
     def retry_topic(self) -> str:
         return f"{self.name}.retry"
+
+    @property
+    def long_retry_topic(self) -> str:
+        """The topic of events that are tried again after a long delay. Each retry topic has one delay, so that no event
+        waits behind one that is due later."""
+        return f"{self.name}.retry-long"
+
+    @property
+    def replay_topic(self) -> str:
+        """The topic of events that an operator has the stage handle again. A replay of millions delays no retry."""
+        return f"{self.name}{_REPLAY}"
+
+    @property
+    def own_topics(self) -> tuple[str, ...]:
+        """The topics that this stage reads and no other."""
+        return (self.retry_topic, self.long_retry_topic, self.replay_topic)
 
     @property
     def dead_topic(self) -> str:
@@ -166,12 +183,13 @@ _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
-    """The topics of some events and stages: one for each event, then the retry and dead-letter topics of each stage."""
+    """The topics of some events and stages: one for each event, then each stage's topics of retries, replays and dead
+    letters."""
     journey = (Topic(event.topic, event.key_field, compacted=event in _COMPACTED) for event in events)
     failures = (
         Topic(name, "as input", retention_hours=hours)
         for stage in stages
-        for name, hours in ((stage.retry_topic, 7 * 24), (stage.dead_topic, 90 * 24))
+        for name, hours in (*((name, 7 * 24) for name in stage.own_topics), (stage.dead_topic, 90 * 24))
     )
     return (*journey, *failures)
 
@@ -215,8 +233,8 @@ class Grant:
 def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
     """The rights of each stage and of the gateway in Kafka, in order, each once. All that is not granted is denied.
 
-    A stage may read its inputs and its retry topic with its consumer group, and write its outputs, its retry topic and
-    its dead letters. A stage that starts the journey of pages also sees how far behind the later stages are.
+    A stage may read its inputs and its own topics with its consumer group, and write its outputs, its retry topics and
+    its dead letters. Replays are written by operators. A stage that starts the journey of pages also sees how far behind the later stages are.
     """
     produced = (event for event, producer in OUTSIDE_PRODUCERS.items() if producer == GATEWAY)
     of_gateway = (Grant(GATEWAY, "write", "topic", event.topic) for event in produced)
@@ -226,7 +244,7 @@ def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
 def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Grant]:
     """The grants of one stage. Reading and writing a topic include describing it."""
     yield from (Grant(one.name, "read", "topic", topic) for topic in _input_topics(one))
-    for topic in (*(event.topic for event in one.outputs), one.retry_topic, one.dead_topic):
+    for topic in (*(event.topic for event in one.outputs), one.retry_topic, one.long_retry_topic, one.dead_topic):
         yield Grant(one.name, "write", "topic", topic)
     yield Grant(one.name, "read", "group", one.group)
     if one.source:
@@ -236,7 +254,12 @@ def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Gra
 
 
 def _input_topics(one: Stage) -> tuple[str, ...]:
-    return (*(event.topic for event in one.inputs), one.retry_topic)
+    return (*(event.topic for event in one.inputs), *one.own_topics)
+
+
+def is_replay_topic(topic: str) -> bool:
+    """True for a stage's topic of replays."""
+    return topic.endswith(_REPLAY)
 
 
 def stage(name: str) -> Stage:

@@ -18,7 +18,9 @@ def journey_diagram() -> str:
             for reader in readers:
                 lines.append(f"    {_node(writer)} -- {event.topic} --> {_node(reader)}")
     lines += ["    subscribers([subscribers])", "```", ""]
-    lines.append("Every event of a page also reaches the ledger, and each stage has a retry and a dead-letter topic.")
+    lines.append(
+        "Every event of a page also reaches the ledger. Each stage has its own topics for retries and dead letters."
+    )
     return "\n".join(lines)
 
 
@@ -55,8 +57,9 @@ Each stage is one consumer group and one worker type (`riffle worker NAME`), and
 |---|---|---|---|---|
 {topics}
 
-A stage NAME also has the topics `NAME.retry` (events that failed and will be tried again, read only by that stage) and
-`NAME.dead` (events that failed for good, kept for 90 days; see `riffle dead-letters`).
+A stage NAME also has topics that only it reads: `NAME.retry` and `NAME.retry-long` (events that failed and are tried
+again after a short or a long delay) and `NAME.replay` (events that an operator has it handle again, see
+`riffle replay`). Its dead letters are in `NAME.dead`, for 90 days (see `riffle dead-letters`).
 """
 
 

@@ -11,6 +11,7 @@ import structlog
 
 from streams.errors import RiffleError
 from streams.runtime.lag import Lag
+from streams.topology import is_replay_topic
 
 log = structlog.get_logger()
 
@@ -48,9 +49,14 @@ class LagWatch:
 
 
 def stage_behind(lags: Sequence[Lag], max_events: int) -> str:
-    """The stage that is furthest behind, if that is by more than `max_events`, else an empty string."""
+    """The stage that is furthest behind, if that is by more than `max_events`, else an empty string.
+
+    Replays don't count: they keep no event waiting.
+    """
     waiting: dict[str, int] = {}
     for lag in lags:
+        if is_replay_topic(lag.topic):
+            continue
         waiting[lag.stage] = waiting.get(lag.stage, 0) + lag.events
     stage = max(waiting, key=lambda name: waiting[name], default="")
     return stage if stage and waiting[stage] > max_events else ""

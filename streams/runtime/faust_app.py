@@ -35,6 +35,9 @@ log = structlog.get_logger()
 STREAM_BUFFER_EVENTS = 256
 HEARTBEATS_PER_SESSION = 3
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+REPLAYS_PER_SLOT = 4
+"""Maximum number of replayed events that a worker holds, for each of the stage's slots. A new event waits behind no
+more than these."""
 REBALANCE_SHARE = 0.8
 """Part of the session timeout in which events in progress may finish at a rebalance."""
 
@@ -98,9 +101,10 @@ class StageApp:
         self.finished = 0
         self._on_assigned = on_assigned
         self._on_revoked = on_revoked
-        # One for both feeders: an event from the retry topic never runs at the same time as one with its key.
+        # One for all feeders: an event from a retry topic never runs at the same time as one with its key.
         self._tasks = KeyedTasks(stage.concurrency)
-        self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry")}
+        self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry", "retry-long")}
+        self._orders["replay"] = InOrder(REPLAYS_PER_SLOT * stage.concurrency)
         self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
         self._epoch = 0
         self._background: list[asyncio.Task[None]] = []
@@ -111,8 +115,13 @@ class StageApp:
     def connect(self, processor: Processor, observer: StageObserver) -> None:
         """Connect the stage's topics to the processor. Call it before `start`."""
         self._observer = observer
-        inputs = [event.topic for event in self.stage.inputs]
-        for name, topics in (("main", inputs), ("retry", [self.stage.retry_topic])):
+        feeders = {
+            "main": [event.topic for event in self.stage.inputs],
+            "retry": [self.stage.retry_topic],
+            "retry-long": [self.stage.long_retry_topic],
+            "replay": [self.stage.replay_topic],
+        }
+        for name, topics in feeders.items():
             channel = self.app.topic(*topics, key_type=bytes, value_type=bytes, key_serializer="raw")
             feeder = self._feeder(self._orders[name], processor, observer)
             self.app.agent(channel, name=f"{self.stage.name}-{name}")(feeder)

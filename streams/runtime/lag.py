@@ -1,7 +1,7 @@
 """The lag of each stage by the broker's offsets: for people, for health, and for autoscaling."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +58,8 @@ class PartitionOffsets:
 
 
 def input_topics(stage: Stage) -> list[str]:
-    """The topics that a stage reads: its inputs, then its retry topic."""
-    return [*(event.topic for event in stage.inputs), stage.retry_topic]
+    """The topics that a stage reads: its inputs, then its topics of retries and replays."""
+    return [*(event.topic for event in stage.inputs), *stage.own_topics]
 
 
 def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[Lag]:
@@ -147,38 +147,46 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
 
     With `accept_loss` the stages continue at the first events that Kafka still holds.
     """
-    lags = [lag for lag in stage_lags(settings, _with_commits(settings, stages)) if lag.lost]
-    if not lags:
-        return
-    if accept_loss:
-        for stage in stages:
-            _skip_lost(settings, stage)
-        return
-    listed = ", ".join(f"{lag.lost} of {lag.topic} for stage {lag.stage}" for lag in lags)
-    raise UsageError(
-        f"Kafka deleted events before they were handled ({listed}): the stage was behind for longer than the topic's "
-        "retention. Find out why. To continue without them, start the worker once with --accept-loss"
-    )
-
-
-def _with_commits(settings: Settings, stages: Sequence[Stage]) -> tuple[Stage, ...]:
-    """The stages that have committed offsets. The others lost nothing, and their topics may be so new that no broker
-    answers for them yet."""
     admin = AdminClient(client_config(settings.kafka))
     try:
-        return tuple(stage for stage in stages if _committed(settings, stage, _places(admin, input_topics(stage))))
+        # Only partitions with committed offsets: nothing of the others is lost, and their topics may be so new that no
+        # broker answers for them yet.
+        committed = {stage: _committed(settings, stage, _places(admin, input_topics(stage))) for stage in stages}
+        starts = _offsets(
+            admin, list({place for places in committed.values() for place in places}), OffsetSpec.earliest()
+        )
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
+    lost = {
+        stage: {place: starts[place] for place, offset in places.items() if offset < starts[place]}
+        for stage, places in committed.items()
+    }
+    if accept_loss:
+        for stage, places in lost.items():
+            _skip_lost(admin, stage, places)
+    elif listed := [text for stage in stages if (text := _lost_text(stage, committed[stage], lost[stage]))]:
+        raise UsageError(
+            f"Kafka deleted events before they were handled ({', '.join(listed)}): the stage was behind for longer "
+            "than the topic's retention. Find out why. To go on without them, start the worker once with --accept-loss"
+        )
 
 
-def _skip_lost(settings: Settings, stage: Stage) -> None:
-    """Commit the first offset of each partition whose committed offset is before it."""
-    admin = AdminClient(client_config(settings.kafka))
+def _lost_text(stage: Stage, committed: Mapping[Place, int], starts: Mapping[Place, int]) -> str:
+    """The number of lost events of each topic, in words."""
+    counts: dict[str, int] = {}
+    for place, start in starts.items():
+        counts[place[0]] = counts.get(place[0], 0) + start - committed[place]
+    return ", ".join(f"{count} of {topic} for stage {stage.name}" for topic, count in sorted(counts.items()))
+
+
+def _skip_lost(admin: AdminClient, stage: Stage, starts: Mapping[Place, int]) -> None:
+    """Commit the first offset of each of these partitions."""
+    if not starts:
+        return
+    request = ConsumerGroupTopicPartitions(
+        stage.group, [TopicPartition(*place, offset) for place, offset in starts.items()]
+    )
     try:
-        committed = _committed(settings, stage, _places(admin, input_topics(stage)))
-        starts = _offsets(admin, list(committed), OffsetSpec.earliest())
-        moved = [TopicPartition(*place, starts[place]) for place in committed if committed[place] < starts[place]]
-        request = ConsumerGroupTopicPartitions(stage.group, moved)
         admin.alter_consumer_group_offsets([request])[stage.group].result(timeout=TIMEOUT_SECONDS)
     except KafkaException as error:
         # Kafka refuses it while other workers of the stage run. They continue at the first events by themselves.

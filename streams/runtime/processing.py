@@ -4,8 +4,8 @@
     a store is away     (StoreUnavailable, DeadlineExceeded) tried again in place; then the breaker opens, and the
                         stage's events wait until the store is back (see `breaker`). An event that fails while others
                         are handled goes through the retry topic, for about a day at most
-    TransientError      tried again in place, with backoff; then it goes to the stage's retry topic, and after the last
-                        attempt there to the dead-letter topic
+    TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first that with
+                        the short delay, and after the last attempt there to the dead-letter topic
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
@@ -49,8 +49,12 @@ Result = Literal["handled", "retried", "dead"]
 UNFORESEEN_RETRIES_IN_PLACE = 1
 MAX_BACKOFF_SECONDS = 10.0
 OUTAGES = (StoreUnavailable, DeadlineExceeded)
-OUTAGE_ROUNDS = 1_000
-"""Maximum number of passes through the retry topic because of a store: about a day with the default delays."""
+OUTAGE_ROUNDS = 1_440
+"""Maximum number of passes through the retry topics because of a store: about a day with the default delay."""
+SHORT_ROUNDS = 2
+"""Number of passes through the retry topic with the short delay. All later ones are long."""
+LONG_DELAY = 12
+"""The delay of the second retry topic, as a multiple of that of the first."""
 MAX_KEY_BYTES = 1_024
 """Maximum length of the key of a dead letter whose headers are too large as well."""
 
@@ -226,11 +230,15 @@ class Processor:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"
         attempts = rounds * tries_a_round
-        doublings = min(rounds, self.settings.retry_topic_attempts) - 1
-        delay = timedelta(seconds=self.settings.retry_topic_delay_seconds * 2**doublings)
-        failure = self._failure(origin, error, attempts, not_before=self.now() + delay)
-        await self._send_failed(self.stage.retry_topic, origin, failure)
+        await self._send_to_retry_topic(origin, error, attempts, is_short=rounds <= SHORT_ROUNDS)
         return "retried"
+
+    async def _send_to_retry_topic(self, origin: Incoming, error: Exception, attempts: int, *, is_short: bool) -> None:
+        # One delay for each topic: its first record is always the first that is due.
+        seconds = self.settings.retry_topic_delay_seconds * (1 if is_short else LONG_DELAY)
+        failure = self._failure(origin, error, attempts, not_before=self.now() + timedelta(seconds=seconds))
+        topic = self.stage.retry_topic if is_short else self.stage.long_retry_topic
+        await self._send_failed(topic, origin, failure)
 
     async def _send_to_dead_topic(self, incoming: Incoming, error: Exception, attempts: int) -> None:
         failure = self._failure(incoming, error, attempts)

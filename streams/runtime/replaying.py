@@ -1,6 +1,7 @@
 """Dead letters and replays: one stage handles a failed or past event again.
 
-Both are copied to the stage's retry topic, which only that stage reads, so no other stage handles the event again.
+Both are copied to the stage's replay topic, which only that stage reads, so no other stage handles the event again,
+and no retry waits behind them.
 The events that follow have the same ids as before. A replayed dead letter is marked by a record in the dead-letter
 topic (key: the letter's id, header: `riffle-replayed-at`) and is no longer listed.
 """
@@ -13,12 +14,12 @@ import orjson
 
 from streams.errors import UsageError
 from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
-from streams.runtime.lag import input_topics
 from streams.runtime.processing import Incoming
 from streams.runtime.records import Record
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
+from streams.topology import stage as stage_named
 
 REPLAYED_AT = "riffle-replayed-at"
 
@@ -79,9 +80,9 @@ def find_dead_letter(settings: Settings, letter_id: str) -> DeadLetter:
 def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:
     """The records that have a dead letter tried again and mark it as replayed."""
     stage = dead.failure.stage
-    again = retry_record(f"{stage}.retry", stage, dead.record, now, origin=dead.failure)
+    again = replay_record(stage_named(stage), dead.record, now, origin=dead.failure)
     mark = Record(
-        f"{stage}.dead",
+        stage_named(stage).dead_topic,
         dead.failure.id.encode(),
         b"{}",
         [(REPLAYED_AT, now.isoformat().encode())],
@@ -93,26 +94,28 @@ def stage_inputs(
     settings: Settings, stage: Stage, *, host: str | None = None, since: datetime | None = None
 ) -> Iterator[Incoming]:
     """The stage's inputs that Kafka still holds, optionally only those of one host or since a time."""
-    for topic in input_topics(stage)[:-1]:
-        for record in read_topic(settings, topic, since):
+    for event in stage.inputs:
+        for record in read_topic(settings, event.topic, since):
             if record.value is not None and (host is None or _is_of_host(record, host)):
                 yield record
 
 
-def retry_record(topic: str, stage: str, record: Incoming, now: datetime, origin: FailureInfo | None = None) -> Record:
-    """A record for the stage's retry topic that has the stage handle `record` as if for the first time."""
+def replay_record(stage: Stage, record: Incoming, now: datetime, origin: FailureInfo | None = None) -> Record:
+    """A record for the stage's replay topic that has the stage handle `record` as if for the first time."""
     failure = FailureInfo(
         topic=origin.topic if origin else record.topic,
         partition=origin.partition if origin else record.partition,
         offset=origin.offset if origin else record.offset,
-        stage=stage,
+        stage=stage.name,
         attempts=0,
         error_type="Replay",
         error="",
         failed_at=now,
         value_ref=origin.value_ref if origin else "",
     )
-    return Record(topic, record.key, record.value or b"", failure.headers(original_headers(record.headers)))
+    return Record(
+        stage.replay_topic, record.key, record.value or b"", failure.headers(original_headers(record.headers))
+    )
 
 
 def _is_of_host(record: Incoming, host: str) -> bool:

@@ -123,7 +123,7 @@ async def test_a_dead_letter_is_listed_shown_and_replayed(stack: Settings, host:
 
     replayed = await riffle(stack, "dead-letters", "replay", letter.id)
     assert replayed.returncode == 0, replayed.stderr
-    (again,) = await in_topic(stack, "embed.retry", host)
+    (again,) = await in_topic(stack, "embed.replay", host)
     assert (again.key, again.value) == (original.key, original.value)
     headers = dict(again.headers)
     assert original.headers == [(name, value) for name, value in again.headers if not name.startswith("riffle-")]
@@ -153,7 +153,7 @@ async def test_replay_sends_what_matches_and_nothing_else(stack: Settings, host:
     done = await riffle(stack, "replay", "--from", "normalize", "--host", host, "--since", since)
     assert done.returncode == 0, done.stderr
     assert "Sent 4 events to normalize again" in done.stdout
-    sent = await in_topic(stack, "normalize.retry", host)
+    sent = await in_topic(stack, "normalize.replay", host)
     assert {record.value for record in sent} == {event.to_json() for event in new}
 
     none = await riffle(stack, "replay", "--from", "normalize", "--host", f"empty.{host}")

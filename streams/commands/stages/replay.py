@@ -11,7 +11,8 @@ import typer
 from streams.commands.console import EXIT_NO, chosen_stages, command, err, load_kafka_settings, out
 from streams.runtime.processing import Incoming
 from streams.runtime.producer import EventProducer
-from streams.runtime.replaying import retry_record, stage_inputs
+from streams.runtime.replaying import replay_record, stage_inputs
+from streams.runtime.topics import create_topics
 
 BATCH_RECORDS = 500
 
@@ -32,12 +33,13 @@ async def replay(
     (stage,) = chosen_stages([stage_name])
     settings = load_kafka_settings()
     earliest = since.replace(tzinfo=UTC) if since else None
+    await asyncio.to_thread(create_topics, settings)  # the replay topic, if no worker of this release has run yet
     now, sent = datetime.now(UTC), 0
     records = stage_inputs(settings, stage, host=host, since=earliest)
     async with EventProducer(settings, "replay") as producer:
         with err.status(f"Replaying from {stage.name} ...") as status:
             while batch := await asyncio.to_thread(_next_batch, records):
-                await producer.send_records(retry_record(stage.retry_topic, stage.name, r, now) for r in batch)
+                await producer.send_records(replay_record(stage, record, now) for record in batch)
                 sent += len(batch)
                 status.update(f"Replaying from {stage.name}: {sent} events")
     out.print(f"Sent {sent} events to {stage.name} again." if sent else "Nothing to replay: Kafka holds no such event.")

@@ -45,13 +45,15 @@ def asked(name: str, number: int = 0, *, offset: int | None = None, partition: i
     return Incoming(record.topic, partition, place, record.key, record.value, record.headers)
 
 
-def retried(original: Incoming, offset: int = 0, not_before: datetime | None = None) -> Incoming:
-    """The record of the retry topic for an input that failed."""
+def retried(
+    original: Incoming, offset: int = 0, not_before: datetime | None = None, topic: str = STAGE.retry_topic
+) -> Incoming:
+    """The record of a retry topic for an input that failed."""
     failure = FailureInfo(
         original.topic, original.partition, original.offset, STAGE.name, 1, "TransientError", "x", NOW, not_before
     )
     headers = failure.headers(original.headers)
-    return Incoming(STAGE.retry_topic, original.partition, offset, original.key, original.value, headers)
+    return Incoming(topic, original.partition, offset, original.key, original.value, headers)
 
 
 class FunctionAgent(Agent):
@@ -124,7 +126,7 @@ class _FakeFaust:
 
 
 class RunningStage:
-    """A stage with both feeders. `sent` holds the records that it sent."""
+    """A stage with all its feeders. `sent` holds the records that it sent."""
 
     def __init__(
         self,
@@ -149,10 +151,10 @@ class RunningStage:
     async def _send(self, records: Sequence[Record]) -> None:
         self.sent.extend(records)
 
-    def feed(self, *records: Incoming, retry: bool = False) -> FakeStream:
-        """Deliver records to the stage."""
+    def feed(self, *records: Incoming, kind: str = "main") -> FakeStream:
+        """Deliver records of the main topics, or of those of a kind: retry, retry-long or replay."""
         stream = FakeStream(list(records))
-        feeder = self.faust.feeders[f"{self.app.stage.name}-{'retry' if retry else 'main'}"]
+        feeder = self.faust.feeders[f"{self.app.stage.name}-{kind}"]
 
         async def consume() -> None:
             async for _ in feeder(stream):

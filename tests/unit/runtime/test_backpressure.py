@@ -16,6 +16,7 @@ from streams.runtime.lag import Lag
         pytest.param([Lag("embed", "pages.chunked", 100)], "", id="at the bound"),
         pytest.param([Lag("embed", "pages.chunked", 101)], "embed", id="above the bound"),
         pytest.param([Lag("index", "pages.embedded", 60), Lag("index", "index.retry", 60)], "index", id="both topics"),
+        pytest.param([Lag("index", "index.replay", 5_000)], "", id="a replay keeps nothing waiting"),
         pytest.param([Lag("fetch", "a", 200), Lag("embed", "b", 300)], "embed", id="the one furthest behind"),
     ],
 )

@@ -1,12 +1,15 @@
-"""The feeders of a stage: one order per key over both topics, bounded memory, and no event left over at a rebalance."""
+"""The feeders of a stage: one order per key over all topics, bounded memory, and no event left over at a rebalance."""
 
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from schemas import Event
 from streams.runtime.agent import Delivery
-from tests.unit.runtime.stage_harness import Asked, RunningStage, asked, retried, settle
+from streams.runtime.faust_app import REPLAYS_PER_SLOT
+from tests.unit.runtime.stage_harness import STAGE, Asked, RunningStage, asked, retried, settle
 
 
 class Gates:
@@ -38,12 +41,13 @@ class Gates:
         return []
 
 
-async def test_r4_an_event_of_the_retry_topic_never_runs_beside_one_with_its_key() -> None:
+@pytest.mark.parametrize("kind", ["retry", "retry-long", "replay"])
+async def test_r4_an_event_that_is_handled_again_never_runs_beside_one_with_its_key(kind: str) -> None:
     gates = Gates()
     stage = RunningStage(gates.handle)
     stage.feed(asked("a", 1), asked("a", 2))
     await settle()
-    stage.feed(retried(asked("a", 0)), retried(asked("b", 0), offset=1), retry=True)
+    stage.feed(retried(asked("a", 0)), retried(asked("b", 0), offset=1), kind=kind)
     await settle()
     assert sorted(gates.running) == [("a", 1), ("b", 0)], "another key runs, the same key waits"
     for number in (1, 2, 0):
@@ -59,11 +63,46 @@ async def test_r4_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> 
     gates.all_open = True
     stage = RunningStage(gates.handle)
     later = stage.processor.now() + timedelta(hours=1)
-    stage.feed(retried(asked("a", 0), not_before=later), retry=True)
+    stage.feed(retried(asked("a", 0), not_before=later), kind="retry")
     await settle()
     stage.feed(asked("a", 1))
     await settle()
     assert gates.done == [("a", 1)]
+    await stage.stop()
+
+
+async def test_a_long_delay_keeps_no_short_one_waiting() -> None:
+    gates = Gates()
+    gates.all_open = True
+    stage = RunningStage(gates.handle, max_waiting_events=50)
+    later = stage.processor.now() + timedelta(hours=1)
+    long = (retried(asked(f"long-{n}"), n, later, STAGE.long_retry_topic) for n in range(1_000))
+    waiting = stage.feed(*long, kind="retry-long")
+    await settle(200)
+    assert waiting.delivered == 51, "as many as a worker may hold, and one in the feeder's hands"
+    stage.feed(retried(asked("short", 1)), kind="retry")
+    await settle()
+    assert gates.done == [("short", 1)]
+    await stage.stop()
+
+
+async def test_a_replay_keeps_no_retry_and_no_new_event_waiting() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle)
+    replays = (retried(asked(f"replayed-{n}"), n, topic=STAGE.replay_topic) for n in range(1_000))
+    replay = stage.feed(*replays, kind="replay")
+    await settle(200)
+    assert len(gates.running) == STAGE.concurrency
+    assert replay.delivered == REPLAYS_PER_SLOT * STAGE.concurrency + 1
+    stage.feed(retried(asked("failed", 1)), kind="retry")
+    stage.feed(asked("new", 2))
+    gates.open("failed", 1)
+    gates.open("new", 2)
+    for n in range(REPLAYS_PER_SLOT * STAGE.concurrency):
+        gates.open(f"replayed-{n}", 0)
+    await settle(500)
+    assert {("failed", 1), ("new", 2)} <= set(gates.done)
+    assert len(gates.done) < 100, "they did not wait for the replay"
     await stage.stop()
 
 
@@ -135,7 +174,7 @@ async def test_r11_replayed_events_leave_no_spans() -> None:
     gates.all_open = True
     stage = RunningStage(gates.handle)
     count = 5_000
-    stream = stage.feed(*(retried(asked(f"key-{n % 7}", n), offset=n) for n in range(count)), retry=True)
+    stream = stage.feed(*(retried(asked(f"key-{n % 7}", n), offset=n) for n in range(count)), kind="retry")
     while len(stream.acknowledged) < count:
         await settle(1_000)
     assert stage.observer._spans == {}

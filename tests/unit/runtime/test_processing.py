@@ -182,6 +182,18 @@ async def test_the_retry_topic_is_read_after_its_delay_and_counts_on() -> None:
     assert (again.seen[0].topic, again.seen[0].offset, again.seen[0].attempt) == ("tests.asked", 14, 4)
 
 
+async def test_the_first_passes_are_short_and_later_ones_long_in_a_topic_of_their_own() -> None:
+    processor, sent, _ = harness(Failing(*[TransientError("never")] * 99), retry_topic_attempts=4)
+    record = incoming()
+    while await processor.process(record) == "retried":
+        letter = sent[-1]
+        record = Incoming(letter.topic, 0, 0, letter.key, letter.value, letter.headers)
+    failures = [(record.topic, read_failure(dict(record.headers))) for record in sent]
+    delays = [(topic, (info.not_before - NOW).total_seconds()) for topic, info in failures if info and info.not_before]
+    assert delays == [("answer.retry", 5.0)] * 2 + [("answer.retry-long", 60.0)] * 2
+    assert sent[-1].topic == "answer.dead"
+
+
 async def test_an_event_that_always_fails_ends_as_a_dead_letter_after_all_rounds() -> None:
     agent = Failing(*[TransientError("never")] * 99)
     processor, sent, _ = harness(agent)

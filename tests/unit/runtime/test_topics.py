@@ -28,6 +28,7 @@ def test_the_configuration_of_a_topic(topic: Topic, replication: int, config: di
 
 
 def test_r4_topics_of_a_stage_with_different_partitions_are_refused() -> None:
-    assert partitions_problem(STAGE, {"tests.asked": 8, "answer.retry": 8, "other": 4}) == ""
-    problem = partitions_problem(STAGE, {"tests.asked": 16, "answer.retry": 8})
-    assert "tests.asked 16, answer.retry 8" in problem
+    own = dict.fromkeys(STAGE.own_topics, 8)
+    assert partitions_problem(STAGE, {"tests.asked": 8, **own, "other": 4}) == ""
+    problem = partitions_problem(STAGE, {"tests.asked": 16, **own})
+    assert "tests.asked 16, answer.retry 8, answer.retry-long 8, answer.replay 8" in problem

@@ -1,0 +1,67 @@
+"""The check for events that Kafka deleted before they were handled."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from streams.errors import UsageError
+from streams.runtime import lag
+from streams.runtime.lag import check_retention
+from streams.settings import Settings
+from tests.unit.runtime.stage_harness import STAGE
+
+Place = tuple[str, int]
+
+
+class Broker:
+    """The answers of a broker, and how often it was asked for committed offsets."""
+
+    def __init__(self, committed: dict[Place, int], starts: dict[Place, int]) -> None:
+        self.committed, self.starts = committed, starts
+        self.asked = 0
+        self.moved: list[tuple[str, int, int]] = []
+
+    def committed_offsets(self, *_: Any) -> dict[Place, int]:
+        self.asked += 1
+        return self.committed
+
+    def first_offsets(self, _admin: object, places: Iterable[Place], _spec: object) -> dict[Place, int]:
+        return {place: self.starts[place] for place in places}
+
+    def alter_consumer_group_offsets(self, requests: list[Any]) -> dict[str, Any]:
+        self.moved += [(p.topic, p.partition, p.offset) for p in requests[0].topic_partitions]
+
+        class Done:
+            def result(self, timeout: float) -> None: ...
+
+        return {requests[0].group_id: Done()}
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
+    topic = STAGE.inputs[0].topic
+    made = Broker({(topic, 0): 5, (topic, 1): 9, (STAGE.retry_topic, 0): 3}, {(topic, 0): 8, (topic, 1): 9})
+    made.starts[STAGE.retry_topic, 0] = 4
+    monkeypatch.setattr(lag, "AdminClient", lambda _: made)
+    monkeypatch.setattr(lag, "_places", lambda *_: [])
+    monkeypatch.setattr(lag, "_committed", made.committed_offsets)
+    monkeypatch.setattr(lag, "_offsets", made.first_offsets)
+    return made
+
+
+def test_r5_a_loss_is_named_by_topic_and_stage(broker: Broker) -> None:
+    with pytest.raises(UsageError, match=r"\(1 of answer.retry for stage answer, 3 of tests.asked for stage answer\)"):
+        check_retention(Settings(), [STAGE])
+
+
+def test_r5_an_accepted_loss_moves_the_offsets_of_these_partitions_alone(broker: Broker) -> None:
+    check_retention(Settings(), [STAGE], accept_loss=True)
+    assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
+
+
+@pytest.mark.parametrize("accept_loss", [True, False])
+def test_committed_offsets_are_asked_for_once(broker: Broker, accept_loss: bool) -> None:
+    broker.starts = dict.fromkeys(broker.committed, 0)
+    check_retention(Settings(), [STAGE], accept_loss=accept_loss)
+    assert (broker.asked, broker.moved) == (1, [])
