@@ -5,7 +5,7 @@ import `streams`, so that other services can depend on it.
 """
 
 from schemas.crawl import OriginChanged, PageDiscovered, PageFetched, PageScheduled, PageSettled
-from schemas.envelope import Envelope, Event, InvalidEvent
+from schemas.envelope import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.knowledge import EntityChanged
 from schemas.links import LinkFound
 from schemas.pages import PageChunked, PageDeduplicated, PageEmbedded, PageIndexed, PageNormalized, PageRemoved
@@ -37,6 +37,7 @@ __all__ = [
     "Event",
     "InvalidEvent",
     "LinkFound",
+    "NewerEvent",
     "OriginChanged",
     "PageChunked",
     "PageDeduplicated",

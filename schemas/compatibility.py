@@ -1,53 +1,91 @@
-"""Compatibility of event schemas: the changes that would break a service which uses an older JSON Schema.
+"""Compatibility of event schemas: the changes that break a reader of either side of an upgrade.
 
-Allowed: a new optional property, a new event, a wider type or list of values, another description.
-Breaking: a property that is removed, becomes required, or allows fewer types or values than before.
+While services are upgraded one after the other, a reader with the former schema gets the new events, and a reader with
+the new schema gets former events, which are still in the topics. So each must accept all that the other side writes.
+
+Allowed: a new optional property, a new event, another description, fewer values, tighter bounds or types of what is
+written only if former events still pass. More values are allowed where the former readers handle unknown ones.
+Breaking: anything else, a wider type, bound or list of values among them.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+from schemas.unknown_values import READ_AS, WAITS
+
 Schema = dict[str, Any]
+_COMPARED = frozenset({"pattern", "const", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"})
+"""Keywords that must stay as they are: no change of them is known to be harmless."""
 
 
 def breaking_changes(old: Schema, new: Schema) -> list[str]:
-    """The changes from `old` to `new` that break a reader of `old`. Empty if there are only additions."""
-    return list(_object_changes(old, new, old, new, ""))
+    """The changes from `old` to `new` that break a reader of either. Empty if there are only additions."""
+    gone = [f"{name} is removed" for name in _removed(old, new, old, new, "")]
+    former = [f"{reason}, so former readers refuse new events" for reason in _refusals(old, new)]
+    present = [f"{reason}, so new readers refuse former events" for reason in _refusals(new, old)]
+    return gone + former + present
 
 
-def _object_changes(old: Schema, new: Schema, old_root: Schema, new_root: Schema, path: str) -> Iterator[str]:
-    before, after = old.get("properties", {}), new.get("properties", {})
-    for name in set(new.get("required", [])) - set(old.get("required", [])):
-        yield f"{path}{name} became required"
-    for name, schema in before.items():
+def _removed(old: Schema, new: Schema, old_root: Schema, new_root: Schema, path: str) -> Iterator[str]:
+    after = new.get("properties", {})
+    for name, schema in old.get("properties", {}).items():
         if name not in after:
-            yield f"{path}{name} is removed"
+            yield f"{path}{name}"
         else:
-            yield from _value_changes(schema, after[name], old_root, new_root, f"{path}{name}")
+            before = _resolved(schema, old_root)
+            yield from _removed(before, _resolved(after[name], new_root), old_root, new_root, f"{path}{name}.")
 
 
-def _value_changes(old: Schema, new: Schema, old_root: Schema, new_root: Schema, path: str) -> Iterator[str]:
-    old, new = _resolved(old, old_root), _resolved(new, new_root)
-    if lost := _types(old) - _types(new):
-        yield f"{path} no longer allows {', '.join(sorted(lost))}"
-    if "enum" in old and "enum" in new and (gone := set(old["enum"]) - set(new["enum"])):
-        yield f"{path} no longer allows {', '.join(sorted(map(str, gone)))}"
-    if "enum" in new and "enum" not in old:
-        yield f"{path} allows only {len(new['enum'])} values now"
+def _refusals(reader: Schema, writer: Schema) -> Iterator[str]:
+    """Reasons for which a reader with one schema may refuse what is valid by the writer's."""
+    yield from _in_object(reader, writer, reader, writer, "")
+
+
+def _in_object(reader: Schema, writer: Schema, readers: Schema, writers: Schema, path: str) -> Iterator[str]:
+    for name in sorted(set(reader.get("required", [])) - set(writer.get("required", []))):
+        yield f"{path}{name} may be missing"
+    written = writer.get("properties", {})
+    for name, schema in reader.get("properties", {}).items():
+        if name in written:
+            yield from _in_value(schema, written[name], readers, writers, f"{path}{name}")
+
+
+def _in_value(reader: Schema, writer: Schema, readers: Schema, writers: Schema, path: str) -> Iterator[str]:
+    reader, writer = _resolved(reader, readers), _resolved(writer, writers)
+    if more := _types(writer, writers) - _types(reader, readers):
+        yield f"{path} may be {', '.join(sorted(more))}"
+    if more_values := _unknown_values(reader, writer):
+        yield f"{path} may be {', '.join(more_values)}"
     for bound, sign in (("minimum", 1), ("maximum", -1)):
-        if bound in new and (bound not in old or sign * new[bound] > sign * old[bound]):
-            yield f"{path} has a tighter {bound}: {new[bound]}"
-    if "items" in old and "items" in new:
-        yield from _value_changes(old["items"], new["items"], old_root, new_root, f"{path}[]")
-    if "properties" in old:
-        yield from _object_changes(old, new, old_root, new_root, f"{path}.")
+        if bound in reader and (bound not in writer or sign * writer[bound] < sign * reader[bound]):
+            yield f"{path} may be beyond the {bound} of {reader[bound]}"
+    for keyword in sorted(_COMPARED & (reader.keys() | writer.keys())):
+        if reader.get(keyword) != writer.get(keyword):
+            yield f"{path} has another {keyword}"
+    if "items" in reader and "items" in writer:
+        yield from _in_value(reader["items"], writer["items"], readers, writers, f"{path}[]")
+    if "properties" in reader:
+        yield from _in_object(reader, writer, readers, writers, f"{path}.")
 
 
-def _types(schema: Schema) -> set[str]:
-    if "anyOf" in schema:
-        return set().union(*(_types(option) for option in schema["anyOf"]))
+def _unknown_values(reader: Schema, writer: Schema) -> list[str]:
+    """The values that a writer may send and the reader neither knows nor handles as unknown."""
+    if "enum" not in reader or READ_AS in reader or reader.get(WAITS):
+        return []
+    if "enum" not in writer:
+        return ["any value"]
+    return sorted(str(value) for value in writer["enum"] if value not in reader["enum"])
+
+
+def _types(schema: Schema, root: Schema) -> set[str]:
+    """The types of a value. One without a type may be anything."""
+    schema = _resolved(schema, root)
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return set().union(*(_types(option, root) for option in options))
     kind = schema.get("type", "any")
-    return set(kind) if isinstance(kind, list) else {kind}
+    kinds = set(kind) if isinstance(kind, list) else {kind}
+    formatted = schema.get("format")
+    return {f"{name} ({formatted})" if formatted else name for name in kinds}
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:

@@ -1,31 +1,35 @@
 """Events of the crawl. They are keyed by host, so that one frontier agent owns all state of a host."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
 from schemas.envelope import Event
 from schemas.ids import page_id
+from schemas.unknown_values import ReadAs, Waits
 
-Why = Literal["seed", "link", "sitemap", "redirect", "canonical", "import"]
-Purpose = Literal["page", "robots", "sitemap"]
-Outcome = Literal[
-    "ok",
-    "not_modified",
-    "redirect",
-    "gone",
-    "refused",
-    "client_error",
-    "server_error",
-    "rate_limited",
-    "network_error",
-    "timeout",
-    "too_large",
-    "unsupported_type",
-    "guarded",
-    "invalid",
+Why = Annotated[Literal["seed", "link", "sitemap", "redirect", "canonical", "import"], ReadAs("link")]
+Purpose = Annotated[Literal["page", "robots", "sitemap"], Waits()]
+Outcome = Annotated[
+    Literal[
+        "ok",
+        "not_modified",
+        "redirect",
+        "gone",
+        "refused",
+        "client_error",
+        "server_error",
+        "rate_limited",
+        "network_error",
+        "timeout",
+        "too_large",
+        "unsupported_type",
+        "guarded",
+        "invalid",
+    ],
+    ReadAs("invalid"),
 ]
 
 
@@ -122,7 +126,7 @@ class PageFetched(Event):
     redirect_to: str | None = None
     error: str | None = None
     elapsed_ms: float = 0.0
-    source: Literal["crawl", "warc", "html"] = "crawl"
+    source: Annotated[Literal["crawl", "warc", "html"], ReadAs("html")] = "crawl"
     lease_expired: bool = False
     """No request was made, because the lease had expired. The outcome is `timeout`, and it counts as no attempt."""
 
@@ -137,7 +141,9 @@ class PageSettled(Event):
     url: str
     host: str
     generation: int
-    verdict: Literal["changed", "unchanged", "duplicate", "refused", "soft_404", "gone", "failed"]
+    verdict: Annotated[
+        Literal["changed", "unchanged", "duplicate", "refused", "soft_404", "gone", "failed"], ReadAs("changed")
+    ]
     canonical_page_id: UUID | None = None
     crawl_id: str = ""
 
@@ -149,7 +155,7 @@ class OriginChanged(Event):
     key_field: ClassVar[str] = "host"
 
     host: str
-    robots: Literal["allowed", "rules", "unreachable", "disallowed"] = "allowed"
+    robots: Annotated[Literal["allowed", "rules", "unreachable", "disallowed"], Waits()] = "allowed"
     robots_ref: str | None = None
     robots_fetched_at: AwareDatetime | None = None
     crawl_delay_seconds: float = 0.0

@@ -3,8 +3,9 @@
 The record is in CloudEvents' binary content mode (Kafka protocol binding, section 3.2): attributes and the
 W3C trace context are headers, the value is the event's data as JSON, and the key decides the partition.
 
-Fields that a newer producer added are ignored. An invalid record raises `InvalidEvent`, which names the field and the
-reason. The runtime sends such a record to the dead-letter topic.
+Fields that a newer producer added are ignored, and most of its new values are read as a known one
+(`schemas.unknown_values`). An event that only a newer release can read raises `NewerEvent`, and is tried again later.
+An invalid record raises `InvalidEvent`, which names the field and the reason. It becomes a dead letter.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 SPEC_VERSION = "1.0"
 CONTENT_TYPE = "application/json"
@@ -20,6 +22,10 @@ CONTENT_TYPE = "application/json"
 
 class InvalidEvent(ValueError):
     """A record isn't a valid event of its topic. It is never retried."""
+
+
+class NewerEvent(InvalidEvent):
+    """An event has a value, or is of a version, that only a newer release knows. It may be retried after an upgrade."""
 
 
 class Event(BaseModel):
@@ -49,17 +55,24 @@ class Event(BaseModel):
 
     @classmethod
     def from_json(cls, value: bytes | None) -> Self:
-        """Parse a record's value. Raises InvalidEvent with the first few reasons."""
+        """Parse a record's value. Raises InvalidEvent with the first few reasons, or NewerEvent."""
         if value is None:
             raise InvalidEvent(f"{cls.topic}: the record has no value")
         try:
             return cls.model_validate_json(value)
         except ValidationError as error:
+            problems = error.errors(include_url=False)
             reasons = "; ".join(
                 f"{'.'.join(str(part) for part in problem['loc']) or 'value'}: {problem['msg']}"
-                for problem in error.errors(include_url=False, include_input=False)[:5]
+                for problem in problems[:5]
             )
+            if all(_is_unknown_value(problem) for problem in problems):
+                raise NewerEvent(f"{cls.topic}: {reasons}. A newer release of Riffle may know it") from None
             raise InvalidEvent(f"{cls.topic}: {reasons}") from None
+
+
+def _is_unknown_value(problem: ErrorDetails) -> bool:
+    return problem["type"] in ("literal_error", "enum") and isinstance(problem["input"], str)
 
 
 class Envelope(BaseModel):

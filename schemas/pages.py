@@ -1,11 +1,12 @@
 """Events about the content of a page. They are keyed by page id."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from schemas.envelope import Event
+from schemas.unknown_values import ReadAs
 
 
 class PageEvent(Event):
@@ -46,7 +47,7 @@ class PageDeduplicated(PageEvent):
     topic: ClassVar[str] = "pages.deduplicated"
 
     document_ref: str
-    verdict: Literal["unique", "exact", "near"]
+    verdict: Annotated[Literal["unique", "exact", "near"], ReadAs("near")]
     canonical_page_id: UUID
     """The representative of the page's group. The page itself if it is unique or the representative."""
     distance: int = 0
@@ -98,7 +99,9 @@ class PageRemoved(PageEvent):
 
     topic: ClassVar[str] = "pages.removed"
 
-    reason: Literal["gone", "noindex", "blocked", "duplicate", "refused", "unsupported", "request"]
+    reason: Annotated[
+        Literal["gone", "noindex", "blocked", "duplicate", "refused", "unsupported", "request"], ReadAs("request")
+    ]
     canonical_page_id: UUID | None = None
     """The representative, if the page is a duplicate."""
     detail: str | None = None

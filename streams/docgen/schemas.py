@@ -34,7 +34,8 @@ def asyncapi() -> dict[str, Any]:
         "info": {
             "title": "Riffle",
             "version": "1.0.0",
-            "description": "Every page transition is an event. Events change only by addition: ignore unknown fields.",
+            "description": "Every page transition is an event. Events change only by addition: ignore unknown fields. "
+            "A list of values says how an unknown one is read (x-unknown-read-as, x-unknown-waits).",
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": "application/json",

@@ -11,6 +11,8 @@
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
     UsageError          a permission, table or setting is missing: `process` raises, and the worker stops
     InvalidEvent        dead-letter topic at once
+    NewerEvent          only a newer release can read it: it goes through the long retry topic for about a day, in which
+                        the worker may be upgraded, and then to the dead-letter topic
     any other Exception tried again in place once, then dead-lettered: one event that hits a bug must not stop all
                         others (docs/decisions/0003-unforeseen-errors.md)
     a failed send       `process` raises, and the worker ends before any offset is committed, so that the event is
@@ -27,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
-from schemas import Envelope, Event, InvalidEvent
+from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from streams.errors import (
     DeadlineExceeded,
     EventOverdue,
@@ -49,8 +51,10 @@ Result = Literal["handled", "retried", "dead"]
 UNFORESEEN_RETRIES_IN_PLACE = 1
 MAX_BACKOFF_SECONDS = 10.0
 OUTAGES = (StoreUnavailable, DeadlineExceeded)
+OUTAGES_AND_UPGRADES = (*OUTAGES, NewerEvent)
 OUTAGE_ROUNDS = 1_440
-"""Maximum number of passes through the retry topics because of a store: about a day with the default delay."""
+"""Maximum number of passes through the retry topics because of a store or an upgrade: about a day with the default
+delay."""
 SHORT_ROUNDS = 2
 """Number of passes through the retry topic with the short delay. All later ones are long."""
 LONG_DELAY = 12
@@ -118,11 +122,15 @@ class Processor:
     async def process(self, incoming: Incoming) -> Result:
         """Process one event to its end. Raises only if a record could not be sent, or UsageError."""
         result: Result
+        origin, attempts = incoming, 0
         try:
             failure = read_failure(dict(incoming.headers))
             origin = incoming if failure is None else await self._original(incoming, failure)
             attempts = failure.attempts if failure else 0
             event, envelope = decode(self._model(origin.topic), origin.value, origin.headers)
+        except NewerEvent as error:
+            self.observer.failed(origin, error, attempts + 1)
+            result = await self._give_up(origin, error, attempts + 1)
         except (InvalidEvent, ValueError, MissingBlob) as error:
             self.observer.failed(incoming, error, 1)
             await self._send_to_dead_topic(incoming, error, 1)
@@ -225,12 +233,13 @@ class Processor:
         # An attempt that was overdue counts as a whole round of tries in place.
         tries_a_round = self.settings.retries_in_place + 1
         rounds = -(-attempts // tries_a_round)
-        limit = OUTAGE_ROUNDS if isinstance(error, OUTAGES) else self.settings.retry_topic_attempts
-        if not isinstance(error, TransientError) or rounds > limit:
+        limit = OUTAGE_ROUNDS if isinstance(error, OUTAGES_AND_UPGRADES) else self.settings.retry_topic_attempts
+        if not isinstance(error, TransientError | NewerEvent) or rounds > limit:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"
         attempts = rounds * tries_a_round
-        await self._send_to_retry_topic(origin, error, attempts, is_short=rounds <= SHORT_ROUNDS)
+        is_short = rounds <= SHORT_ROUNDS and not isinstance(error, NewerEvent)
+        await self._send_to_retry_topic(origin, error, attempts, is_short=is_short)
         return "retried"
 
     async def _send_to_retry_topic(self, origin: Incoming, error: Exception, attempts: int, *, is_short: bool) -> None:

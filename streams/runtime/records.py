@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from schemas import Envelope, Event, InvalidEvent
+from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.ids import event_id
 
 Headers = Iterable[tuple[str, bytes]] | Mapping[str, bytes] | None
@@ -38,8 +38,16 @@ def encode(event: Event, *, cause: str, ordinal: int = 0, source: str, time: dat
 
 
 def decode(model: type[Event], value: bytes | None, headers: Headers) -> tuple[Event, Envelope]:
-    """Read a record of the topic that carries `model`. Raises InvalidEvent with the reason."""
+    """Read a record of the topic that carries `model`. Raises InvalidEvent with the reason, or NewerEvent."""
     envelope = Envelope.from_headers(headers or {})
     if envelope.type != model.event_type():
-        raise InvalidEvent(f"{model.topic} carries {model.event_type()}, but this record's type is {envelope.type}")
+        mistake = NewerEvent if _is_newer(envelope.type, model.event_type()) else InvalidEvent
+        raise mistake(f"{model.topic} carries {model.event_type()}, but this record's type is {envelope.type}")
     return model.from_json(value), envelope
+
+
+def _is_newer(found: str, known: str) -> bool:
+    """True if both are versions of one type, and `found` is the later one."""
+    name, _, version = found.rpartition(".v")
+    known_name, _, known_version = known.rpartition(".v")
+    return name == known_name and version.isdecimal() and int(version) > int(known_version)

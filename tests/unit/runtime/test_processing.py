@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import pytest
 
 from schemas import Event, InvalidEvent
+from schemas.unknown_values import Waits
 from streams.errors import (
     DeadlineExceeded,
     PoisonError,
@@ -20,7 +22,7 @@ from streams.errors import (
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
 from streams.runtime.failure_headers import read_failure
-from streams.runtime.processing import Incoming, Processor, Result, backoff_seconds
+from streams.runtime.processing import OUTAGE_ROUNDS, Incoming, Processor, Result, backoff_seconds
 from streams.runtime.records import Record, encode
 from streams.settings import RuntimeSettings
 from streams.stores.memory import MemoryBlobs
@@ -33,6 +35,13 @@ class Asked(Event):
     topic: ClassVar[str] = "tests.asked"
     key_field: ClassVar[str] = "name"
     name: str
+    wish: Annotated[Literal["work"], Waits()] = "work"
+
+
+class NewerAsked(Asked):
+    """The same event in a newer release."""
+
+    wish: Annotated[Literal["work", "dance"], Waits()] = "work"  # type: ignore[assignment]
 
 
 class Answered(Event):
@@ -132,6 +141,31 @@ async def test_a_failure_goes_where_its_type_says(
     assert await processor.process(incoming()) == result
     assert [record.topic for record in sent] == topics
     assert len(agent.seen) == calls
+
+
+async def test_r14_an_event_of_a_newer_release_waits_for_an_upgrade() -> None:
+    processor, sent, _ = harness(Failing())
+    record = incoming(b'{"name": "a", "wish": "dance"}')
+    for _ in range(20):  # more than retry_topic_attempts
+        assert await processor.process(record) == "retried"
+        letter = sent[-1]
+        record = Incoming(letter.topic, 0, 0, letter.key, letter.value, letter.headers)
+    assert {letter.topic for letter in sent} == {"answer.retry-long"}
+    again = Failing()
+    upgraded, sent, _ = harness(again)
+    upgraded.stage = replace(upgraded.stage, inputs=(NewerAsked,))
+    assert await upgraded.process(record) == "handled"
+    assert again.seen[0].event == NewerAsked(name="a", wish="dance")
+
+
+async def test_r14_an_event_that_no_release_reads_is_a_dead_letter_after_a_day() -> None:
+    processor, sent, _ = harness(Failing())
+    record, rounds = incoming(b'{"name": "a", "wish": "dance"}'), 1
+    while await processor.process(record) == "retried":
+        letter, rounds = sent[-1], rounds + 1
+        record = Incoming(letter.topic, 0, 0, letter.key, letter.value, letter.headers)
+    assert rounds == OUTAGE_ROUNDS + 1
+    assert b"wish" in dict(sent[-1].headers)["riffle-error"]
 
 
 @pytest.mark.parametrize(

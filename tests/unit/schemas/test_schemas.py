@@ -15,6 +15,7 @@ from schemas import EVENTS, Envelope, Event, InvalidEvent, PageDiscovered, PageI
 from schemas.compatibility import breaking_changes
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id, statement_id
+from schemas.unknown_values import READ_AS, WAITS
 from streams.docgen import asyncapi, json_schema, published_files
 
 SNAPSHOTS = Path(__file__).parents[2] / "data" / "schemas"
@@ -52,18 +53,37 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
         pytest.param(schema(a=TEXT), schema(["b"], a=TEXT, b=NUMBER), True, id="a new required field"),
         pytest.param(schema(a=TEXT, b=TEXT), schema(a=TEXT), True, id="a field that goes"),
         pytest.param(schema(a=TEXT), schema(a=NUMBER), True, id="another type"),
-        pytest.param(schema(a=TEXT), schema(a={"anyOf": [TEXT, NUMBER]}), False, id="a wider type"),
+        pytest.param(schema(a=TEXT), schema(a={"anyOf": [TEXT, NUMBER]}), True, id="a wider type"),
+        pytest.param(schema(a=TEXT), schema(a={**TEXT, "format": "uuid"}), True, id="another format"),
         pytest.param(schema(a={"anyOf": [TEXT, {"type": "null"}]}), schema(a=TEXT), True, id="null no longer taken"),
-        pytest.param(schema(a={"enum": ["x"]}), schema(a={"enum": ["x", "y"]}), False, id="one more value"),
+        pytest.param(schema(a={"enum": ["x"]}), schema(a={"enum": ["x", "y"]}), True, id="one more value"),
+        pytest.param(
+            schema(a={"enum": ["x"], READ_AS: "x"}), schema(a={"enum": ["x", "y"]}), False, id="one more, read as x"
+        ),
+        pytest.param(
+            schema(a={"enum": ["x"], WAITS: True}), schema(a={"enum": ["x", "y"], WAITS: True}), False, id="it waits"
+        ),
+        pytest.param(
+            schema(a={"enum": ["x"]}), schema(a={"enum": ["x", "y"], READ_AS: "x"}), True, id="only new readers map it"
+        ),
+        pytest.param(schema(a={"enum": ["x"]}), schema(a=TEXT), True, id="any value"),
+        pytest.param(schema(a=TEXT), schema(a={**TEXT, "enum": ["x"]}), True, id="a list in place of any value"),
         pytest.param(schema(a={"enum": ["x", "y"]}), schema(a={"enum": ["x"]}), True, id="one value fewer"),
         pytest.param(schema(a=NUMBER), schema(a={**NUMBER, "minimum": 1}), True, id="a new minimum"),
-        pytest.param(schema(["a"], a=TEXT), schema(a=TEXT), False, id="no longer required of producers"),
+        pytest.param(
+            schema(a={**NUMBER, "minimum": 1}), schema(a={**NUMBER, "minimum": 0}), True, id="a lower minimum"
+        ),
+        pytest.param(schema(a={**NUMBER, "maximum": 9}), schema(a=NUMBER), True, id="no maximum any more"),
+        pytest.param(schema(["a"], a=TEXT), schema(a=TEXT), True, id="it may be missing"),
+        pytest.param(schema(a=TEXT), schema(["a"], a=TEXT), True, id="it became required"),
+        pytest.param(schema(a=schema(b=TEXT)), schema(a=schema(b=TEXT, c=TEXT)), False, id="a new field below"),
+        pytest.param(schema(a=schema(b=TEXT)), schema(a=schema()), True, id="a field below that goes"),
         pytest.param(
             schema(a={"type": "array", "items": TEXT}), schema(a={"type": "array", "items": NUMBER}), True, id="items"
         ),
     ],
 )
-def test_what_breaks_a_subscriber(old: dict[str, Any], new: dict[str, Any], breaks: bool) -> None:
+def test_r14_what_breaks_a_reader_of_either_side(old: dict[str, Any], new: dict[str, Any], breaks: bool) -> None:
     assert bool(breaking_changes(old, new)) == breaks, breaking_changes(old, new)
 
 
