@@ -97,6 +97,16 @@ def print_json(value: Any) -> None:
     sys.stdout.write(escape_unsafe(document) + "\n")
 
 
+def print_json_list(values: Iterable[Any]) -> None:
+    """One JSON array on stdout, value by value."""
+    separator = "[\n"
+    for value in values:
+        document = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+        sys.stdout.write(separator + escape_unsafe(document))
+        separator = ",\n"
+    sys.stdout.write("[]\n" if separator == "[\n" else "\n]\n")
+
+
 def print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
     """Figures as a table of names and values, or as JSON."""
     if as_json:

@@ -7,74 +7,18 @@ topic (key: the letter's id, header: `riffle-replayed-at`) and is no longer list
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
 
-from streams.errors import UsageError
-from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
+from streams.runtime.dead_letters import REPLAYED_AT, DeadLetter
+from streams.runtime.failure_headers import FailureInfo, original_headers
 from streams.runtime.processing import Incoming
 from streams.runtime.records import Record
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
-from streams.topology import STAGES, Stage
+from streams.topology import Stage
 from streams.topology import stage as stage_named
-
-REPLAYED_AT = "riffle-replayed-at"
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """An event that failed for good: its original record, and why it failed."""
-
-    failure: FailureInfo
-    record: Incoming
-
-    @property
-    def event_type(self) -> str:
-        return dict(self.record.headers).get("ce_type", b"?").decode("utf-8", "replace")
-
-    @property
-    def subject(self) -> str:
-        return dict(self.record.headers).get("ce_subject", b"").decode("utf-8", "replace")
-
-    def value_text(self) -> str:
-        """The original value for people: JSON indented, anything else as Python writes bytes."""
-        if self.failure.value_ref:
-            return f"(too large for a record; it is the blob {self.failure.value_ref})"
-        value = self.record.value or b""
-        try:
-            return orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2).decode()
-        except orjson.JSONDecodeError:
-            return repr(value)
-
-
-def dead_letters(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[DeadLetter]:
-    """All dead letters that were not replayed, oldest first. One that was delivered twice is listed once."""
-    letters: dict[str, DeadLetter] = {}
-    replayed: dict[str, datetime] = {}
-    for stage in stages:
-        for record in read_topic(settings, stage.dead_topic):
-            headers = dict(record.headers)
-            if REPLAYED_AT in headers:
-                replayed[record.key.decode()] = datetime.fromisoformat(headers[REPLAYED_AT].decode())
-            elif failure := read_failure(headers):
-                letters[failure.id] = DeadLetter(failure, record)
-    waiting = [
-        letter
-        for letter_id, letter in letters.items()
-        if letter_id not in replayed or replayed[letter_id] < letter.failure.failed_at
-    ]
-    return sorted(waiting, key=lambda letter: letter.failure.failed_at)
-
-
-def find_dead_letter(settings: Settings, letter_id: str) -> DeadLetter:
-    """The dead letter with this id. Raises UsageError."""
-    for dead in dead_letters(settings):
-        if dead.failure.id == letter_id:
-            return dead
-    raise UsageError(f"no dead letter {letter_id!r}. `riffle dead-letters list` shows all")
 
 
 def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:

@@ -121,7 +121,13 @@ async def test_a_dead_letter_is_listed_shown_and_replayed(stack: Settings, host:
     assert "[statements]" in shown.stdout
     assert f'"url": "https://{host}/"' in shown.stdout
 
-    replayed = await riffle(stack, "dead-letters", "replay", letter.id)
+    filters = ("--error", f"statements] of {host}", "--stage", "embed")
+    (found,) = await answer(stack, "dead-letters", "list", *filters)
+    assert found == listed
+    counted = await riffle(stack, "dead-letters", "replay", "--all", "--dry-run", *filters)
+    assert "1 letter would be sent back" in counted.stdout
+
+    replayed = await riffle(stack, "dead-letters", "replay", "--all", *filters)
     assert replayed.returncode == 0, replayed.stderr
     (again,) = await in_topic(stack, "embed.replay", host)
     assert (again.key, again.value) == (original.key, original.value)
@@ -135,6 +141,19 @@ async def test_a_dead_letter_is_listed_shown_and_replayed(stack: Settings, host:
     once_more = await riffle(stack, "dead-letters", "replay", letter.id)
     assert once_more.returncode == 2
     assert "no dead letter" in once_more.stderr
+
+
+async def test_dead_letters_are_listed_page_by_page(stack: Settings, host: str) -> None:
+    made = [(await dead_letter(stack, host))[0].id for _ in range(5)]
+    filters = ("--error", host, "--limit", "2")
+    seen: list[str] = []
+    while page := await answer(stack, "dead-letters", "list", *filters, *(("--after", seen[-1]) if seen else ())):
+        assert len(page) <= 2
+        seen += [dead["id"] for dead in page]
+    assert seen == made
+    shown = (await riffle(stack, "dead-letters", "list", *filters)).stdout
+    assert "All 5 letters" in shown
+    assert f"--after {made[1]}" in shown
 
 
 async def test_replay_sends_what_matches_and_nothing_else(stack: Settings, host: str) -> None:

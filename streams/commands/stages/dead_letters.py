@@ -1,6 +1,9 @@
 """`riffle dead-letters`: list, show and replay the events that failed for good."""
 
+import asyncio
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -11,52 +14,102 @@ from streams.commands.console import (
     chosen_stages,
     command,
     command_group,
+    err,
     load_kafka_settings,
     out,
     print_json,
+    print_json_list,
     styled,
     table,
 )
 from streams.errors import UsageError
+from streams.runtime.dead_letters import DeadLetter, DeadLetters, Selection, find_dead_letters
 from streams.runtime.producer import EventProducer
-from streams.runtime.replaying import DeadLetter, dead_letters, find_dead_letter, replay_records
-from streams.topology import STAGES, Stage
+from streams.runtime.replaying import replay_records
+from streams.runtime.topics import create_topics
+from streams.topology import STAGES
 
 dead_letters_app = command_group("Events that failed for good: list, show and replay them.")
 
 AsJson = Annotated[bool, JSON_OPTION]
+StageName = Annotated[str | None, typer.Option("--stage", help="Only those of this stage.")]
+ErrorText = Annotated[str, typer.Option("--error", help="Only those whose error contains this text.")]
+Since = Annotated[datetime | None, typer.Option(help="Only those that failed since this time (UTC).")]
+Before = Annotated[datetime | None, typer.Option(help="Only those that failed before this time (UTC).")]
+PAGE_LETTERS = 50
+JSON_PAGE_LETTERS = 5_000
+"""Number of letters that are read at a time for JSON."""
+BATCH_LETTERS = 500
 SHOWN_ERROR_CHARS = 200
 """Maximum length of an error in the list (characters)."""
 
 
-def _stages(name: str | None) -> tuple[Stage, ...]:
-    return chosen_stages([name]) if name else STAGES
+def _selection(stage_name: str | None, error: str, since: datetime | None, before: datetime | None) -> Selection:
+    """Times without a zone are UTC."""
+    return Selection(
+        stages=chosen_stages([stage_name]) if stage_name else STAGES,
+        error=error,
+        since=since.replace(tzinfo=UTC) if since else None,
+        before=before.replace(tzinfo=UTC) if before else None,
+    )
 
 
 @dead_letters_app.command("list")
 @command
 def list_letters(
-    stage_name: Annotated[str | None, typer.Option("--stage", help="Only those of this stage.")] = None,
+    stage_name: StageName = None,
+    error: ErrorText = "",
+    since: Since = None,
+    before: Before = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Maximum number of letters. Default: {PAGE_LETTERS}, and all with --json."),
+    ] = None,
+    after: Annotated[str, typer.Option(metavar="ID", help="Only those behind this letter: the next page.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """List the events that failed for good and were not replayed.
+    """List the events that failed for good and were not replayed, oldest first.
 
-    Example:  riffle dead-letters list --stage normalize
+    Examples:
+
+        riffle dead-letters list --stage normalize
+        riffle dead-letters list --error MissingBlob --since 2026-01-31 --limit 20
+        riffle dead-letters list --after normalize/pages.fetched/3/1042
     """
-    stages = _stages(stage_name)
-    letters = dead_letters(load_kafka_settings(), stages)
+    selection = _selection(stage_name, error, since, before)
+    letters = DeadLetters(load_kafka_settings(), selection)
     if as_json:
-        print_json([_as_fields(dead) for dead in letters])
+        print_json_list(_as_fields(dead) for dead in _pages(letters, limit, after))
         return 0
     if not letters:
         out.print("No dead letters.")
         return 0
+    shown = letters.page(limit or PAGE_LETTERS, after)
     listed = table("Letter", "What happened", title="Dead letters")
-    for dead in letters:
+    for dead in shown:
         listed.add_row(dead.failure.id, _outcome(dead))
     out.print(listed)
+    if len(shown) < len(letters):
+        _print_kinds(letters)
+    if len(shown) == (limit or PAGE_LETTERS) < len(letters):
+        out.print(f"The next ones: riffle dead-letters list --after {shown[-1].failure.id}", soft_wrap=True)
     out.print("See one with `riffle dead-letters show ID`, try again with `riffle dead-letters replay ID` (or --all).")
     return 0
+
+
+def _pages(letters: DeadLetters, limit: int | None, after: str) -> Iterator[DeadLetter]:
+    """Letters in pages, so that their values are never all in memory. No limit: all."""
+    left = limit if limit is not None else len(letters)
+    while left > 0 and (page := letters.page(min(left, JSON_PAGE_LETTERS), after)):
+        yield from page
+        left, after = left - len(page), page[-1].failure.id
+
+
+def _print_kinds(letters: DeadLetters) -> None:
+    kinds = table("Stage", "Error", "Letters", title=f"All {len(letters)} letters")
+    for (stage, error), count in letters.kinds().most_common():
+        kinds.add_row(stage, error, str(count))
+    out.print(kinds)
 
 
 def _outcome(dead: DeadLetter) -> Text:
@@ -74,7 +127,7 @@ def show_letter(letter_id: Annotated[str, typer.Argument(metavar="ID")], as_json
 
     Example:  riffle dead-letters show normalize/pages.fetched/3/1042
     """
-    dead = find_dead_letter(load_kafka_settings(), letter_id)
+    (dead,) = find_dead_letters(load_kafka_settings(), frozenset({letter_id}))
     if as_json:
         print_json(_as_fields(dead))
         return
@@ -90,25 +143,50 @@ def show_letter(letter_id: Annotated[str, typer.Argument(metavar="ID")], as_json
 @command
 async def replay_letters(
     letter_ids: Annotated[list[str] | None, typer.Argument(metavar="ID...")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Replay all that `list` shows.")] = False,
-    stage_name: Annotated[str | None, typer.Option("--stage", help="With --all: only those of this stage.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Replay all that `list` shows with the same filters.")] = False,
+    stage_name: StageName = None,
+    error: ErrorText = "",
+    since: Since = None,
+    before: Before = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
 ) -> int:
     """Have dead letters handled again by the stage where they failed.
 
-    Example:  riffle dead-letters replay --all --stage embed
+    Examples:
+
+        riffle dead-letters replay normalize/pages.fetched/3/1042
+        riffle dead-letters replay --all --stage embed --error "model is missing"
+        riffle dead-letters replay --all --before 2026-01-31T12:00:00 --dry-run
     """
     if bool(letter_ids) == every:
         raise UsageError("name the letters to replay, or add --all. `riffle dead-letters list` shows them")
+    if letter_ids and (stage_name or error or since or before):
+        raise UsageError("filters need --all: letters that are named are replayed in any case")
+    selection = _selection(stage_name, error, since, before)
     settings = load_kafka_settings()
-    if every:
-        chosen = dead_letters(settings, _stages(stage_name))
+    if letter_ids:
+        letters = find_dead_letters(settings, frozenset(letter_ids))
     else:
-        chosen = [find_dead_letter(settings, letter_id) for letter_id in letter_ids or []]
+        letters = DeadLetters(settings, selection)
+    if dry_run:
+        out.print(f"{_count(len(letters))} would be sent back.")
+        return 0
+    await asyncio.to_thread(create_topics, settings)  # the replay topics, if no worker of this release has run yet
+    sent = 0
     async with EventProducer(settings, "dead-letters") as producer:
-        for dead in chosen:
-            await producer.send_records(replay_records(dead, datetime.now(UTC)))
-    out.print(f"Sent {len(chosen)} {'letter' if len(chosen) == 1 else 'letters'} back to their stages.")
+        with err.status("Replaying ...") as status:
+            records = iter(letters)
+            while batch := await asyncio.to_thread(lambda: list(islice(records, BATCH_LETTERS))):
+                now = datetime.now(UTC)
+                await producer.send_records(record for dead in batch for record in replay_records(dead, now))
+                sent += len(batch)
+                status.update(f"Replaying: {sent} of {len(letters)} letters")
+    out.print(f"Sent {_count(sent)} back to their stages.")
     return 0
+
+
+def _count(letters: int) -> str:
+    return f"{letters} {'letter' if letters == 1 else 'letters'}"
 
 
 def _as_fields(dead: DeadLetter) -> dict[str, object]:

@@ -1,0 +1,162 @@
+"""The dead letters that wait: a selection of them, page by page, in memory that does not grow with their values.
+
+Dead-letter topics are read twice. The first time notes an 8-byte hash of each letter's id, its time and its kind of
+failure, about 200 bytes. The second time takes the letters of one page. A letter that was delivered twice counts
+once, with its last failure. One that was replayed after its last failure waits no longer.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+
+import orjson
+
+from streams.errors import UsageError
+from streams.runtime.failure_headers import FailureInfo, read_failure
+from streams.runtime.processing import Incoming
+from streams.runtime.topic_reader import read_topic
+from streams.settings import Settings
+from streams.topology import STAGES, Stage
+
+REPLAYED_AT = "riffle-replayed-at"
+HASH_BYTES = 8
+Read = Callable[[Settings, str], Iterator[Incoming]]
+_Place = tuple[float, int]
+"""Time of the failure (seconds since 1970 UTC) and hash of the id: the order of the letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """An event that failed for good: its original record, and why it failed."""
+
+    failure: FailureInfo
+    record: Incoming
+
+    @property
+    def event_type(self) -> str:
+        return dict(self.record.headers).get("ce_type", b"?").decode("utf-8", "replace")
+
+    @property
+    def subject(self) -> str:
+        return dict(self.record.headers).get("ce_subject", b"").decode("utf-8", "replace")
+
+    def value_text(self) -> str:
+        """The original value for people: JSON indented, anything else as Python writes bytes."""
+        if self.failure.value_ref:
+            return f"(too large for a record; it is the blob {self.failure.value_ref})"
+        value = self.record.value or b""
+        try:
+            return orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2).decode()
+        except orjson.JSONDecodeError:
+            return repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The conditions that a letter must meet. Empty ones are no condition."""
+
+    stages: tuple[Stage, ...] = STAGES
+    error: str = ""
+    """A part of the error's type or text, in any case."""
+    since: datetime | None = None
+    before: datetime | None = None
+    ids: frozenset[str] = frozenset()
+
+    def has(self, failure: FailureInfo) -> bool:
+        return (
+            (not self.error or self.error.casefold() in f"{failure.error_type}: {failure.error}".casefold())
+            and (self.since is None or failure.failed_at >= self.since)
+            and (self.before is None or failure.failed_at < self.before)
+            and (not self.ids or failure.id in self.ids)
+        )
+
+
+@dataclass(slots=True)
+class DeadLetters:
+    """The letters of a selection that waited when this was made. Raises StoreUnavailable."""
+
+    settings: Settings
+    selection: Selection = field(default_factory=Selection)
+    read: Read = read_topic
+    _waiting: dict[int, tuple[float, tuple[str, str]]] = field(init=False, default_factory=dict)
+    """Hash of the id -> time of the last failure, and its kind."""
+
+    def __post_init__(self) -> None:
+        replayed: dict[int, float] = {}
+        for letter in self._records(replayed):
+            number, time = _hash(letter.failure.id), letter.failure.failed_at.timestamp()
+            if time >= self._waiting.get(number, (time,))[0]:
+                self._waiting[number] = (time, (letter.failure.stage, letter.failure.error_type))
+        for number, at in replayed.items():
+            if number in self._waiting and self._waiting[number][0] <= at:
+                del self._waiting[number]
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def kinds(self) -> Counter[tuple[str, str]]:
+        """The number of letters of each stage and type of error."""
+        return Counter(kind for _, kind in self._waiting.values())
+
+    def page(self, limit: int, after: str = "") -> list[DeadLetter]:
+        """At most `limit` letters, oldest first, behind the one with the id `after`. Raises UsageError."""
+        first: _Place = (float("-inf"), 0)
+        if after:
+            if _hash(after) not in self._waiting:
+                raise UsageError(
+                    f"no dead letter {after!r} among these. It was replayed, or does not match the filters"
+                )
+            first = (self._waiting[_hash(after)][0], _hash(after))
+        places = ((time, number) for number, (time, _) in self._waiting.items())
+        wanted = set(heapq.nsmallest(limit, (place for place in places if place > first)))
+        found: dict[_Place, DeadLetter] = {}
+        for place, letter in self._matching() if wanted else ():
+            if place in wanted:
+                found[place] = letter
+            if len(found) == len(wanted):
+                break
+        return [found[place] for place in sorted(found)]
+
+    def __iter__(self) -> Iterator[DeadLetter]:
+        """All letters, in the order of their topics."""
+        left = {(time, number) for number, (time, _) in self._waiting.items()}
+        for place, letter in self._matching():
+            if place in left:
+                left.remove(place)
+                yield letter
+
+    def _matching(self) -> Iterator[tuple[_Place, DeadLetter]]:
+        for letter in self._records({}):
+            number, time = _hash(letter.failure.id), letter.failure.failed_at.timestamp()
+            if self._waiting.get(number, (None,))[0] == time:
+                yield (time, number), letter
+
+    def _records(self, replayed: dict[int, float]) -> Iterator[DeadLetter]:
+        """The letters of the selection. Times of replays are added to `replayed`."""
+        for stage in self.selection.stages:
+            for record in self.read(self.settings, stage.dead_topic):
+                headers = dict(record.headers)
+                if REPLAYED_AT in headers:
+                    at = datetime.fromisoformat(headers[REPLAYED_AT].decode()).timestamp()
+                    number = _hash(record.key.decode())
+                    replayed[number] = max(at, replayed.get(number, at))
+                elif (failure := read_failure(headers)) and self.selection.has(failure):
+                    yield DeadLetter(failure, record)
+
+
+def find_dead_letters(settings: Settings, ids: frozenset[str], read: Read = read_topic) -> DeadLetters:
+    """The letters with these ids. Only the topics of their stages are read. Raises UsageError if one is missing."""
+    names = {letter_id.partition("/")[0] for letter_id in ids}
+    stages = tuple(stage for stage in STAGES if stage.name in names)
+    letters = DeadLetters(settings, Selection(stages, ids=ids), read)
+    if len(letters) < len(ids):
+        missing = sorted(ids - {letter.failure.id for letter in letters})
+        raise UsageError(f"no dead letter {missing[0]!r}. `riffle dead-letters list` shows all")
+    return letters
+
+
+def _hash(letter_id: str) -> int:
+    return int.from_bytes(blake2b(letter_id.encode(), digest_size=HASH_BYTES).digest())
