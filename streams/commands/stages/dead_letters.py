@@ -164,10 +164,7 @@ async def replay_letters(
         raise UsageError("filters need --all: letters that are named are replayed in any case")
     selection = _selection(stage_name, error, since, before)
     settings = load_kafka_settings()
-    if letter_ids:
-        letters = find_dead_letters(settings, frozenset(letter_ids))
-    else:
-        letters = DeadLetters(settings, selection)
+    letters = find_dead_letters(settings, frozenset(letter_ids)) if letter_ids else DeadLetters(settings, selection)
     if dry_run:
         out.print(f"{_count(len(letters))} would be sent back.")
         return 0
