@@ -107,6 +107,9 @@ commitlog_sync: group
 commitlog_sync_group_window: 5ms
 commitlog_segment_size: 32MiB
 commitlog_total_space: 256MiB
+# On a full disk: end, and be started again by the supervisor. By default it would stay, and answer nothing any more.
+disk_failure_policy: die
+commit_failure_policy: die
 # A dropped keyspace of a test needs no snapshot.
 auto_snapshot: false
 

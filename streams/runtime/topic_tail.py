@@ -1,5 +1,6 @@
 """A reader of the events that arrive from now on, for programs that watch the journey. It joins no consumer group."""
 
+import time
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -13,6 +14,8 @@ from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000
+PARTITIONS_SECONDS = 10.0
+"""Seconds between two looks for new partitions."""
 
 
 class Follower:
@@ -33,20 +36,21 @@ class Follower:
             self._consumer.assign(self._ends())
         except KafkaException as error:
             raise unreachable(settings.kafka, error) from error
+        self._looked_at = time.monotonic()
+
+    def _partitions(self) -> set[tuple[str, int]]:
+        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
+        return {(name, number) for name in self._models if name in topics for number in topics[name].partitions}
 
     def _ends(self) -> list[TopicPartition]:
-        topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
-        if missing := sorted(self._models.keys() - topics.keys()):
+        places = self._partitions()
+        if missing := sorted(self._models.keys() - {name for name, _ in places}):
             raise UsageError(
                 f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
                 "Create the topics: riffle topics --create"
             )
         # Offsets rather than "the end": librdkafka looks "the end" up later, and events before that would be missed.
-        return [
-            TopicPartition(name, number, self._end(TopicPartition(name, number)))
-            for name in self._models
-            for number in topics[name].partitions
-        ]
+        return [TopicPartition(*place, self._end(TopicPartition(*place))) for place in sorted(places)]
 
     def _end(self, place: TopicPartition) -> int:
         _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
@@ -54,6 +58,9 @@ class Follower:
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:
         """Yield the events since the last call. If there is none, wait for one up to the timeout."""
+        if time.monotonic() - self._looked_at > PARTITIONS_SECONDS:
+            self._looked_at = time.monotonic()
+            self._add_partitions()
         for message in self._consumer.consume(BATCH_MESSAGES, timeout=timeout_seconds):
             incoming = incoming_from(message)
             try:
@@ -61,6 +68,15 @@ class Follower:
             except InvalidEvent:
                 continue  # the stage that reads the topic dead-letters it
             yield event
+
+    def _add_partitions(self) -> None:
+        """Read partitions that were added since from their beginning."""
+        try:
+            known = {(place.topic, place.partition) for place in self._consumer.assignment()}
+            if new := sorted(self._partitions() - known):
+                self._consumer.incremental_assign([TopicPartition(*place, 0) for place in new])
+        except KafkaException:
+            return  # the cluster doesn't answer: the next look finds them
 
     def close(self) -> None:
         self._consumer.close()

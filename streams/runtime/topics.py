@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
@@ -67,6 +67,30 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
     return created
 
 
+def grow_topics(settings: Settings, partitions: int) -> list[str]:
+    """Give all topics of the topology this number of partitions. Returns the names of those that had fewer.
+
+    Raises UsageError if one has more: Kafka can't take partitions away.
+    """
+    admin = AdminClient(client_config(settings.kafka))
+    counts = {topic.name: count for topic in TOPICS if (count := _metadata(admin, settings).get(topic.name))}
+    if larger := sorted(name for name, count in counts.items() if count > partitions):
+        raise UsageError(
+            f"{larger[0]} has {counts[larger[0]]} partitions, and Kafka can't take any away. "
+            f"Choose at least {max(counts.values())}"
+        )
+    wanted = [NewPartitions(name, partitions) for name, count in counts.items() if count < partitions]
+    if wanted:
+        for name, future in admin.create_partitions(wanted, operation_timeout=TIMEOUT_SECONDS).items():
+            try:
+                future.result(timeout=TIMEOUT_SECONDS)
+            except KafkaException as error:
+                raise StoreUnavailable(
+                    f"Kafka at {settings.kafka.bootstrap}: can't add partitions to {name}: {error}"
+                ) from error
+    return sorted(name for name, count in counts.items() if count < partitions)
+
+
 def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, int]:
     """Return the number of partitions of each stage's topics. Raises UsageError if they differ within a stage.
 
@@ -88,7 +112,7 @@ def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:
     listed = ", ".join(f"{topic} {count}" for topic, count in counts.items())
     return (
         f"the topics of stage {stage.name} have different numbers of partitions ({listed}). "
-        "Give them the same number (kafka-topics.sh --alter), or create them anew"
+        f"Give all topics the same number: riffle topics --partitions {max(counts.values())}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The faults that the stack survives: each is done to the processes of a running stack, by process id, and ends.
+"""The faults that the stack survives: each is done to a running stack, and ends.
 
 A process that is stopped (SIGSTOP) holds its connections open and answers nothing: this is how an overloaded machine, a
 long garbage collection or a cut network looks from outside. A process that is killed loses all that it held in memory.
@@ -7,24 +7,43 @@ long garbage collection or a cut network looks from outside. A process that is k
 import asyncio
 import os
 import random
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import sys
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
-from streams.local.probing import answers, listens
-from streams.local.state import ProcessState, running_state
-from streams.topology import STAGES
+from streams.runtime.connection import client_config
+from streams.runtime.lag import stage_lags
+from streams.runtime.topics import describe_topics
+from streams.settings import Settings
+from streams.topology import STAGES, stage
+from tests.faults.processes import (
+    FIND_SECONDS,
+    LOOK_SECONDS,
+    RIFFLE,
+    beside,
+    full_disk,
+    kill,
+    process,
+    riffle,
+    stopped,
+    until_healthy,
+    until_logged,
+)
 
-LOOK_SECONDS = 0.1
-FIND_SECONDS = 90.0
-"""Maximum time to wait until the process that a fault needs is there (seconds): it may just be starting again."""
 SLOW_SHARE = 0.8
 """The share of time for which a slowed process is stopped."""
 SLOW_PERIOD_SECONDS = 0.25
+SKEW_SECONDS = 4.0
+"""The difference of a clock that is within the bound (`RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`)."""
+FORMER_STAGES = ("ledger", "embed")
+"""Stages of which the former release's workers can read what today's write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +56,8 @@ class Times:
     """Longer than one request's deadline and all tries in place."""
     tier: float = 20.0
     """Longer than a lease."""
+    disk: float = 8.0
+    """Long enough for a server to end and fail to start again."""
 
 
 Act = Callable[[Path, random.Random, Times], Awaitable[None]]
@@ -48,43 +69,8 @@ class Fault:
 
     name: str
     act: Act
-
-
-async def process(home: Path, name: str) -> ProcessState:
-    """The running process of that name. Waits while it is being started again."""
-    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
-        state = running_state(home)
-        assert state, "the supervisor is gone"
-        for found in state.processes:
-            if found.name == name and found.alive:
-                return found
-        await asyncio.sleep(LOOK_SECONDS)
-    raise AssertionError(f"{name} was not started again within {FIND_SECONDS:.0f} s")
-
-
-async def until_healthy(home: Path, name: str) -> None:
-    """Wait until the process of that name answers."""
-    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
-        found = await process(home, name)
-        if answers(found.health) if found.health else listens(found.port):
-            return
-        await asyncio.sleep(LOOK_SECONDS)
-    raise AssertionError(f"{name} does not answer after {FIND_SECONDS:.0f} s")
-
-
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-
-
-@asynccontextmanager
-async def stopped(pid: int) -> AsyncIterator[None]:
-    """Hold the process for the time of the block. It may be killed meanwhile: its supervisor does so."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        if psutil.pid_exists(pid):
-            os.kill(pid, signal.SIGCONT)
+    is_early: bool = False
+    """It is done before the others, while events of every stage flow."""
 
 
 def killed(name: str) -> Fault:
@@ -115,6 +101,20 @@ def slowed(name: str) -> Fault:
     return Fault(f"{name} slowed", act)
 
 
+def disk_is_full(name: str, *, killed_too: bool = False) -> Fault:
+    """A server can't write. One that only writes to files that it has allocated ahead is killed, too."""
+
+    async def act(home: Path, _chance: random.Random, times: Times) -> None:
+        filling = asyncio.create_task(full_disk(home, name, times.disk))
+        await asyncio.sleep(times.disk / 8)
+        if killed_too:
+            kill((await process(home, name)).pid)
+        assert await filling, f"{name} did not run"
+        await until_healthy(home, name)
+
+    return Fault(f"disk of {name} full", act)
+
+
 async def _kill_child(home: Path, chance: random.Random, _times: Times) -> None:
     """Kill a parsing process, as the kernel does when memory ends."""
     for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
@@ -127,7 +127,85 @@ async def _kill_child(home: Path, chance: random.Random, _times: Times) -> None:
     raise AssertionError("the normalize worker has no parsing process")
 
 
+async def _skewed_clocks(home: Path, chance: random.Random, times: Times) -> None:
+    """A fetcher ahead and a frontier behind join the stack for a while. One beyond the bound is refused."""
+    early, late = chance.choice([("fetch", "frontier"), ("frontier", "fetch")])
+    async with (
+        beside(home, "skewed-early", [*_skewed(SKEW_SECONDS), early]) as early_log,
+        beside(home, "skewed-late", [*_skewed(-SKEW_SECONDS), late]) as late_log,
+        beside(home, "skewed-beyond", [*_skewed(60.0), "fetch"]) as beyond_log,
+    ):
+        await until_logged(early_log, "worker started")
+        await until_logged(late_log, "worker started")
+        await until_logged(beyond_log, "s ahead of that of Cassandra")
+        await asyncio.sleep(times.stop)
+
+
+def _skewed(seconds: float) -> list[str]:
+    return [sys.executable, "-m", "tests.faults.skewed_worker", str(seconds), "worker"]
+
+
+async def _retention_passes_embed(home: Path, _chance: random.Random, _times: Times) -> None:
+    """Kafka deletes what the embed stage had not read. Its worker refuses to start, and an operator replays."""
+    settings, since = Settings.load(home=home), datetime.now(UTC) - timedelta(minutes=10)
+    worker = await process(home, "worker-embed")
+    async with stopped(worker.pid):
+        if not await _until_waiting(settings, "embed"):
+            return  # the crawl is over: nothing waits that could be deleted
+        await asyncio.to_thread(_delete_records, settings, "pages.chunked")
+        kill(worker.pid)
+    await until_logged(home / "logs" / "worker-embed.log", "Kafka deleted events before they were handled")
+    async with beside(home, "accept-loss", [*RIFFLE, "worker", "embed", "--accept-loss"]) as log:
+        await until_logged(log, "worker started")
+    sent = await riffle(home, "replay", "--from", "statements", "--since", since.strftime("%Y-%m-%dT%H:%M:%S"))
+    assert "events to statements again" in sent, sent
+
+
+async def _until_waiting(settings: Settings, name: str) -> bool:
+    """Wait until events of a stage's first input wait. Returns False if none comes."""
+    topic, end = stage(name).inputs[0].topic, time.monotonic() + FIND_SECONDS / 4
+    while time.monotonic() < end:
+        lags = await asyncio.to_thread(stage_lags, settings, (stage(name),))
+        if any(lag.events for lag in lags if lag.topic == topic):
+            return True
+        await asyncio.sleep(LOOK_SECONDS)
+    return False
+
+
+def _delete_records(settings: Settings, topic: str) -> None:
+    admin = AdminClient(client_config(settings.kafka))
+    (partitions,) = [state.partitions for state in describe_topics(settings) if state.topic.name == topic]
+    for future in admin.delete_records([TopicPartition(topic, n, -1) for n in range(partitions)]).values():
+        future.result(30)
+
+
+async def _more_partitions(home: Path, _chance: random.Random, _times: Times) -> None:
+    """All topics get more partitions, and all workers start anew."""
+    settings = Settings.load(home=home)
+    most = max(state.partitions for state in await asyncio.to_thread(describe_topics, settings))
+    assert "Added partitions" in await riffle(home, "topics", "--partitions", str(most + 2))
+    for name in WORKERS:
+        kill((await process(home, name)).pid)
+    for name in WORKERS:
+        await until_healthy(home, name)
+
+
+def former_release_beside(tree: Path) -> Fault:
+    """Workers of a former release, from a copy of its tree, run beside today's for a while."""
+    python = next((path for path in [tree / ".venv" / "bin" / "python"] if path.exists()), Path(sys.executable))
+    command = [str(python), *RIFFLE[1:], "worker", *FORMER_STAGES]
+
+    async def act(home: Path, _chance: random.Random, times: Times) -> None:
+        async with beside(home, "former-release", command, tree, PYTHONPATH=str(tree)) as log:
+            await until_logged(log, "worker started")
+            await asyncio.sleep(times.outage)
+
+    return Fault("workers of a former release beside today's", act)
+
+
 WORKERS = tuple(f"worker-{stage.name}" for stage in STAGES)
+FORMER_TREE = os.environ.get("RIFFLE_TEST_FORMER_TREE", "")
+"""A copy of a former release's tree, with its `.venv`."""
 FAULTS: tuple[Fault, ...] = (
     *map(killed, WORKERS),
     Fault("a parsing process killed", _kill_child),
@@ -142,5 +220,12 @@ FAULTS: tuple[Fault, ...] = (
     killed("triton"),
     killed("cassandra"),
     killed("kafka"),
+    disk_is_full("kafka"),
+    disk_is_full("cassandra", killed_too=True),
+    disk_is_full("qdrant"),
+    Fault("skewed clocks", _skewed_clocks),
+    Fault("retention passes the embed stage", _retention_passes_embed, is_early=True),
+    Fault("more partitions", _more_partitions),
+    *([former_release_beside(Path(FORMER_TREE))] if FORMER_TREE else []),
 )
 """Every fault that a run does once, in an order of chance."""

@@ -1,10 +1,13 @@
 """The whole journey while its processes are killed, stopped and slowed: at the end every page is indexed exactly once.
 
 The bundled web is crawled with the stack as `riffle up` starts it, and each fault of `faults.FAULTS` is done once, in
-an order of chance. More rounds of all faults, longer faults, longer pauses, some faults alone, or another web:
+an order of chance. The times of the runtime are a twentieth of the defaults, so 15 seconds without a store are like 5
+minutes. More rounds of all faults, longer faults and outages, longer pauses, some faults alone, another web, or workers
+of a former release beside today's:
 
-    RIFFLE_TEST_ROUNDS=8 RIFFLE_TEST_FAULT_SCALE=3 RIFFLE_TEST_FAULT_PAUSE=15 RIFFLE_TEST_FAULTS=worker- \\
-        RIFFLE_TEST_WEB=/path/to/web RIFFLE_TEST_SEED=1 pytest tests/faults/test_journey.py -s
+    RIFFLE_TEST_ROUNDS=8 RIFFLE_TEST_FAULT_SCALE=3 RIFFLE_TEST_OUTAGE_MINUTES=120 RIFFLE_TEST_FAULT_PAUSE=15 \\
+        RIFFLE_TEST_FAULTS=worker- RIFFLE_TEST_WEB=/path/to/web RIFFLE_TEST_FORMER_TREE=/path/to/tree \\
+        RIFFLE_TEST_SEED=1 pytest tests/faults/test_journey.py -s
 """
 
 import asyncio
@@ -12,6 +15,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -22,23 +26,33 @@ from schemas.ids import page_id
 from streams.commands.pages.crawl import run_crawl, seed
 from streams.crawl.urls import canonicalize
 from streams.local.demo import unpack
-from streams.runtime.lag import topic_sizes
+from streams.runtime.lag import stage_lags
+from streams.runtime.topics import describe_topics
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores, open_stores
 from streams.topology import STAGES
 from tests.faults.disk_web import explore
-from tests.faults.faults import FAULTS, Fault, Times, until_healthy
+from tests.faults.faults import FAULTS, Fault, Times
+from tests.faults.processes import until_healthy
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]
 
 ROUNDS = int(os.environ.get("RIFFLE_TEST_ROUNDS", "1"))
 SCALE = float(os.environ.get("RIFFLE_TEST_FAULT_SCALE", "1"))
+TIME_SCALE = 20.0
+"""The factor by which the times of the runtime are shortened. An outage of 15 s is one of 5 minutes, then."""
+OUTAGE_SECONDS = float(os.environ.get("RIFFLE_TEST_OUTAGE_MINUTES", "5")) * 60 / TIME_SCALE
 DEPTH = 40
 SECONDS_BETWEEN_FAULTS = (0.5, float(os.environ.get("RIFFLE_TEST_FAULT_PAUSE", "2.5")))
-LEASE_SECONDS = 12.0
+LEASE_SECONDS = 8.0
+SESSION_SECONDS = 6.0
+IDLE_SECONDS = 240.0
+"""Maximum time in which all events are handled after the crawl and the last fault."""
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
-TIMES = Times(stop=12 * SCALE, outage=15 * SCALE, tier=(LEASE_SECONDS + 6) * SCALE)
+TIMES = Times(
+    stop=(SESSION_SECONDS + 3) * SCALE, outage=OUTAGE_SECONDS * SCALE, tier=(LEASE_SECONDS + 5) * SCALE, disk=8 * SCALE
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +69,9 @@ def whole_stack(tmp_path_factory: pytest.TempPathFactory, web: Path) -> Iterator
         "RIFFLE_HOME": str(home),
         "RIFFLE_LOCAL_WEB": str(web),
         "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
+        "RIFFLE_RUNTIME__SESSION_TIMEOUT_SECONDS": str(SESSION_SECONDS),
+        "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(900 / TIME_SCALE),
+        "RIFFLE_RUNTIME__RETRY_TOPIC_DELAY_SECONDS": str(5 / TIME_SCALE),
     }
     started = subprocess.run([*RIFFLE, "up"], env=environment, capture_output=True, text=True)
     assert started.returncode == 0, started.stdout + started.stderr
@@ -74,6 +91,7 @@ async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack
     assert status == 0, "the crawl did not come to its end"
     for server in ("kafka", "cassandra", "qdrant", "triton"):
         await until_healthy(whole_stack.home, server)
+    await _until_idle(whole_stack)
     async with open_stores(whole_stack, ["cassandra", "qdrant", "triton"]) as stores:
         counts = await _compare(stores, expected.allowed)
     print(f"{len(done)} faults ({', '.join(done)}), {len(expected.allowed)} pages, {counts}")
@@ -90,16 +108,34 @@ async def _do_faults(home: Path, chance: random.Random) -> list[str]:
     """Do each fault once in each round, in an order of chance, while the crawl runs. Returns their names."""
     done = []
     for _ in range(ROUNDS):
-        for fault in chance.sample(_chosen(), len(_chosen())):
+        order = chance.sample(_chosen(), len(_chosen()))
+        for fault in sorted(order, key=lambda fault: not fault.is_early):
             await asyncio.sleep(chance.uniform(*SECONDS_BETWEEN_FAULTS))
+            began = time.monotonic()
             await fault.act(home, chance, TIMES)
             done.append(fault.name)
+            print(f"{time.monotonic() - began:6.1f} s  {fault.name}", flush=True)
     return done
 
 
 def _dead_letters(settings: Settings) -> dict[str, int]:
-    sizes = topic_sizes(settings, dict.fromkeys((stage.dead_topic for stage in STAGES), settings.kafka.partitions))
-    return {topic: count for topic, count in sizes.items() if count}
+    dead = {stage.dead_topic for stage in STAGES}
+    return {
+        state.topic.name: state.messages
+        for state in describe_topics(settings)
+        if state.topic.name in dead and state.messages
+    }
+
+
+async def _until_idle(settings: Settings) -> None:
+    """Wait until no event waits anywhere: a replay may outlast the crawl."""
+    end = time.monotonic() + IDLE_SECONDS
+    waiting = {"": 1}
+    while waiting and time.monotonic() < end:
+        await asyncio.sleep(1)
+        lags = await asyncio.to_thread(stage_lags, settings)
+        waiting = {lag.topic: lag.events for lag in lags if lag.events}
+    assert not waiting, f"events still wait: {waiting}"
 
 
 async def _compare(stores: Stores, allowed: set[str]) -> dict[str, int]:

@@ -16,12 +16,15 @@ from streams.commands.console import (
     table,
 )
 from streams.runtime.lag import Lag, stage_lags
-from streams.runtime.topics import TopicState, create_topics, describe_topics
+from streams.runtime.topics import TopicState, create_topics, describe_topics, grow_topics
 
 
 @command
 def topics(
     create: Annotated[bool, typer.Option("--create", help="Create the topics that are missing.")] = False,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Give all topics this many partitions, then start all workers anew.")
+    ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """List the topics of the topology: partitions, records, and how far behind each stage is.
@@ -30,11 +33,15 @@ def topics(
 
         riffle topics
         riffle topics --create --json
+        riffle topics --partitions 16
     """
     settings = load_kafka_settings()
     if create:
         created = create_topics(settings)
         err.print(f"Created {len(created)} topics." if created else "No topic was missing.")
+    if partitions:
+        grown = grow_topics(settings, partitions)
+        err.print(f"Added partitions to {len(grown)} topics." if grown else "All topics have so many partitions.")
     states, lags = describe_topics(settings), stage_lags(settings)
     if as_json:
         print_json(_as_fields(states, lags))

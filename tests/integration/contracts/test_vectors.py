@@ -1,10 +1,9 @@
 """The contract of every vector index: the one in memory, the local stack's server, and a real Qdrant.
 
-The last one runs where RIFFLE_QDRANT_URL names a server; its collections get names of their own and are removed.
+The last one runs where a real Qdrant is at hand (see `qdrant_process.real_qdrant`).
 """
 
 import asyncio
-import os
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Filters, ModelInfo, PageHits, Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
-from tests.integration.qdrant_process import QdrantProcess
+from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 
 Index = MemoryIndex | QdrantIndex
 Make = Callable[[], Index]
@@ -37,15 +36,21 @@ def local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.stop()
 
 
-REAL_URL = os.environ.get("RIFFLE_QDRANT_URL", "")
-SERVERS = ["memory", "local", *([pytest.param("real", marks=pytest.mark.integration)] if REAL_URL else [])]
+@pytest.fixture(scope="session")
+def real_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not real_qdrant():
+        pytest.skip(NO_REAL_QDRANT)
+    server = RealQdrantProcess(tmp_path_factory.mktemp("real-qdrant") / "data")
+    server.start()
+    yield server.url
+    server.stop()
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=["memory", "local", "real"])
 async def make(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
     """Makes indexes under an alias of their own."""
     made: list[Index] = []
-    url = request.getfixturevalue("local_url") if request.param == "local" else REAL_URL
+    url = "" if request.param == "memory" else request.getfixturevalue(f"{request.param}_url")
 
     def index() -> Index:
         alias = f"t{uuid4().hex[:12]}"

@@ -1,0 +1,143 @@
+"""The processes of a running stack, by their names in its state: found, stopped, killed, limited, and others beside."""
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from streams.local.child_process import KEPT_LOG_SUFFIX
+from streams.local.probing import answers, listens
+from streams.local.state import ProcessState, running_state
+
+LOOK_SECONDS = 0.1
+FIND_SECONDS = 120.0
+"""Maximum time to wait until the process that a fault needs is there (seconds): it may just be starting again."""
+RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
+STOP_SECONDS = 60.0
+
+
+async def process(home: Path, name: str) -> ProcessState:
+    """The running process of that name. Waits while it is being started again."""
+    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+        if found := running(home, name):
+            return found
+        await asyncio.sleep(LOOK_SECONDS)
+    raise AssertionError(f"{name} was not started again within {FIND_SECONDS:.0f} s")
+
+
+def running(home: Path, name: str) -> ProcessState | None:
+    """The process of that name if it runs."""
+    state = running_state(home)
+    assert state, "the supervisor is gone"
+    return next((found for found in state.processes if found.name == name and found.alive), None)
+
+
+async def until_healthy(home: Path, name: str) -> None:
+    """Wait until the process of that name answers."""
+    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+        found = await process(home, name)
+        if answers(found.health) if found.health else listens(found.port):
+            return
+        await asyncio.sleep(LOOK_SECONDS)
+    raise AssertionError(f"{name} does not answer after {FIND_SECONDS:.0f} s")
+
+
+def kill(pid: int) -> None:
+    """Kill a process. It may have ended by itself."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+@asynccontextmanager
+async def stopped(pid: int) -> AsyncIterator[None]:
+    """Hold the process for the time of the block. It may be killed meanwhile: its supervisor does so."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+async def full_disk(home: Path, name: str, seconds: float) -> int:
+    """Let no file of a process grow for a time, as on a full disk, nor those of its successors. Returns their number.
+
+    A limit of the file size (setrlimit(2), RLIMIT_FSIZE) fails a write with EFBIG, a full disk with ENOSPC. The limit
+    needs no disk of its own, and ends with the fault.
+    """
+    limited: set[int] = set()
+    try:
+        for _ in range(int(seconds / LOOK_SECONDS)):
+            if (found := running(home, name)) and found.pid not in limited:
+                _limit_files(found.pid, 0)
+                limited.add(found.pid)
+            await asyncio.sleep(LOOK_SECONDS)
+    finally:
+        for pid in limited:
+            _limit_files(pid, resource.RLIM_INFINITY)
+    return len(limited)
+
+
+def _limit_files(pid: int, size_bytes: int) -> None:
+    with suppress(ProcessLookupError):
+        _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size_bytes, hard))
+
+
+@asynccontextmanager
+async def beside(
+    home: Path, name: str, command: list[str], folder: Path | None = None, **environment: str
+) -> AsyncIterator[Path]:
+    """Run another process beside those of the stack, for the time of the block. Gives its log.
+
+    At the end it gets SIGTERM, and time to hand back its partitions.
+    """
+    log = home / "logs" / f"{name}.log"
+    child = _spawn(command, log, folder, {"RIFFLE_HOME": str(home), "PYTHONUNBUFFERED": "1", **environment})
+    try:
+        yield log
+    finally:
+        child.terminate()
+        try:
+            await asyncio.to_thread(child.wait, STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def _spawn(command: list[str], log: Path, folder: Path | None, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        return subprocess.Popen(command, stdout=output, stderr=output, cwd=folder, env={**os.environ, **environment})
+
+
+async def until_logged(log: Path, text: str) -> None:
+    """Wait until a log, or that of the start before it, contains a text."""
+    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+        if text in _read(log):
+            return
+        await asyncio.sleep(LOOK_SECONDS)
+    raise AssertionError(f"no {text!r} in {log} within {FIND_SECONDS:.0f} s:\n{_read(log)[-1500:]}")
+
+
+def _read(log: Path) -> str:
+    logs = (log.with_name(log.name + KEPT_LOG_SUFFIX), log)
+    return "".join(path.read_text(errors="replace") for path in logs if path.exists())
+
+
+async def riffle(home: Path, *arguments: str) -> str:
+    """Run a command to its end. Returns its output."""
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [*RIFFLE, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RIFFLE_HOME": str(home)},
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout + done.stderr

@@ -1,0 +1,37 @@
+"""`riffle demo` on a real Qdrant: the stack uses the server whose address is set, and answers from it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.integration.qdrant_process import NO_REAL_QDRANT, RealQdrantProcess, real_qdrant
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+DEMO = [sys.executable, "-c", "from streams.cli import main; main()", "demo", "--exit"]
+
+
+@pytest.fixture
+def qdrant(tmp_path: Path) -> Iterator[RealQdrantProcess]:
+    if not real_qdrant():
+        pytest.skip(NO_REAL_QDRANT)
+    server = RealQdrantProcess(tmp_path / "qdrant")
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_the_demo_answers_from_a_real_qdrant(qdrant: RealQdrantProcess, tmp_path: Path) -> None:
+    environment = {**os.environ, "RIFFLE_HOME": str(tmp_path / "home"), "RIFFLE_QDRANT__URL": qdrant.url}
+    done = subprocess.run(DEMO, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"not started: uses {qdrant.url}" in done.stdout
+    assert not (tmp_path / "home" / "data" / "qdrant").exists(), "no server of the stack was started"
+    (alias,) = httpx.get(f"{qdrant.url}/aliases").json()["result"]["aliases"]
+    assert alias["alias_name"] == "statements"
+    count = httpx.post(f"{qdrant.url}/collections/{alias['collection_name']}/points/count", json={}).json()["result"]
+    assert count["count"] > 10_000
