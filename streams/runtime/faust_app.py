@@ -10,9 +10,11 @@ Known problems of Faust 0.15.3, and how each is avoided:
 """
 
 import asyncio
+import atexit
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from tempfile import gettempdir
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 import faust
@@ -53,7 +55,7 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
         stage.group,
         broker=f"kafka://{settings.kafka.bootstrap}",
         broker_credentials=_credentials(settings),
-        datadir=Path(gettempdir()) / f"riffle-faust-{stage.name}",
+        datadir=_private_folder(),
         autodiscover=False,
         web_enabled=False,
         store="memory://",
@@ -75,6 +77,13 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
         worker_redirect_stdouts=False,
         **options,
     )
+
+
+def _private_folder() -> Path:
+    """A new folder that only this user can write. Faust wants one, and keeps nothing in it."""
+    folder = mkdtemp(prefix="riffle-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _credentials(settings: Settings) -> Any:

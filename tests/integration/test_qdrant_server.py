@@ -128,6 +128,34 @@ def test_refusals(client: httpx.Client, method: str, path: str, body: Any, statu
     assert ok(client.post("/collections/c/points/count", json={}))["count"] == 1, "and nothing changed"
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"Host": "rebound.example:6333"}, id="a name that resolves to loopback"),
+        pytest.param({"Origin": "https://page.example", "Content-Type": "text/plain"}, id="a page's form"),
+        pytest.param({"Origin": "null"}, id="a page in a frame without an origin"),
+        pytest.param({"Host": "127.0.0.1.example"}, id="a name that begins like an address"),
+        pytest.param({"Host": "[::1"}, id="no address"),
+    ],
+)
+def test_l6_pages_of_the_web_neither_read_nor_delete(client: httpx.Client, headers: dict[str, str]) -> None:
+    fill(client, point(1))
+    delete = {"filter": {"must": [{"key": "n", "match": {"value": 1}}]}}
+    refused = client.post("/collections/c/points/delete?wait=true", json=delete, headers=headers)
+    assert refused.status_code == 403
+    assert client.get("/collections", headers=headers).status_code == 403
+    assert ok(client.post("/collections/c/points/count", json={}))["count"] == 1
+
+
+def test_l6_a_name_that_is_no_folder_is_refused(client: httpx.Client) -> None:
+    assert client.put("/collections/" + "é" * 200, json=CREATE).status_code == 400
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:8080", "http://127.0.0.1:1", "http://[::1]:8080"])
+def test_l6_programs_of_this_machine_are_answered(client: httpx.Client, origin: str) -> None:
+    assert client.get("/collections", headers={"Origin": origin}).status_code == 200
+
+
 def test_a_body_that_is_not_json_is_refused(client: httpx.Client) -> None:
     response = client.put("/collections/c", content=b"{nope")
     assert response.status_code == 400

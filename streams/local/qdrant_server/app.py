@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import qdrant_edge as edge
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -19,6 +20,7 @@ from streams.local.qdrant_server.catalog import Catalog
 from streams.local.qdrant_server.collection import Collection
 from streams.local.qdrant_server.conditions import parse_filter
 from streams.local.qdrant_server.errors import ApiError, BadRequest, NotFound
+from streams.local.qdrant_server.loopback_only import LoopbackOnly
 from streams.local.qdrant_server.queries import parse_point, parse_query, parse_scroll, point_id, point_json
 
 API_VERSION = "1.19.0"
@@ -47,6 +49,7 @@ def build_app(data: Path) -> Starlette:
     return Starlette(
         routes=_routes(catalog),
         lifespan=lifespan,
+        middleware=[Middleware(LoopbackOnly)],
         exception_handlers={ApiError: _api_error, Exception: _unforeseen, 404: _no_route, 405: _no_route},
     )
 

@@ -13,6 +13,8 @@ from streams.local.qdrant_server.collection import Collection
 from streams.local.qdrant_server.errors import BadRequest, Conflict, no_collection
 from streams.local.qdrant_server.files import write_atomically
 
+MAX_NAME_BYTES = 255
+"""Maximum length of a collection's name (bytes): it is that of a folder."""
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\0\x1f]')
 
 
@@ -46,7 +48,7 @@ class Catalog:
         return list(self._collections.values())
 
     def create(self, name: str, description: Mapping[str, Any]) -> None:
-        if not name or len(name) > 255 or _FORBIDDEN.search(name):
+        if not name or len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES or _FORBIDDEN.search(name):
             raise BadRequest(f"Validation error in path parameters: `{name}` can't be a collection's name")
         with self._lock:
             if name in self._collections or name in self._aliases:

@@ -8,7 +8,8 @@ import pytest
 
 from schemas import Event
 from streams.runtime.agent import Delivery
-from streams.runtime.faust_app import REPLAYS_PER_SLOT
+from streams.runtime.faust_app import REPLAYS_PER_SLOT, new_app
+from streams.settings import Settings
 from tests.unit.runtime.stage_harness import STAGE, Asked, RunningStage, asked, retried, settle
 
 
@@ -69,6 +70,12 @@ async def test_r4_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> 
     await settle()
     assert gates.done == [("a", 1)]
     await stage.stop()
+
+
+def test_l8_workers_share_no_folder() -> None:
+    folders = [new_app(STAGE, Settings()).conf.datadir for _ in range(2)]
+    assert folders[0] != folders[1]
+    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
 
 
 async def test_a_long_delay_keeps_no_short_one_waiting() -> None:
