@@ -234,7 +234,8 @@ def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
     """The rights of each stage and of the gateway in Kafka, in order, each once. All that is not granted is denied.
 
     A stage may read its inputs and its own topics with its consumer group, and write its outputs, its retry topics and
-    its dead letters. Replays are written by operators. A stage that starts the journey of pages also sees how far behind the later stages are.
+    its dead letters. Replays are written by operators. A stage that starts the journey of pages also sees how far
+    behind the later stages are.
     """
     produced = (event for event, producer in OUTSIDE_PRODUCERS.items() if producer == GATEWAY)
     of_gateway = (Grant(GATEWAY, "write", "topic", event.topic) for event in produced)

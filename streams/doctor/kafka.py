@@ -14,8 +14,8 @@ from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
 from streams.errors import StoreUnavailable
 from streams.runtime.connection import client_config, unreachable
-from streams.runtime.lag import Lag, stage_lags, topic_sizes
-from streams.runtime.replaying import DeadLetter, dead_letters
+from streams.runtime.lag import Lag, input_topics, stage_lags, topic_sizes
+from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
 from streams.topology import STAGES, TOPICS, Topic
@@ -127,12 +127,12 @@ def judge_topics(
         yield failure("topics", f"Missing: {', '.join(missing)}", "Create them: riffle migrate")
     counts = {name: topic.partitions for name, topic in actual.items()}
     for stage in STAGES:
-        existing = {event.topic for event in stage.inputs} | {stage.retry_topic}
+        existing = set(input_topics(stage))
         if existing <= counts.keys() and (problem := partitions_problem(stage, counts)):
             yield failure(
                 "topics",
                 f"{problem[0].upper()}{problem[1:].partition('. ')[0]}",
-                "Its workers refuse to start. Give the topics the same number: kafka-topics.sh --alter",
+                "Its workers refuse to start. Give the topics the same number: riffle topics --partitions N",
             )
     different = [
         f"{topic.name}: {text}"
@@ -227,7 +227,7 @@ def check_dead_letters(settings: Settings) -> Iterator[Finding]:
     if refused(settings.kafka.bootstrap):
         return
     total = _patiently(lambda: _dead_records(settings))
-    letters = dead_letters(settings) if 0 < total <= MANY_DEAD_LETTERS else []
+    letters = list(DeadLetters(settings)) if 0 < total <= MANY_DEAD_LETTERS else []
     yield judge_dead_letters(letters, total)
 
 

@@ -153,7 +153,7 @@ async def test_r14_the_ledger_records_every_event_of_the_former_release() -> Non
 
 
 NOT_READ_BY_1D35875 = {
-    "FrontierUrl": {"lease_generation"},
+    "FrontierUrl": {"lease_generation", "why", "referrer", "discovered_at"},
     "Lease": {"begin_by", "generation"},
     "Robots": {"outages"},
     "Fingerprint": set(),

@@ -11,7 +11,7 @@ import typer
 from streams.commands.console import EXIT_NO, chosen_stages, command, err, load_kafka_settings, out
 from streams.runtime.processing import Incoming
 from streams.runtime.producer import EventProducer
-from streams.runtime.replaying import replay_record, stage_inputs
+from streams.runtime.replays.replaying import replay_record, stage_inputs
 from streams.runtime.topics import create_topics
 
 BATCH_RECORDS = 500

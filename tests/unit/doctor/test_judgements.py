@@ -12,7 +12,7 @@ from streams.doctor.versions import judge_version
 from streams.runtime.failure_headers import FailureInfo
 from streams.runtime.lag import Lag
 from streams.runtime.processing import Incoming
-from streams.runtime.replaying import DeadLetter
+from streams.runtime.replays.dead_letters import DeadLetter
 from streams.runtime.topics import topic_config
 from streams.settings import CassandraSettings, CrawlSettings, KafkaSettings, QdrantSettings, Settings
 from streams.stores.cassandra.migrating import packaged_migrations

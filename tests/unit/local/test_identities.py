@@ -78,9 +78,9 @@ def test_a_stage_may_do_what_the_topology_says_and_nothing_else(one: object) -> 
     each = stage(one.name)  # type: ignore[attr-defined]
     granted = list(stage_grants(each))
     assert {grant.principal for grant in granted} == {each.name}
-    assert names(granted, "read") == {*(event.topic for event in each.inputs), each.retry_topic}
+    assert names(granted, "read") == {*(event.topic for event in each.inputs), *each.own_topics}
     outputs = {event.topic for event in each.outputs}
-    assert names(granted, "write") == {*outputs, each.retry_topic, each.dead_topic}
+    assert names(granted, "write") == {*outputs, each.retry_topic, each.long_retry_topic, each.dead_topic}
     assert names(granted, "read", "group") == {each.group}
     assert bool(names(granted, "describe", "group")) is each.source
 

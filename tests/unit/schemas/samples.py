@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BaseModel
 
 from schemas import EVENTS, Event
 
@@ -59,4 +59,6 @@ def _value(annotation: Any, name: str) -> Any:
         return str(uuid5(NAMESPACE_URL, name))
     if annotation is str:
         return _TEXTS.get(name, f"some {name}")
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {name: _value(field.annotation, name) for name, field in annotation.model_fields.items()}
     return _SIMPLE[annotation]
