@@ -206,6 +206,9 @@ class GatewaySettings(_Group):
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""
     max_connections: int = Field(1_000, ge=1)
     """Maximum open connections. Requests on further ones are refused with status 503."""
+    labels: Path | None = None
+    """Folder for the labels of `/labs/label`; several gateways may share it. Default: `labels` in the home folder; none
+    in the production profile, where nobody can label then."""
     cert_file: Path | None = None
     """PEM file with the gateway's certificate. If it is set, the gateway serves HTTPS alone."""
     key_file: Path | None = None
@@ -318,6 +321,11 @@ class Settings(BaseSettings):
                 "Set RIFFLE_CRAWL__CONTACT_URL to a page with your contact"
             )
         return self
+
+    @property
+    def labels_folder(self) -> Path | None:
+        """The folder of the labels of `/labs/label`, or None where nobody labels."""
+        return self.gateway.labels or (self.home / "labels" if self.profile == "local" else None)
 
     @cached_property
     def models_path(self) -> Path:

@@ -4,9 +4,10 @@ FILE is a JSONL file with one sentence a line, in the format of `/labs/label`'s 
 
     doc, i          document, and the sentence's place in it
     sent_id, text
-    needs_context   true if the sentence begins an entity by a pronoun or demonstrative whose antecedent is earlier
-    deps            its dependencies; of those with `via` "coref" and `form` "pron3" or "dem", `to` names the sentence
-                    with the nearest antecedent, and `nominal_to` the one that names the entity (or null)
+    needs_context   true if the sentence begins an entity by a pronoun or demonstrative whose antecedent is earlier;
+                    null for a sentence without a label, which is read and not measured
+    deps            its dependencies; of those with `via` "coref" and `form` "pron3", "dem" or "label", `to` names the
+                    sentence with the nearest antecedent, and `nominal_to` the one that names the entity (or null)
 
 A chain is made by the stage's own code, within its limits of hops and words.
 """
@@ -24,8 +25,8 @@ from streams.statements.chaining import MAX_HOPS, chain_of
 from streams.statements.lengths import word_count
 from streams.stores.protocols import Link
 
-REFERRING = frozenset({"pron3", "dem"})
-"""Forms of the mentions that make a sentence need context: third-person pronouns and demonstratives."""
+REFERRING = frozenset({"pron3", "dem", "label"})
+"""Forms of mentions that make a sentence need context: third-person pronouns, demonstratives, labels of people."""
 _REFERRING_WORDS = re.compile(
     r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|himself|herself|itself|themselves|this|that|these|"
     r"those)\b",
@@ -40,7 +41,8 @@ class LabelledSentence:
     """One sentence of a document, with the places of its antecedents in the document."""
 
     text: str
-    needs: bool
+    needs: bool | None
+    """It needs an earlier sentence. None: it has no label."""
     nominal: frozenset[int] = frozenset()
     """The sentences that name what it refers to."""
     nearest: int = -1
@@ -71,7 +73,12 @@ Chains = Sequence[Sequence[int]]
 
 def quality(documents: Sequence[tuple[Document, Chains]]) -> ChainQuality:
     """The quality of the chains of these documents."""
-    pairs = [pair for document, chains in documents for pair in zip(document, chains, strict=True)]
+    pairs = [
+        (sentence, chain)
+        for document, chains in documents
+        for sentence, chain in zip(document, chains, strict=True)
+        if sentence.needs is not None
+    ]
     named = [(sentence, chain) for sentence, chain in pairs if sentence.needs and sentence.nominal]
     others = [chain for sentence, chain in pairs if not sentence.needs]
     made = [chain for _, chain in pairs if chain]
@@ -84,9 +91,9 @@ def quality(documents: Sequence[tuple[Document, Chains]]) -> ChainQuality:
 
 
 def _nearest_f1(pairs: Sequence[tuple[LabelledSentence, Sequence[int]]]) -> float:
-    wanted = sum(sentence.needs and sentence.nearest >= 0 for sentence, _ in pairs)
+    wanted = sum(bool(sentence.needs) and sentence.nearest >= 0 for sentence, _ in pairs)
     given = sum(bool(chain) for _, chain in pairs)
-    right = sum(sentence.needs and bool(chain) and chain[0] == sentence.nearest for sentence, chain in pairs)
+    right = sum(bool(sentence.needs and chain) and chain[0] == sentence.nearest for sentence, chain in pairs)
     return _share(2 * right, wanted + given)
 
 
@@ -145,7 +152,7 @@ def read_documents(path: Path) -> list[Document]:
     for number, row in _rows(path):
         try:
             rows[row["doc"]].append((number, row))
-            int(row["i"]), str(row["sent_id"]), str(row["text"]), bool(row["needs_context"])
+            int(row["i"]), str(row["sent_id"]), str(row["text"]), row["needs_context"]
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path}, line {number}: not a labelled sentence ({error!r}); see --help") from error
     return [_document(path, sorted(lines, key=lambda line: int(line[1]["i"]))) for lines in rows.values()]
@@ -161,7 +168,8 @@ def _document(path: Path, lines: Sequence[tuple[int, dict[str, Any]]]) -> Docume
             nearest = max(_earlier((dep["to"] for dep in referring), index, place), default=-1)
         except (KeyError, TypeError) as error:
             raise UsageError(f"{path}, line {number}: not a list of dependencies ({error!r}); see --help") from error
-        sentences.append(LabelledSentence(row["text"], bool(row["needs_context"]), nominal, nearest))
+        needs = None if row["needs_context"] is None else bool(row["needs_context"])
+        sentences.append(LabelledSentence(row["text"], needs, nominal, nearest))
     return sentences
 
 

@@ -85,8 +85,8 @@ class Tab:
         await self.command("Input.insertText", text=text)
 
     async def press(self, key: str, *, navigates: bool = False) -> None:
-        """Press and release Tab or Enter; with `navigates`, wait for the page that it leads to."""
-        code = {"Tab": 9, "Enter": 13}[key]
+        """Press and release Tab, Enter or ArrowDown; with `navigates`, wait for the page that it leads to."""
+        code = {"Tab": 9, "Enter": 13, "ArrowDown": 40}[key]
         text = {"text": "\r"} if key == "Enter" else {}
         self._forget_events()
         for kind in ("keyDown", "keyUp"):

@@ -10,8 +10,8 @@ from tests.stages.gateway_fakes import gateway
 
 
 @pytest.fixture(scope="session")
-async def site() -> AsyncIterator[str]:
-    app = gateway(await demo_stores(), deadline_seconds=30)
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    app = gateway(await demo_stores(), deadline_seconds=30, labels=tmp_path_factory.mktemp("labels"))
     async with served(app) as address:
         yield address
     await app.state.gateway.close()

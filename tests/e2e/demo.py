@@ -17,6 +17,7 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import searchable, statement
 from tests.stages.gateway_life import document, indexed, refused
+from tests.stages.gateway_statements import chunked
 
 _PAGES = Path(__file__).parent / "data" / "sqlite_pages.json"
 _OTHERS: tuple[dict[str, Any], ...] = (
@@ -84,6 +85,7 @@ async def demo_stores() -> Stores:
     wal = pages()[0]
     texts = [each["text"] for each in wal["statements"]]
     await indexed(stores, document(wal["url"], wal["title"], *texts), as_html(wal), statements=len(texts))
+    await chunked(stores, wal["url"], as_html(wal))
     for url in (wal["url"], *COPIES):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
         await stores.fingerprints.set_representative(page_id(url), page_id(wal["url"]), 1)

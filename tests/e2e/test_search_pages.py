@@ -27,6 +27,9 @@ PATHS = {
     "life-unknown": "/page?url=sqlite.org/nothing.html",
     "look-up": "/page",
     "labs": "/labs/page?url=sqlite.org/wal.html",
+    "labs-statements": "/labs/statements?url=sqlite.org/wal.html&ask=how+long+do+readers+wait",
+    "labs-label": "/labs/label?url=sqlite.org/wal.html&labeller=pictures",
+    "labs-label-start": "/labs/label",
 }
 WITHOUT = {
     # the page, the store that is down
@@ -115,6 +118,36 @@ async def test_from_a_result_to_its_history(tab: Tab, site: str) -> None:
     await tab.click(".also a[href^='/labs']")
     assert "default method by which SQLite implements atomic commit" in await text(tab, ".blocks")
     assert "<nav>" in await text(tab, ".source")
+
+
+async def test_labelling_by_keyboard_alone(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/labs/label?url=sqlite.org/wal.html&labeller=ada")
+    first = await text(tab, ".asked")
+    assert await tab.evaluate("document.activeElement.name") == "antecedent", "the choices have the focus at once"
+    await tab.press("Enter", navigates=True)
+    assert (await text(tab, ".lead")).startswith("1 of ")
+    second = await text(tab, ".asked")
+    assert second != first
+    await tab.press("ArrowDown")
+    assert first in await tab.evaluate("document.querySelector(':checked').closest('label').innerText")
+    await tab.press("Enter", navigates=True)
+    assert "needs" in await text(tab, "[aria-labelledby=last] li:nth-child(2)")
+    await tab.evaluate("document.querySelector('button[value=undo]').focus()")
+    await tab.press("Enter", navigates=True)
+    assert await text(tab, ".asked") == second
+
+
+async def test_a_query_is_tried_against_one_page(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/page?url=sqlite.org/wal.html")
+    await tab.click(".also a[href^='/labs/statements']")
+    count = await tab.evaluate("document.querySelectorAll('.sentences > li').length")
+    await tab.evaluate("document.querySelector('#ask').focus()")
+    await tab.type("shared-memory file")
+    await tab.press("Enter", navigates=True)
+    scores = await tab.evaluate("[...document.querySelectorAll('.score')].map(e => parseFloat(e.innerText))")
+    assert len(scores) == count > 5
+    assert scores == sorted(scores, reverse=True)
+    assert "shared-memory" in (await text(tab, ".sentences > li:first-child .own")).lower()
 
 
 async def test_similar_pages_unfold_without_scripts(tab: Tab, site: str, pictures: Path) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 from uuid import uuid5
 
 import httpx
@@ -15,7 +16,7 @@ from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.query_events import Publish
-from streams.settings import GatewaySettings, Settings
+from streams.settings import CrawlSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point
 from streams.vectors.bm25 import document_vector
@@ -86,6 +87,8 @@ def gateway(
     languages: tuple[str, ...] = (),
     publish: Publish | None = None,
     public_url: str = "",
+    labels: Path | None = None,
+    profile: Literal["local", "production"] = "local",
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -94,7 +97,11 @@ def gateway(
             sent.append(event)
 
     settings = Settings(
-        gateway=GatewaySettings(deadline_seconds=deadline_seconds, languages=languages, public_url=public_url)
+        profile=profile,
+        crawl=CrawlSettings(contact_url="https://riffle.test/contact"),
+        gateway=GatewaySettings(
+            deadline_seconds=deadline_seconds, languages=languages, public_url=public_url, labels=labels
+        ),
     )
     return create_app(settings, stores, publish=publish or append, clock=lambda: NOW, explainer=explainer)
 

@@ -35,7 +35,8 @@ ALLOWED_TAGS = frozenset(
     re.findall(
         r"\w+",
         "html head meta title link body a header main h1 h2 h3 form label input button section ul ol li details "
-        "summary p article div span mark footer nav svg path strong dl dt dd time pre code select option",
+        "summary p article div span mark footer nav svg path strong dl dt dd time pre code select option "
+        "fieldset legend kbd",
     )
 )
 

@@ -5,17 +5,10 @@ from typing import Any
 
 import pytest
 
-from schemas.ids import page_id
 from streams.gateway.labs.statements_view import MAX_PAGE_CHARS, MAX_SHOWN
-from streams.pages.normalize import normalize
-from streams.statements.chaining import chain_input, statements
-from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.drafting import drafts
-from streams.statements.sentences import SentenceSplitter
 from streams.stores.opener import Stores, memory_stores
-from streams.vectors.codec import encode_vectors
-from streams.vectors.points import texts_of
 from tests.stages.gateway_fakes import Dead, client, gateway
+from tests.stages.gateway_statements import chunked
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 
 URL = "https://logs.example/wal"
@@ -27,30 +20,8 @@ NUMBER = re.compile(r'<li id="s(\d+)"')
 
 
 async def stored(html: str = PAGE, **records: Any) -> Stores:
-    """A page with the records and blobs that the stages write, up to its vectors."""
-    stores, identity = memory_stores(), page_id(URL)
-    document = normalize(html.encode(), url=URL).document
-    found, _ = drafts(document, SentenceSplitter())
-    sentences, owners = chain_input(found)
-    made = statements(identity, found, owners, await stores.chains.links(sentences))
-    page = PageStatements(identity, URL, document.title, document.language, made)
-    reference = await stores.blobs.put(encode_statements(page))
-    info = await stores.embedder.info()
-    vectors = encode_vectors(reference, await stores.embedder.embed(texts_of(page)))
-    parts: dict[Any, dict[str, Any]] = {
-        "chunked": {"url": URL, "statements_ref": reference},
-        "embedded": {
-            "url": URL,
-            "statements_ref": reference,
-            "vectors_ref": await stores.blobs.put(vectors),
-            "model": info.name,
-            "model_version": info.version,
-        },
-    }
-    for part, value in parts.items():
-        await stores.pages.put(identity, part, value | records.get(part, {}), 1)
-    if "normalized" in records:
-        await stores.pages.put(identity, "normalized", records["normalized"], 1)
+    stores = memory_stores()
+    await chunked(stores, URL, html, **records)
     return stores
 
 

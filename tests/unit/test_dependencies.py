@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-OWN = {"streams", "schemas", "tests", "benchmarks"}
+OWN = {"streams", "schemas", "tests", "benchmarks", "triton_models"}
 
 # Import names that aren't installed as distributions, or that several distributions share.
 IMPORTED_AS = {
@@ -55,6 +55,7 @@ def names(requirements: Iterable[str]) -> set[str]:
 
 CORE = names(PROJECT["project"]["dependencies"])
 LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
+TRAINING = names(PROJECT["project"]["optional-dependencies"]["training"])
 GROUPS = {group: names(requirements) for group, requirements in PROJECT["dependency-groups"].items()}
 DISTRIBUTIONS = packages_distributions()
 
@@ -90,6 +91,7 @@ def allowed_in(path: Path) -> set[str]:
     if name.startswith(("tests/", "benchmarks/")):
         return CORE | LOCAL | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
+    extra = extra | (TRAINING if "/training/" in name else set())
     return CORE | extra | (GROUPS["compare"] if name in COMPARING else set()) | GROUPS["build"]
 
 

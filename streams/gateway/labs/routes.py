@@ -9,6 +9,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.templates import Views
 from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
+from streams.gateway.labs.label_routes import label_routes
 from streams.gateway.labs.statements_view import KINDS, SHOWN, checked, statements_view
 from streams.gateway.labs.view import labs_view
 from streams.gateway.page.lookup import look_up
@@ -39,4 +40,5 @@ def labs_routes(context: GatewayContext, explainer: Explainer, views: Views) -> 
             )
         return HTMLResponse(content, headers={"Cache-Control": "no-store"})
 
+    router.include_router(label_routes(context, views, capacity))
     return router

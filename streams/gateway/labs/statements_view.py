@@ -108,11 +108,17 @@ def checked(show: str, kind: str, words: str, ask: str, start: int) -> Statement
 
 async def statements_view(context: GatewayContext, data: PageData, request: StatementsRequest) -> StatementsView:
     """Raises ProblemError when the page asks for no copies, has no statements, or their store doesn't answer."""
-    refuse_copies(data)
-    ref = str(data.value("chunked", "statements_ref") or "")
-    page = await asyncio.to_thread(_decoded, await read_blob(context, ref) if ref else None)
+    page = await page_statements(context, data)
+    ref = str(data.value("chunked", "statements_ref"))
     scores, unasked = await _scores(context, data, ref, request.ask)
     return await asyncio.to_thread(_view, data, page, request, scores, unasked)
+
+
+async def page_statements(context: GatewayContext, data: PageData) -> PageStatements:
+    """The statements of a page. Raises ProblemError as `statements_view` does."""
+    refuse_copies(data)
+    ref = str(data.value("chunked", "statements_ref") or "")
+    return await asyncio.to_thread(_decoded, await read_blob(context, ref) if ref else None)
 
 
 def _decoded(packed: bytes | None) -> PageStatements:

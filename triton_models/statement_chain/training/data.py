@@ -16,8 +16,8 @@ from tokenizers import Tokenizer
 
 from streams.stores.inference.chain_windows import MAX_SENTENCE_TOKENS
 
-REFERRING = frozenset({"pron3", "dem"})
-"""Forms of mentions that make a sentence need context: third-person pronouns and demonstratives."""
+REFERRING = frozenset({"pron3", "dem", "label"})
+"""Forms of mentions that make a sentence need context: third-person pronouns, demonstratives, and labels of people."""
 POINTING = frozenset({"def", "name", "other"})
 """Further forms whose antecedents the network learns to find, as practice."""
 NO_LEAF = frozenset({"organization-preparation", "organization-phatic", "organization-heading"})
@@ -31,6 +31,8 @@ class Sentence:
     ids: list[int]
     needs: bool
     leaf: bool
+    labelled: bool = True
+    """False: it is read as context alone."""
     antecedents: frozenset[int] = frozenset()
     """Indices of the sentences with a nominal antecedent, else with the nearest one."""
     referring: tuple[int, ...] = ()
@@ -78,11 +80,12 @@ def _sentence(
     nearest = _targets((dep["to"] for dep in referring), index, number)
     return Sentence(
         ids=ids,
-        needs=row["needs_context"],
-        leaf=not row["needs_context"] and not relations & NO_LEAF,
+        needs=bool(row["needs_context"]),
+        leaf=row["leaf"] is True if "leaf" in row else not row["needs_context"] and not relations & NO_LEAF,
+        labelled=row["needs_context"] is not None,
         antecedents=(nominal or nearest) if row["needs_context"] else frozenset(),
         referring=tuple(
-            {place for dep in referring if (place := _place(dep["mention"], ids, tokenizer)[0]) is not None}
+            {place for dep in referring if (place := _place(dep.get("mention", ""), ids, tokenizer)[0]) is not None}
         ),
         pointing=tuple(_pointing(mentions, ids, index, number, tokenizer)),
     )
@@ -93,7 +96,7 @@ def _pointing(
 ) -> Iterable[tuple[int, frozenset[int]]]:
     for dep in mentions:
         targets = _targets((dep["to"], dep.get("nominal_to")), index, number)
-        last = _place(dep["mention"], ids, tokenizer)[1]
+        last = _place(dep.get("mention", ""), ids, tokenizer)[1]
         if dep["form"] in POINTING | REFERRING and targets and last is not None:
             yield last, targets
 

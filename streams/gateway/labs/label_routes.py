@@ -1,0 +1,154 @@
+"""`/labs/label`: people label statements, one at a time, by keyboard and without scripts.
+
+Labels are written, so a form of another site must not reach them: a request that a browser marks as coming from
+another site is refused.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from streams.gateway.context import GatewayContext
+from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
+from streams.gateway.http.templates import Views, address
+from streams.gateway.labs.capacity import LabsCapacity
+from streams.gateway.labs.labelling import export_rows, task
+from streams.gateway.labs.labels import LABELLER, Label, LabelsFull, LabelStore
+from streams.gateway.labs.statements_view import page_statements
+from streams.gateway.page.lookup import PageData, look_up
+from streams.statements.codec import PageStatements
+
+MAX_FORM_BYTES = 20_000
+MAX_FORM_FIELDS = 20
+MAX_SKIPPED = 200
+"""Maximum statements that a labeller may pass over before the first of them comes again."""
+_NO_STORE = {"Cache-Control": "no-store"}
+
+
+def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+    folder = context.settings.labels_folder
+
+    def store() -> LabelStore:
+        if folder is None:
+            raise ProblemError(_off())
+        return LabelStore(folder)
+
+    @router.api_route("/labs/label", methods=["GET", "HEAD"])
+    async def label(
+        request: Request, url: str = "", labeller: str = "", skipped: str = "", statement: int = -1
+    ) -> Response:
+        labels = store()
+        passed = _ordinals(skipped)
+        if not url or not LABELLER.fullmatch(labeller):
+            return HTMLResponse(views.render("labs_label_start.html", request, subject=url, labeller=labeller))
+        async with capacity.slot():
+            data = await look_up(context, url)
+            page = await page_statements(context, data)
+            made = task(page, await labels.of_page(data.page_id), labeller, frozenset(passed), statement)
+            content = await asyncio.to_thread(
+                views.render,
+                "labs_label.html",
+                request,
+                page=page,
+                task=made,
+                labeller=labeller,
+                skipped=skipped,
+                passed=bool(passed),
+            )
+        return HTMLResponse(content, headers=_NO_STORE)
+
+    @router.post("/labs/label")
+    async def answer(request: Request) -> Response:
+        labels = store()
+        _refuse_other_sites(request)
+        form = await _form(request)
+        data = await look_up(context, form.get("url", ""))
+        page = await page_statements(context, data)
+        skipped = await _carry_out(labels, data, page, form)
+        return RedirectResponse(
+            address("/labs/label", url=data.url or data.page_id, labeller=form["labeller"], skipped=skipped), 303
+        )
+
+    @router.api_route("/labs/label/export", methods=["GET", "HEAD"])
+    async def export(url: str = "") -> Response:
+        labels = store()
+        data = await look_up(context, url)
+        async with capacity.slot():
+            page = await page_statements(context, data)
+            rows = list(export_rows(page, await labels.of_page(data.page_id)))
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        headers = {**_NO_STORE, "Content-Disposition": f'attachment; filename="labels-{data.page_id}.jsonl"'}
+        return Response(lines.encode("utf-8", "replace"), media_type="application/jsonl", headers=headers)
+
+    return router
+
+
+async def _carry_out(labels: LabelStore, data: PageData, page: PageStatements, form: Mapping[str, str]) -> str:
+    """Write the label of a form, undo the last one, or pass over a statement. Returns the statements passed over."""
+    labeller, skipped = form.get("labeller", ""), _ordinals(form.get("skipped", ""))
+    if not LABELLER.fullmatch(labeller):
+        raise ProblemError(invalid_parameter("labeller", "A name has up to 40 letters, digits, dots and dashes."))
+    if form.get("do") == "undo":
+        mine = [each for each in await labels.of_page(data.page_id) if each.labeller == labeller]
+        if mine:
+            await labels.add(data.page_id, Label(labeller, mine[-1].statement, undone=True))
+        return _joined(skipped)
+    by_id = {str(statement.id): statement for statement in page.statements}
+    statement, antecedent = by_id.get(form.get("statement", "")), by_id.get(form.get("antecedent", ""))
+    if statement is None:
+        raise ProblemError(invalid_parameter("statement", "The page has no such statement now: it was fetched again."))
+    if form.get("do") == "skip":
+        return _joined([*skipped, statement.ordinal])
+    if form.get("antecedent") and (antecedent is None or antecedent.ordinal >= statement.ordinal):
+        raise ProblemError(invalid_parameter("antecedent", "An antecedent is an earlier statement of the same page."))
+    chosen = "" if antecedent is None else str(antecedent.id)
+    try:
+        await labels.add(data.page_id, Label(labeller, str(statement.id), chosen, form.get("leaf") == "yes"))
+    except LabelsFull as full:
+        raise ProblemError(Problem(507, "labels-full", "This page takes no more labels", f"{full}.")) from full
+    return _joined(skipped)
+
+
+def _ordinals(text: str) -> list[int]:
+    return [int(part) for part in text.split(".")[-MAX_SKIPPED:] if part.isascii() and part.isdigit() and len(part) < 6]
+
+
+def _joined(ordinals: list[int]) -> str:
+    return ".".join(map(str, ordinals[-MAX_SKIPPED:]))
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a posted form, the last of each name. Raises ProblemError for one that is too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            raise ProblemError(Problem(413, "form-too-large", "The form is too large"))
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
+    except ValueError:
+        raise ProblemError(Problem(400, "invalid-form", "The form has too many fields")) from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Raise ProblemError for a form of another site. Programs without these headers are no browsers."""
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
+    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
+    if site != "same-origin" or foreign:
+        raise ProblemError(Problem(403, "foreign-form", "This form is of another site", "Nothing was written."))
+
+
+def _off() -> Problem:
+    return Problem(
+        404,
+        "labelling-off",
+        "Nobody labels statements here",
+        "This gateway has no folder for labels.",
+        "Set RIFFLE_GATEWAY__LABELS to a folder.",
+    )

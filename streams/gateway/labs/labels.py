@@ -1,0 +1,93 @@
+"""The labels that people give to statements: one file a page, one line a label or undo.
+
+Lines are only appended, so that several labellers write side by side and an undo loses nothing. The last line of a
+labeller about a statement counts.
+"""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from uuid import UUID
+
+LABELLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+"""The form of a labeller's name."""
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Maximum bytes of a page's labels. A file that has as many takes no more: about 20,000 labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One person's answer about one statement. Statements are named by their ids, which change with their text."""
+
+    labeller: str
+    statement: str
+    antecedent: str = ""
+    """The statement that it needs. Empty: it needs none."""
+    leaf: bool = True
+    """It can be matched alone."""
+    undone: bool = False
+
+
+class LabelsFull(Exception):
+    """The file of this page's labels has no room for more."""
+
+
+class LabelStore:
+    """The labels of all pages in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def of_page(self, page_id: UUID) -> list[Label]:
+        """The labels that count, each labeller's in the order of labelling."""
+        return await asyncio.to_thread(self._read, page_id)
+
+    async def add(self, page_id: UUID, label: Label) -> None:
+        """Append a label, or an undo. Raises LabelsFull."""
+        await asyncio.to_thread(self._append, page_id, label)
+
+    def _read(self, page_id: UUID) -> list[Label]:
+        try:
+            lines = self._path(page_id).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        return counting(_labels(lines))
+
+    def _append(self, page_id: UUID, label: Label) -> None:
+        path = self._path(page_id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = (json.dumps(asdict(label)) + "\n").encode()
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            if os.fstat(descriptor).st_size + len(line) > MAX_FILE_BYTES:
+                raise LabelsFull(f"{path} has {MAX_FILE_BYTES:,} bytes of labels")
+            # One write of one line: lines of several processes don't mix.
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+    def _path(self, page_id: UUID) -> Path:
+        return self._folder / f"{page_id}.jsonl"
+
+
+def counting(labels: Iterable[Label]) -> list[Label]:
+    """The last label of each labeller about each statement, without those that were undone."""
+    last: dict[tuple[str, str], Label] = {}
+    for label in labels:
+        last.pop((label.labeller, label.statement), None)
+        if not label.undone:
+            last[label.labeller, label.statement] = label
+    return list(last.values())
+
+
+def _labels(lines: Iterable[str]) -> Iterator[Label]:
+    for line in lines:
+        try:
+            fields = json.loads(line)
+            yield Label(**{name: fields[name] for name in Label.__slots__ if name in fields})
+        except (ValueError, TypeError):
+            continue  # a line that a crash cut short

@@ -1,0 +1,40 @@
+"""A page with the records and blobs that the stages write up to its vectors."""
+
+from typing import Any
+
+from schemas.ids import page_id
+from streams.pages.normalize import normalize
+from streams.statements.chaining import chain_input, statements
+from streams.statements.codec import PageStatements, encode_statements
+from streams.statements.drafting import drafts
+from streams.statements.sentences import SentenceSplitter
+from streams.stores.opener import Stores
+from streams.vectors.codec import encode_vectors
+from streams.vectors.points import texts_of
+
+
+async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:
+    """Store the statements and vectors of this HTML. `records` are fields to overwrite, by part."""
+    identity = page_id(url)
+    document = normalize(html.encode(), url=url).document
+    found, _ = drafts(document, SentenceSplitter())
+    sentences, owners = chain_input(found)
+    made = statements(identity, found, owners, await stores.chains.links(sentences))
+    page = PageStatements(identity, url, document.title, document.language, made)
+    reference = await stores.blobs.put(encode_statements(page))
+    info = await stores.embedder.info()
+    vectors = encode_vectors(reference, await stores.embedder.embed(texts_of(page)))
+    parts: dict[Any, dict[str, Any]] = {
+        "chunked": {"url": url, "statements_ref": reference},
+        "embedded": {
+            "url": url,
+            "statements_ref": reference,
+            "vectors_ref": await stores.blobs.put(vectors),
+            "model": info.name,
+            "model_version": info.version,
+        },
+    }
+    for part, value in parts.items():
+        await stores.pages.put(identity, part, value | records.get(part, {}), 1)
+    if "normalized" in records:
+        await stores.pages.put(identity, "normalized", records["normalized"], 1)
