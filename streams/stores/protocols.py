@@ -184,8 +184,10 @@ class VectorIndex(Protocol):
 
     async def upsert(self, collection: str, points: Sequence[Point]) -> None: ...
 
-    async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
-        """Remove a page's points; with `before_generation`, only those of an older generation."""
+    async def remove_page(
+        self, collection: str, page_id: UUID, *, before_generation: int | None = None, keep: Sequence[UUID] = ()
+    ) -> None:
+        """Remove a page's points but those in `keep`; with `before_generation`, only those of an older generation."""
 
     async def search(
         self,

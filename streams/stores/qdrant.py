@@ -98,11 +98,14 @@ class QdrantIndex:
                 batch = [_point(point) for point in points[first : first + _BATCH_POINTS]]
                 await self._client.upsert(collection, batch, wait=True, ordering=self._ordering)
 
-    async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
+    async def remove_page(
+        self, collection: str, page_id: UUID, *, before_generation: int | None = None, keep: Sequence[UUID] = ()
+    ) -> None:
         conditions: list[models.Condition] = [_equals("page_id", str(page_id))]
         if before_generation is not None:
             conditions.append(models.FieldCondition(key="generation", range=models.Range(lt=before_generation)))
-        selector = models.FilterSelector(filter=models.Filter(must=conditions))
+        kept: list[models.Condition] = [models.HasIdCondition(has_id=[str(id) for id in keep])] if keep else []
+        selector = models.FilterSelector(filter=models.Filter(must=conditions, must_not=kept or None))
         async with self._answered():
             await self._client.delete(collection, selector, wait=True, ordering=self._ordering)
 

@@ -1,26 +1,28 @@
 """The embed stage: a page's statements become vectors, each statement in its context.
 
-The vectors of unchanged statements are not computed again: the page's record names those of the same model.
+The vectors of unchanged statements are not computed again: the page's record names those of the same model. Other texts
+pass through a bounded queue that all pages of this worker share (`batching`).
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schemas import Event, PageChunked, PageEmbedded
+from streams.errors import PoisonError
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import ModelInfo
-from streams.vectors.codec import encode_vectors
+from streams.stores.protocols import ModelInfo, Vectors
+from streams.vectors.batching import Half, Key, TextBatcher, text_key
+from streams.vectors.codec import decode_vectors, encode_vectors
 from streams.vectors.points import texts_of
 
 PART_TEXTS = 512
 """Maximum texts that are embedded before the stage shows progress."""
-Vectors = NDArray[np.float32]
 
 
 class EmbedAgent(Agent):
@@ -28,6 +30,15 @@ class EmbedAgent(Agent):
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
+        self._batcher = TextBatcher(stores.embedder)
+
+    async def stop(self) -> None:
+        await self._batcher.close()
+
+    def measurements(self) -> Mapping[str, float]:
+        counts = self._batcher.counts
+        texts = {f"embed_texts_{source}": float(count) for source, count in counts.texts.items()}
+        return {**texts, "embed_texts_waiting": self._batcher.waiting, "embed_batches": counts.batches}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -39,30 +50,47 @@ class EmbedAgent(Agent):
             "model_version": model.version,
             "dimensions": model.dimensions,
         }
-        made = await self._made_before(event, basis) or await self._make(event, model)
+        former = await self._embedded_before(event, basis)
+        if former.get("statements_ref") == event.statements_ref:
+            made: Mapping[str, Any] = {name: former[name] for name in ("vectors_ref", "statements")}
+        else:
+            made = await self._make(event, model, former)
         facts = {"url": event.url, "generation": event.generation, **basis, **made}
         await self._stores.pages.put(event.page_id, "embedded", facts, delivery.at)
         return [PageEmbedded.model_validate({**facts, "page_id": event.page_id, "crawl_id": event.crawl_id})]
 
-    async def _made_before(self, event: PageChunked, basis: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The vectors of an earlier fetch, if they were made of the same statements by the same model."""
+    async def _embedded_before(self, event: PageChunked, basis: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The record of an earlier fetch if it is of the same model, or an empty one."""
         record = (await self._stores.pages.get(event.page_id)).get("embedded", {})
-        names = ("vectors_ref", "statements")
-        if any(record.get(name) != value for name, value in basis.items()) or not all(name in record for name in names):
-            return None
-        return {name: record[name] for name in names}
+        same_model = all(record.get(name) == basis[name] for name in ("model", "model_version", "dimensions"))
+        return record if same_model and {"vectors_ref", "statements", "statements_ref"} <= record.keys() else {}
 
-    async def _make(self, event: PageChunked, model: ModelInfo) -> dict[str, Any]:
+    async def _make(self, event: PageChunked, model: ModelInfo, former: Mapping[str, Any]) -> dict[str, Any]:
         page = decode_statements(await self._stores.blobs.get(event.statements_ref))
-        vectors = await self._embedded(texts_of(page), model.dimensions)
+        vectors = await self._embedded(texts_of(page), await self._former_vectors(former), model.dimensions)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
         return {"vectors_ref": reference, "statements": len(page.statements)}
 
-    async def _embedded(self, texts: Sequence[str], dimensions: int) -> Vectors:
+    async def _former_vectors(self, record: Mapping[str, Any]) -> dict[Key, Half]:
+        """The vectors of the page's statements at an earlier fetch, by the hash of their text."""
+        if not record:
+            return {}
+        try:
+            content, packed = await asyncio.gather(
+                self._stores.blobs.get(record["statements_ref"]), self._stores.blobs.get(record["vectors_ref"])
+            )
+            texts = texts_of(decode_statements(content))
+            vectors = decode_vectors(packed, record["statements_ref"]).astype(np.float16)
+        except PoisonError:  # a blob is missing or of another layout: all is embedded again
+            return {}
+        return dict(zip(map(text_key, texts), vectors, strict=False))
+
+    async def _embedded(self, texts: Sequence[str], former: Mapping[Key, Half], dimensions: int) -> Vectors:
         """The vectors, made part by part, since a manual's index takes minutes and has to show progress."""
+        self._batcher.embedder = self._stores.embedder
         parts: list[Vectors] = []
         for start in range(0, len(texts), PART_TEXTS):
-            parts.append(await self._stores.embedder.embed(texts[start : start + PART_TEXTS]))
+            parts.append(await self._batcher.embed(texts[start : start + PART_TEXTS], former))
             self.steps += 1
         return np.concatenate(parts) if parts else np.empty((0, dimensions), np.float32)
 

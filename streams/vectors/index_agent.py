@@ -73,10 +73,16 @@ class IndexAgent(Agent):
             return await self._write_to(await self._collection(event), event, points, replace)
 
     async def _write_to(self, collection: str, event: PageEmbedded, points: Sequence[Point], replace: bool) -> str:
-        if replace:
-            # The same fetch with other statements (made by another release): both have its generation, so remove all.
-            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation + 1)
         await self._stores.vectors.upsert(collection, points)
+        if replace:
+            # The same fetch with other statements (made by another release): both have its generation. The former ones
+            # go after the new ones are searchable, so that the page is found at every moment.
+            await self._stores.vectors.remove_page(
+                collection,
+                event.page_id,
+                before_generation=event.generation + 1,
+                keep=[point.id for point in points],
+            )
         return collection
 
     async def _collection(self, event: PageEmbedded) -> str:

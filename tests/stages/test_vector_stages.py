@@ -212,6 +212,75 @@ async def test_r16_unchanged_statements_are_the_same_blob_and_not_embedded_again
     assert {hit.payload["generation"] for hit in await journey.points()} == {2}
 
 
+async def test_of_a_changed_page_only_the_changed_statements_are_embedded(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated(generation=1))
+    restarted = Journey(Stores(**{name: getattr(journey.stores, name) for name in Stores.__slots__}))
+    embedder = restarted.stores.embedder = CountingEmbedder()
+    changed = (*BODY[:2], Block("p", "A writer is never blocked by a reader."))
+    _, embedded, _ = await restarted.through(await restarted.deduplicated(*changed, generation=2))
+    assert embedder.texts == 1
+    assert isinstance(embedded, PageEmbedded)
+    page = decode_statements(await restarted.stores.blobs.get(embedded.statements_ref))
+    stored = decode_vectors(await restarted.stores.blobs.get(embedded.vectors_ref), embedded.statements_ref)
+    expected = await MemoryEmbedder().embed([statement.in_context for statement in page.statements])
+    assert np.allclose(stored, expected, atol=1e-3)
+
+
+async def test_former_vectors_that_are_missing_are_made_again(journey: Journey) -> None:
+    await journey.through(await journey.deduplicated(generation=1))
+    record = dict((await journey.stores.pages.get(PAGE))["embedded"], vectors_ref="00" * 32)
+    await journey.stores.pages.put(PAGE, "embedded", record, record.get("at", 0) or 2**60)
+    events = await journey.through(await journey.deduplicated(Block("p", "All of it is new text here."), generation=2))
+    assert isinstance(events[-1], PageIndexed)
+
+
+class Interrupted(BaseException):
+    """The process is killed."""
+
+
+@pytest.mark.parametrize("moment", ["blobs.get", "embedder.embed", "blobs.put", "pages.put"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_the_embed_stage_may_be_killed_at_every_call(journey: Journey, moment: str, after: bool) -> None:
+    """The event is delivered again to another worker, which stores and returns what an undisturbed one does."""
+    undisturbed = Journey(memory_stores())
+    expected = (await undisturbed.through(await undisturbed.deduplicated()))[:2]
+    chunked = (await journey.stages[0].handle(journey.delivery(await journey.deduplicated())))[0]
+    store_name, method_name = moment.split(".")
+    store = getattr(journey.stores, store_name)
+    method = getattr(store, method_name)
+
+    async def killed(*args: Any, **keywords: Any) -> Any:
+        if after:
+            await method(*args, **keywords)
+        raise Interrupted
+
+    setattr(store, method_name, killed)
+    with pytest.raises(Interrupted):
+        await journey.stages[1].handle(journey.delivery(chunked))
+    setattr(store, method_name, method)
+    restarted = Journey(journey.stores)
+    assert [chunked, *await restarted.stages[1].handle(restarted.delivery(chunked))] == expected
+
+
+async def test_the_former_statements_go_after_the_new_ones_are_searchable(journey: Journey) -> None:
+    """A re-crawl, and the same fetch cut by another release: at every call of the index some of the page is found."""
+    await journey.through(await journey.deduplicated(generation=1))
+    index, found = journey.stores.vectors, []
+    remove_page = index.remove_page
+
+    async def remove(*args: Any, **keywords: Any) -> None:
+        found.append(await journey.texts())
+        await remove_page(*args, **keywords)
+        found.append(await journey.texts())
+
+    index.remove_page = remove  # type: ignore[method-assign]
+    await journey.through(await journey.deduplicated(Block("p", "All of it is new text here."), generation=2))
+    await journey.through(await journey.deduplicated(Block("p", "Cut by another release of the code."), generation=2))
+    assert len(found) >= 6
+    assert all(found), "the page was not found between two calls"
+    assert await journey.texts() == ["Cut by another release of the code."]
+
+
 async def test_r16_another_model_embeds_unchanged_statements_again(journey: Journey) -> None:
     await journey.through(await journey.deduplicated(generation=1))
     embedder = journey.stores.embedder = CountingEmbedder(version="2")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -33,6 +34,9 @@ def _conditions(json: Json | Sequence[Json] | None) -> list[Any] | None:
 def _condition(json: Json) -> Any:
     if not isinstance(json, Mapping):
         raise BadRequest(f"Format error in JSON body: a condition must be an object, not {json!r}")
+    if "has_id" in json:
+        _only(json, {"has_id"}, "id condition")
+        return edge.HasIdCondition({UUID(one) if isinstance(one, str) else one for one in json["has_id"]})
     return _field(json) if "key" in json else parse_filter(json)
 
 

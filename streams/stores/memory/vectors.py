@@ -54,10 +54,14 @@ class MemoryIndex:
     async def upsert(self, collection: str, points: Sequence[Point]) -> None:
         self._of(collection).put(points)
 
-    async def remove_page(self, collection: str, page_id: UUID, *, before_generation: int | None = None) -> None:
-        limit = math.inf if before_generation is None else before_generation
+    async def remove_page(
+        self, collection: str, page_id: UUID, *, before_generation: int | None = None, keep: Sequence[UUID] = ()
+    ) -> None:
+        limit, kept = math.inf if before_generation is None else before_generation, set(keep)
         self._of(collection).remove(
-            lambda payload: payload.get("page_id") == str(page_id) and payload.get("generation", 0) < limit
+            lambda id, payload: (
+                payload.get("page_id") == str(page_id) and payload.get("generation", 0) < limit and id not in kept
+            )
         )
 
     async def search(
@@ -120,7 +124,7 @@ class _Collection:
         self._forget()
 
     def remove(self, doomed: Any) -> None:
-        self.points = {id: point for id, point in self.points.items() if not doomed(point.payload)}
+        self.points = {id: point for id, point in self.points.items() if not doomed(id, point.payload)}
         self._forget()
 
     def by_meaning(self, query: Sequence[float], filters: Filters, limit: int) -> list[Hit]:
