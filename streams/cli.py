@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "doctor": ("streams.commands.stages.doctor:doctor", "Check an installation, and what to do."),
         "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
+        "reindex": ("streams.commands.stages.reindex:reindex", "Fill a model's collection, and search it."),
     },
     "Measuring": {
         "plan": ("streams.commands.measuring.plan:make_plan", "Compute the machines and cost of an installation."),

@@ -85,6 +85,14 @@ class QdrantSettings(_Group):
     """PEM file with the key of the client's certificate."""
     shards: int = Field(1, ge=1)
     """Number of shards of a new collection. Default: 1, and 64 in the production profile."""
+    hnsw_ef: int = Field(512, ge=0)
+    """Number of candidates that a search by meaning follows in the graph of vectors: more find more of the nearest
+    ones and take longer. 0: Qdrant's own choice."""
+    quantization: Literal["int8", "binary", "none"] = "int8"
+    """Compressed form of a new collection's vectors, which is searched first. `int8` is a quarter of their size,
+    `binary` a 32nd (for 768 and more dimensions)."""
+    oversampling: float = Field(2.0, ge=1)
+    """Number of compressed candidates for each result that are compared again with their full vectors."""
     replication: int = Field(1, ge=1)
     """Number of replicas of a new collection. Production: 2 or more."""
     write_consistency: int | None = Field(None, ge=1)

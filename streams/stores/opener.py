@@ -14,6 +14,7 @@ from streams.stores.protocols import (
     FrontierStore,
     Ledger,
     Pages,
+    Reindexing,
     VectorIndex,
 )
 from streams.topology import Store
@@ -38,6 +39,7 @@ class Stores:
     ledger: Ledger = cast(Ledger, _NotOpened("cassandra"))
     fingerprints: Fingerprints = cast(Fingerprints, _NotOpened("cassandra"))
     frontier: FrontierStore = cast(FrontierStore, _NotOpened("cassandra"))
+    reindexing: Reindexing = cast(Reindexing, _NotOpened("cassandra"))
     vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
     embedder: Embedder = cast(Embedder, _NotOpened("triton"))
     chains: ChainModel = cast(ChainModel, _NotOpened("triton"))
@@ -62,6 +64,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.ledger = cassandra.CassandraLedger(session)
             stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
             stores.frontier = cassandra.CassandraFrontier(session)
+            stores.reindexing = cassandra.CassandraReindexing(session)
             stores.clock_ahead = session.clock_ahead_seconds
         if "triton" in wanted:
             from streams.stores import triton
@@ -87,6 +90,7 @@ def memory_stores() -> Stores:
         ledger=memory.MemoryLedger(),
         fingerprints=memory.MemoryFingerprints(),
         frontier=memory.MemoryFrontier(),
+        reindexing=memory.MemoryReindexing(),
         vectors=memory.MemoryIndex(),
         embedder=memory.MemoryEmbedder(),
         chains=memory.MemoryChains(),

@@ -40,6 +40,33 @@ class Pages(Protocol):
     async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
         """All parts; empty when nothing is known."""
 
+    async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
+        """The next pages with a token above `after` and at most `upto`, by token: for jobs that visit every page.
+
+        Tokens are hashes of page ids, from -2^63 to 2^63 - 1.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PartProgress:
+    """How far one part of the ring of tokens is done."""
+
+    token: int
+    """The last token that is done."""
+    pages: int = 0
+    """Number of pages of this part that were written."""
+    statements: int = 0
+
+
+class Reindexing(Protocol):
+    """The progress of `riffle reindex`, by collection and host (empty: all hosts), so that it goes on after a stop."""
+
+    async def progress(self, collection: str, host: str) -> dict[int, PartProgress]: ...
+
+    async def put(self, collection: str, host: str, part: int, progress: PartProgress) -> None: ...
+
+    async def clear(self, collection: str, host: str) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -179,6 +206,9 @@ class VectorIndex(Protocol):
         Returns the collection's name.
         """
 
+    async def active(self) -> str | None:
+        """The collection that the alias points to, or None."""
+
     async def activate(self, collection: str) -> None:
         """Point the alias to this collection: searches read it from now on."""
 
@@ -202,12 +232,19 @@ class VectorIndex(Protocol):
         """Pages by the fused rank (RRF) of their best statements, each text of a page once. With one of the two vectors
         None, the other alone."""
 
+    async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
+        """The statements with the nearest vectors, as a search finds them; with `exact`, all vectors are compared."""
+
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         """All points of a page, by ordinal. Scores are 0."""
 
-    async def count(self, collection: str) -> int: ...
+    async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
+        """The number of statements; of one page, and of one generation of it."""
 
     async def collections(self) -> list[str]: ...
+
+    async def drop(self, collection: str) -> None:
+        """Remove a former model's collection. Raises UsageError when searches still read it."""
 
     async def close(self) -> None: ...
 

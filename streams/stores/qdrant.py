@@ -44,8 +44,6 @@ _PAYLOAD_INDEXES = {
     "language": models.PayloadSchemaType.KEYWORD,
     "generation": models.PayloadSchemaType.INTEGER,
 }
-# Scalar quantization scans bytes; the best of them are then scored again with the full vectors.
-_QUANTIZED = models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0))
 
 
 class QdrantIndex:
@@ -58,6 +56,11 @@ class QdrantIndex:
         self._shards = settings.shards if given or not production else PRODUCTION_SHARDS
         self._write_consistency = settings.write_consistency or settings.replication // 2 + 1
         self._ordering = models.WriteOrdering(settings.ordering)
+        # Quantized vectors are compared first; the best of them are then scored again with the full vectors.
+        self._approximate = models.SearchParams(
+            hnsw_ef=settings.hnsw_ef or None,
+            quantization=models.QuantizationSearchParams(rescore=True, oversampling=settings.oversampling),
+        )
         self._client = AsyncQdrantClient(
             url=settings.url,
             prefer_grpc=False,
@@ -120,7 +123,7 @@ class QdrantIndex:
         candidates: int = 100,
     ) -> list[PageHits]:
         """As the Protocol says, in one round trip. Scores are sums of reciprocal ranks; nothing indexed is no pages."""
-        requests = _requests(dense, sparse, _filter(filters), candidates)
+        requests = _requests(dense, sparse, _filter(filters), candidates, self._approximate)
         if not requests:
             return []
         try:
@@ -129,6 +132,18 @@ class QdrantIndex:
         except MissingCollection:
             return []
         return by_page(fuse([_hit(point) for point in answer.points] for answer in answers), pages, per_page)
+
+    async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
+        params = models.SearchParams(exact=True) if exact else self._approximate
+        async with self._answered():
+            answer = await self._client.query_points(
+                collection, query=_floats(dense), using="dense", limit=limit, search_params=params, with_payload=True
+            )
+        return [_hit(point) for point in answer.points]
+
+    async def active(self) -> str | None:
+        async with self._answered():
+            return await self._active()
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         condition = models.Filter(must=[_equals("page_id", str(page_id))])
@@ -144,9 +159,12 @@ class QdrantIndex:
                     break
         return sorted(hits, key=by_ordinal)
 
-    async def count(self, collection: str) -> int:
+    async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
+        must: list[models.Condition] = [] if page_id is None else [_equals("page_id", str(page_id))]
+        if generation is not None:
+            must.append(models.FieldCondition(key="generation", match=models.MatchValue(value=generation)))
         async with self._answered():
-            return (await self._client.count(collection, exact=True)).count
+            return (await self._client.count(collection, models.Filter(must=must) if must else None, exact=True)).count
 
     async def collections(self) -> list[str]:
         async with self._answered():
@@ -171,9 +189,7 @@ class QdrantIndex:
                     "dense": models.VectorParams(size=model.dimensions, distance=_distance(model), on_disk=False)
                 },
                 sparse_vectors_config={"sparse": models.SparseVectorParams(modifier=models.Modifier.IDF)},
-                quantization_config=models.ScalarQuantization(
-                    scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
-                ),
+                quantization_config=_quantization(self._settings.quantization),
                 shard_number=self._shards,
                 replication_factor=self._settings.replication,
                 write_consistency_factor=self._write_consistency,
@@ -247,17 +263,31 @@ def _dimensions(info: models.CollectionInfo) -> int | None:
     return dense.size if dense else None
 
 
+def _quantization(kind: str) -> Any:
+    """The configuration of compressed vectors, which are kept in memory beside the full ones. None without them."""
+    if kind == "int8":
+        scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+        return models.ScalarQuantization(scalar=scalar)
+    if kind == "binary":
+        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    return None
+
+
 def _distance(model: ModelInfo) -> models.Distance:
     """Cosine for normalized vectors; the dot product for a model whose vectors differ in length."""
     return models.Distance.COSINE if model.normalized else models.Distance.DOT
 
 
 def _requests(
-    dense: Sequence[float] | None, sparse: SparseVector | None, filter_: models.Filter | None, candidates: int
+    dense: Sequence[float] | None,
+    sparse: SparseVector | None,
+    filter_: models.Filter | None,
+    candidates: int,
+    dense_params: models.SearchParams,
 ) -> list[models.QueryRequest]:
     queries: list[tuple[str, Any, models.SearchParams | None]] = []
     if dense is not None:
-        queries.append(("dense", _floats(dense), _QUANTIZED))
+        queries.append(("dense", _floats(dense), dense_params))
     if sparse is not None and sparse.indices:
         queries.append(("sparse", _sparse(sparse), None))
     return [

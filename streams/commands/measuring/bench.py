@@ -45,6 +45,27 @@ async def bench_queries(
     return status
 
 
+@bench_app.command("index")
+@command
+async def bench_index(
+    statements: Annotated[list[int] | None, typer.Option(min=1_000, help="Number of vectors. May be repeated.")] = None,
+    qdrant: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Qdrant's program. Default: the server that runs.")
+    ] = None,
+    quantization: Annotated[str, typer.Option(help="`int8`, `binary` or `none`.")] = "int8",
+    as_json: AsJson = False,
+) -> int:
+    """Measure recall and latency of the search by meaning beside exact search, for several values of `hnsw_ef`.
+
+    Example:  riffle bench index --statements 20000 --qdrant /usr/bin/qdrant
+    """
+    if quantization not in ("int8", "binary", "none"):
+        raise UsageError(f"{quantization!r}: the quantization is int8, binary or none")
+    counts = statements or [20_000]
+    status: int = await benchmark("vector_index").run(load_settings(), counts, qdrant, quantization, as_json=as_json)
+    return status
+
+
 @bench_app.command("cost")
 @command
 async def bench_cost(

@@ -1,6 +1,7 @@
 """Records, blobs, ledger, fingerprints and frontier in Apache Cassandra.
 
-Every statement reads or writes one partition by its key; there is no scan, no filter and no lightweight transaction.
+Every statement reads or writes one partition by its key; there is no filter and no lightweight transaction. The one
+scan is that of all pages by token, for `riffle reindex`.
 Every write of a record carries the time of the event that it comes from.
 """
 
@@ -10,6 +11,7 @@ from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.pages import CassandraPages
+from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "CassandraFrontier",
     "CassandraLedger",
     "CassandraPages",
+    "CassandraReindexing",
     "CassandraSession",
     "connect",
     "migrate",

@@ -10,6 +10,10 @@ from streams.stores.protocols import Part
 
 _PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
 _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
+_SCAN = (
+    "SELECT DISTINCT page_id, token(page_id) FROM pages "
+    "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :limit"
+)
 
 
 class CassandraPages:
@@ -25,3 +29,8 @@ class CassandraPages:
         """All parts; empty when nothing is known."""
         rows = await self._session.execute(_GET, {"page_id": page_id})
         return {part: unpack(value) for part, value in rows}
+
+    async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
+        """The next pages with a token above `after` and at most `upto`, by token."""
+        rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "limit": limit})
+        return [(token, page_id) for page_id, token in rows]

@@ -8,6 +8,7 @@ from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.models import MemoryChains, MemoryEmbedder
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
+from streams.stores.memory.reindexing import MemoryReindexing
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "MemoryIndex",
     "MemoryLedger",
     "MemoryPages",
+    "MemoryReindexing",
 ]

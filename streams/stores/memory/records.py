@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+import xxhash
+
 from streams.errors import MissingBlob
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Part, Transition
@@ -47,6 +49,14 @@ class MemoryPages:
     async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
         cells = self._cells.get(page_id, {})
         return {part: unpack(packed) for part, (_, packed) in sorted(cells.items())}
+
+    async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
+        tokens = ((_token(page_id), page_id) for page_id in self._cells)
+        return sorted(one for one in tokens if after < one[0] <= upto)[:limit]
+
+
+def _token(page_id: UUID) -> int:
+    return xxhash.xxh3_64_intdigest(page_id.bytes) - 2**63
 
 
 class MemoryLedger:

@@ -46,6 +46,9 @@ class MemoryIndex:
         self._active = self._active or name
         return name
 
+    async def active(self) -> str | None:
+        return self._active
+
     async def activate(self, collection: str) -> None:
         if collection not in self._collections:
             raise no_collection(collection, sorted(self._collections))
@@ -85,13 +88,19 @@ class MemoryIndex:
             rankings.append(collection.by_words(sparse, filters, candidates))
         return by_page(fuse(rankings), pages, per_page)
 
+    async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
+        return self._of(collection).by_meaning(dense, ANY, limit)
+
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         points = self._of(collection).points
         hits = [Hit(id, 0.0, dict(p.payload)) for id, p in points.items() if p.payload.get("page_id") == str(page_id)]
         return sorted(hits, key=by_ordinal)
 
-    async def count(self, collection: str) -> int:
-        return len(self._of(collection).points)
+    async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
+        wanted = {"page_id": page_id and str(page_id), "generation": generation}
+        conditions = {key: value for key, value in wanted.items() if value is not None}
+        payloads = (point.payload for point in self._of(collection).points.values())
+        return sum(all(payload.get(key) == value for key, value in conditions.items()) for payload in payloads)
 
     async def collections(self) -> list[str]:
         return sorted(self._collections)

@@ -103,3 +103,30 @@ async def test_any_order_of_the_same_writes_leaves_the_same(
         await pages.put(other, "indexed", value, at)
     assert await pages.get(one) == await pages.get(other)
     assert (await pages.get(one))["indexed"] in [value for at, value in writes if at == max(at for at, _ in writes)]
+
+
+FIRST, LAST = -(2**63), 2**63 - 1
+
+
+async def test_a_scan_visits_each_page_once_and_goes_on_behind_a_token(pages: Pages) -> None:
+    expected = {uuid4() for _ in range(30)}
+    for page in expected:
+        for part in ("fetched", "indexed"):
+            await pages.put(page, part, {"generation": 1}, 1)  # type: ignore[arg-type]
+    seen, token = [], FIRST
+    while found := await pages.scan(token, LAST, 7):
+        assert len(found) <= 7
+        assert [one for one, _ in found] == sorted(one for one, _ in found)
+        seen += [page for _, page in found]
+        token = found[-1][0]
+    assert len(seen) == len(set(seen))
+    assert expected <= set(seen), "the keyspace may hold pages of other tests"
+
+
+async def test_a_scan_of_a_part_of_the_ring_has_the_tokens_of_that_part(pages: Pages) -> None:
+    for _ in range(20):
+        await pages.put(uuid4(), "fetched", {}, 1)
+    halves = [await pages.scan(FIRST, 0, 10_000), await pages.scan(0, LAST, 10_000)]
+    assert all(token <= 0 for token, _ in halves[0])
+    assert all(token > 0 for token, _ in halves[1])
+    assert len(halves[0]) + len(halves[1]) == len(await pages.scan(FIRST, LAST, 10_000))

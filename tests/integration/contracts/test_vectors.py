@@ -312,6 +312,40 @@ async def test_a_new_generation_replaces_the_old_one(index: Index) -> None:
     assert [one.page_id for one in await index.search(dense=axis(7), sparse=None)] == [page("b")]
 
 
+async def test_kept_points_stay_when_their_page_is_removed(index: Index) -> None:
+    points = [point(f"p{n}", generation=2) for n in range(4)]
+    collection = await filled(index, *points, point("other", of="b", generation=1))
+    await index.remove_page(collection, page("a"), before_generation=2, keep=[points[0].id])
+    assert len(await index.scroll(collection, page("a"))) == 4
+    await index.remove_page(collection, page("a"), before_generation=3, keep=[points[0].id, points[2].id])
+    assert {hit.id for hit in await index.scroll(collection, page("a"))} == {points[0].id, points[2].id}
+    assert len(await index.scroll(collection, page("b"))) == 1
+
+
+async def test_statements_are_counted_by_page_and_generation(index: Index) -> None:
+    points = [point(f"p{n}", generation=1 + n % 2) for n in range(5)]
+    collection = await filled(index, *points, point("other", of="b", generation=2))
+    assert await index.count(collection) == 6
+    assert await index.count(collection, page("a")) == 5
+    assert [await index.count(collection, page("a"), generation) for generation in (1, 2, 3)] == [3, 2, 0]
+
+
+async def test_the_nearest_statements_of_a_collection_exactly_and_as_a_search_finds_them(index: Index) -> None:
+    collection = await filled(index, *(point(f"p{n}", dense=axis(0, tilt=n / 10)) for n in range(8)))
+    expected = [point(f"p{n}").id for n in range(3)]
+    for exact in (False, True):
+        assert [hit.id for hit in await index.nearest(collection, axis(0), 3, exact=exact)] == expected
+
+
+async def test_the_active_collection_is_the_one_that_searches_read(index: Index) -> None:
+    assert await index.active() is None
+    first = await index.ensure(MODEL)
+    second = await index.ensure(ModelInfo("mini", "2", 8))
+    assert await index.active() == first
+    await index.activate(second)
+    assert await index.active() == second
+
+
 async def test_the_alias_moves_all_searches_at_once(index: Index) -> None:
     old = await filled(index, point("old", of="old"))
     new = await index.ensure(ModelInfo("mini", "2", 8))
