@@ -96,7 +96,7 @@ class Envelope(BaseModel):
             "ce_id": str(self.id),
             "ce_type": self.type,
             "ce_source": self.source,
-            "ce_time": self.time.astimezone(UTC).isoformat(timespec="microseconds"),
+            "ce_time": self.time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "ce_subject": self.subject,
             "content-type": CONTENT_TYPE,
             "traceparent": self.traceparent,

@@ -29,6 +29,7 @@ from schemas import (
 )
 
 Store = Literal["cassandra", "qdrant", "triton"]
+Order = Literal["key", "subject", "none"]
 _REPLAY = ".replay"
 
 
@@ -56,9 +57,12 @@ class Stage:
     """`module:function` that builds the Agent from the settings and stores."""
     stores: tuple[Store, ...] = ()
     concurrency: int = 16
-    """Maximum number of events in progress at once in one worker. Two with the same key never are."""
+    """Maximum number of events in progress at once in one worker."""
     workers: int = 1
     """Number of workers in the local stack."""
+    order: Order = "key"
+    """The events that are handled one after the other: those with one record key, those with one subject (the page that
+    they are about), or none."""
     source: bool = False
     """True if it starts the journey of pages by itself. It pauses while a later stage is too far behind."""
 
@@ -119,6 +123,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.pages.agent:build",
         stores=("cassandra",),
         concurrency=8,
+        order="subject",  # the key is the host: an import of one large site is parsed side by side
     ),
     Stage(
         name="dedup",
@@ -174,7 +179,8 @@ STAGES: tuple[Stage, ...] = (
         outputs=(),
         agent="streams.ledger.agent:build",
         stores=("cassandra",),
-        concurrency=128,
+        concurrency=512,
+        order="none",  # each event is a row of its own
     ),
 )
 

@@ -1,18 +1,19 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-A redelivery writes the same row again. Links to a page are stored by a few rows in all (`discoveries`), and the link by
-which a page was discovered by none: the frontier's row of the URL has it (`history`). Every other event has a row of
-its own.
+The events of a page that come within a second are one write (`gathering`). A redelivery writes the same row again.
+Links to a page are stored by a few rows in all (`discoveries`), and the link by which a page was discovered by none:
+the frontier's row of the URL has it (`history`). Every other event has a row of its own.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid5
 
-from schemas import Event, LinkFound, PageDiscovered
+from schemas import Event, LinkFound, PageDiscovered, PageIndexed, PageRemoved
 from streams.errors import PoisonError
 from streams.ledger.descriptions import describe, describe_links
 from streams.ledger.discoveries import LinkMemory, Links
+from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -22,8 +23,11 @@ from streams.stores.protocols import Ledger, Transition
 class LedgerAgent(Agent):
     """Stores the transition that each event is."""
 
-    def __init__(self, ledger: Ledger, links: LinkMemory | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, links: LinkMemory | None = None, max_gathering_seconds: float = MAX_SECONDS
+    ) -> None:
         self._ledger = ledger
+        self._gathered = GatheredLedger(ledger, max_gathering_seconds)
         self._links = links or LinkMemory()
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
@@ -35,8 +39,10 @@ class LedgerAgent(Agent):
                 pass  # the frontier stores it
             case PageDiscovered() as event:
                 await asyncio.gather(*map(self._ledger.record, _discoveries(delivery, event)))
-            case _:
-                await self._ledger.record(transition_of(delivery))
+            case event:
+                # A person who waits for a page looks at it when it is searchable or removed.
+                last = isinstance(event, PageIndexed | PageRemoved)
+                await self._gathered.record(transition_of(delivery), last=last)
         return ()
 
     async def _store_links(self, delivery: Delivery, event: LinkFound) -> None:

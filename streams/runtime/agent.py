@@ -37,7 +37,8 @@ class Agent:
 
     `handle` stores first (blob, then record) and returns the events to send. The runtime sends them, waits for
     their delivery, and only then acknowledges the input. It may be called for several events at once, but never
-    for two with the same key. Raise TransientError to be tried again, PoisonError to dead-letter the event.
+    for two that the stage's order keeps apart. Raise TransientError to be tried again, PoisonError to dead-letter
+    the event.
     """
 
     steps: int = 0

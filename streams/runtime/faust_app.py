@@ -156,10 +156,11 @@ class StageApp:
         return feed
 
     def _submit(self, incoming: Incoming, work: Work, delay_seconds: float) -> None:
+        key = order_key(self.stage, incoming)
         if delay_seconds > 0:
-            self._tasks.submit_later(incoming.key, work, lambda: asyncio.sleep(delay_seconds))
+            self._tasks.submit_later(key, work, lambda: asyncio.sleep(delay_seconds))
         else:
-            self._tasks.submit(incoming.key, work)
+            self._tasks.submit(key, work)
 
     def _guarded(
         self, processor: Processor, incoming: Incoming, done: Callable[[], Awaitable[None]]
@@ -266,6 +267,19 @@ class StageApp:
             return set()
         topics = set(input_topics(self.stage))
         return {tp for tp in self.app.consumer.assignment() if tp.topic in topics}
+
+
+def order_key(stage: Stage, incoming: Incoming) -> bytes:
+    """The name under which events are handled one after the other, by the stage's order.
+
+    Events with one subject are in one partition, and so at one worker, if they have one record key.
+    """
+    match stage.order:
+        case "none":
+            return f"{incoming.topic}/{incoming.partition}/{incoming.offset}".encode()
+        case "subject":
+            return dict(incoming.headers).get("ce_subject") or incoming.key
+    return incoming.key
 
 
 def incoming_of(event: Any) -> Incoming:

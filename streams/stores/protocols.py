@@ -7,7 +7,7 @@ answer, which the runtime retries. Every write is idempotent: the same call twic
 `at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 from uuid import UUID, uuid5
@@ -87,7 +87,8 @@ class Transition:
 class Ledger(Protocol):
     """Every transition of every page, by page."""
 
-    async def record(self, transition: Transition) -> None: ...
+    async def record(self, *transitions: Transition) -> None:
+        """Store transitions of one page together: all or none of them."""
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Oldest first."""
@@ -363,9 +364,30 @@ class Fingerprints(Protocol):
         """The evidence about a host's URLs, by rule and slot."""
 
 
-CrawlState = Literal["queued", "deferred", "leased", "fetched", "settled", "redirected", "failed", "refused", "seen"]
-"""The state of a URL in one crawl. Queued, leased and fetched URLs are on their way. Deferred ones wait until the host
-answers again. All other states are final."""
+CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen"]
+"""The state of a URL in one crawl. Queued and fetched URLs are on their way. Deferred ones wait until the host answers
+again. All other states are final."""
+CRAWL_BUCKETS = 16
+"""Number of buckets with the URLs of one crawl, by host. It is part of the stored rows' keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlCounts:
+    """The number of URLs in each state, as one owner of hosts has counted them. Only the sum over all owners is never
+    negative, since hosts get another owner when the number of partitions changes."""
+
+    urls: Mapping[CrawlState, int] = field(default_factory=dict)
+    at: int = 0
+    """The write time: greater with every write."""
+
+
+def total(counts: Iterable[CrawlCounts]) -> dict[CrawlState, int]:
+    """Return the sum of the counts of all owners, without states that no URL has."""
+    found: dict[CrawlState, int] = {}
+    for of_owner in counts:
+        for state, number in of_owner.urls.items():
+            found[state] = found.get(state, 0) + number
+    return {state: number for state, number in found.items() if number}
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,11 +517,19 @@ class FrontierStore(Protocol):
 
     async def put_url(self, url: FrontierUrl) -> None: ...
 
-    async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
-        """Write the state of a URL in this crawl, as of `at`."""
+    async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
+        """Return the states of some URLs in this crawl, without those that have none."""
+
+    async def put_states(
+        self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
+    ) -> None:
+        """Write states of URLs, and the counts of their owner with them: all or nothing."""
+
+    async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
+        """Return the counts of one owner. Without any, they are empty."""
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
-        """Count the crawl's URLs by state. The rows themselves are counted, so a redelivery changes nothing."""
+        """Return the number of the crawl's URLs in each state, over all buckets and owners."""
 
     async def hold(self, held: HeldUrl) -> None:
         """Write the row, replacing the one in its target's slot."""

@@ -36,7 +36,7 @@ GENERATION = micros_from_utc(STARTED)
 
 async def record(stores: Stores, *events: Event) -> None:
     """Hand the events to the ledger stage, a second apart."""
-    agent = LedgerAgent(stores.ledger)
+    agent = LedgerAgent(stores.ledger, max_gathering_seconds=0)
     for number, event in enumerate(events):
         envelope = Envelope(
             id=event_id(event.event_type(), str(number), event.key()),

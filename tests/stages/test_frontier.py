@@ -346,7 +346,7 @@ async def test_progress_follows_a_page() -> None:
 
 def all_rows(of: World) -> Any:
     store = of.frontier_store
-    return repr((store._hosts, dict(store._queues), store._urls, dict(store._crawls)))
+    return repr((store._hosts, dict(store._queues), store._urls, dict(store._states), dict(store._counts)))
 
 
 async def test_a_redelivery_changes_nothing_and_sends_the_same_events() -> None:

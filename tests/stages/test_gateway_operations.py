@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from structlog.testing import capture_logs
 from streams.errors import StartError, StoreUnavailable
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
+from streams.ledger.history import history_of
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.topology import Store
@@ -53,6 +55,7 @@ async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.05)
         assert await stores.vectors.collections() == []
+        assert await history_of(stores, UUID(int=1)) == [], "what a page's view needs is there, too"
     assert sorted(opener.closed) == ["cassandra", "qdrant", "triton"]
 
 

@@ -1,16 +1,18 @@
 """The ledger stage: each event is stored once, also if it is delivered twice."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, QueryMade
+from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageRemoved, QueryMade
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.ledger.agent import LedgerAgent, build
 from streams.ledger.discoveries import THRESHOLDS, LinkMemory, Links
+from streams.ledger.gathering import MAX_WAITING
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryLedger
@@ -45,7 +47,7 @@ async def ledger() -> MemoryLedger:
 
 @pytest.fixture
 async def agent(ledger: MemoryLedger) -> LedgerAgent:
-    return await build(Settings(), Stores(ledger=ledger))
+    return LedgerAgent(ledger, max_gathering_seconds=0)
 
 
 async def test_an_event_is_stored_with_its_time_source_line_and_data(agent: LedgerAgent, ledger: MemoryLedger) -> None:
@@ -77,11 +79,11 @@ class Counting(MemoryLedger):
         self.writes = 0
         self.down = False
 
-    async def record(self, transition: Transition) -> None:
+    async def record(self, *transitions: Transition) -> None:
         if self.down:
             raise StoreUnavailable("the ledger is down")
         self.writes += 1
-        await super().record(transition)
+        await super().record(*transitions)
 
 
 def link(number: int, **fields: Any) -> Delivery:
@@ -115,7 +117,7 @@ async def linking_pages(ledger: MemoryLedger) -> set[str]:
 
 async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> None:
     ledger = Counting()
-    agent = LedgerAgent(ledger)
+    agent = LedgerAgent(ledger, max_gathering_seconds=0)
     seed = PageDiscovered(page_id=PAGE, url=URL, host="example.org", why="seed", depth=0)
     await agent.handle(delivery(seed, cause="seed"))
     for number in range(1_000):
@@ -133,7 +135,7 @@ async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> N
 
 async def test_r13_the_same_links_again_cost_nothing() -> None:
     ledger = Counting()
-    agent = LedgerAgent(ledger)
+    agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in [*range(20), *range(20), *range(20)]:
         await agent.handle(link(number))
     assert ledger.writes == 2 * 2, "two pages, at 3 and 12 linking pages"
@@ -148,7 +150,7 @@ async def test_r13_the_discovery_of_a_link_has_no_row() -> None:
 
 async def test_r13_a_link_with_nofollow_is_no_vote() -> None:
     ledger = Counting()
-    agent = LedgerAgent(ledger)
+    agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in range(20):
         await agent.handle(link(number, nofollow=True))
     assert await ledger.history(PAGE) == []
@@ -156,7 +158,7 @@ async def test_r13_a_link_with_nofollow_is_no_vote() -> None:
 
 async def test_r13_a_link_of_an_earlier_version_is_read() -> None:
     ledger = Counting()
-    agent = LedgerAgent(ledger)
+    agent = LedgerAgent(ledger, max_gathering_seconds=0)
     old = {"target_page_id": PAGE, "target_url": URL, "generation": 1}
     for number in range(THRESHOLDS[0]):
         source = f"{URL}{number}"
@@ -168,7 +170,7 @@ async def test_r13_a_link_of_an_earlier_version_is_read() -> None:
 
 async def test_r13_other_discoveries_have_one_row_for_each_kind() -> None:
     ledger = Counting()
-    agent = LedgerAgent(ledger)
+    agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in range(10):
         for why in ("sitemap", "redirect", "canonical"):
             await agent.handle(discovery(why, number))
@@ -179,7 +181,7 @@ async def test_r13_after_crashes_a_page_has_no_more_rows() -> None:
     """A new process knows no links: it writes the same rows again."""
     ledger = Counting()
     for start in range(5):
-        agent = LedgerAgent(ledger)
+        agent = LedgerAgent(ledger, max_gathering_seconds=0)
         for number in range(start * 10, start * 10 + 20):
             await agent.handle(link(number))
             await agent.handle(link(number))
@@ -189,7 +191,7 @@ async def test_r13_after_crashes_a_page_has_no_more_rows() -> None:
 
 async def test_r13_a_link_whose_write_failed_is_stored_when_it_is_tried_again() -> None:
     ledger = Counting()
-    agent = LedgerAgent(ledger)
+    agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in range(2):
         await agent.handle(link(number))
     ledger.down = True
@@ -209,6 +211,58 @@ def test_r13_the_memory_of_links_is_bounded() -> None:
         assert noted[3] == Links(0, tuple(f"{URL}{linking}" for linking in range(3)))
         assert noted[4] is None
     assert len(memory._pages) == 2
+
+
+async def handle_together(agent: LedgerAgent, *deliveries: Delivery) -> list[Any]:
+    return await asyncio.gather(*map(agent.handle, deliveries), return_exceptions=True)
+
+
+async def test_r15_the_events_of_a_page_that_come_together_are_one_write() -> None:
+    ledger = Counting()
+    agent = LedgerAgent(ledger, max_gathering_seconds=0.05)
+    events = [delivery(fetched(attempt=number), number, cause=str(number)) for number in range(5)]
+    other = delivery(fetched(page_id=page_id(f"{URL}other")), cause="other")
+    assert await handle_together(agent, *events, events[0], other) == [()] * 7
+    assert ledger.writes == 2
+    assert len(await ledger.history(PAGE)) == 5
+
+
+async def test_r15_the_last_event_of_a_page_writes_all_that_wait() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
+    removed = PageRemoved(page_id=PAGE, url=URL, generation=2, reason="gone")
+    await handle_together(agent, delivery(fetched()), delivery(removed, 1))
+    assert (ledger.writes, len(await ledger.history(PAGE))) == (1, 2)
+
+
+async def test_r15_too_many_waiting_events_are_all_written() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
+    pages = [page_id(f"{URL}{number}") for number in range(MAX_WAITING)]
+    await handle_together(agent, *(delivery(fetched(page_id=page), cause=str(page)) for page in pages))
+    assert ledger.writes == MAX_WAITING
+
+
+async def test_r15_a_write_that_fails_fails_for_all_of_its_events() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.01)
+    events = [delivery(fetched(attempt=number), number, cause=str(number)) for number in range(3)]
+    ledger.down = True
+    assert [type(error) for error in await handle_together(agent, *events)] == [StoreUnavailable] * 3
+    ledger.down = False
+    assert await handle_together(agent, *events) == [()] * 3
+    assert len(await ledger.history(PAGE)) == 3
+
+
+async def test_r15_an_event_that_is_cancelled_takes_no_other_with_it() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.05)
+    cancelled = asyncio.create_task(agent.handle(delivery(fetched(), cause="cancelled")))
+    stays = asyncio.create_task(agent.handle(delivery(fetched(attempt=2), cause="stays")))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await stays
+    assert len(await ledger.history(PAGE)) == 2, "the cancelled one is delivered again, and is the same row"
+
+
+async def test_build_gives_the_agent(ledger: MemoryLedger) -> None:
+    assert isinstance(await build(Settings(), Stores(ledger=ledger)), LedgerAgent)
 
 
 async def test_fetches_of_robots_txt_are_stored_as_such(agent: LedgerAgent, ledger: MemoryLedger) -> None:

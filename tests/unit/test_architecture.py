@@ -35,6 +35,7 @@ DOORS: dict[str, str] = {
     "streams/crawl/fetch/thread.py": "the thread that makes the requests",
     "streams/crawl/archives/importer.py": "reads archives from disk",
     "streams/crawl/frontier/hosts.py": "live hosts, each behind a lock, loaded from the store",
+    "streams/crawl/frontier/crawl_marks.py": "writes that come during a write go together with the next one",
     "streams/crawl/frontier/robots_cache.py": "robots rules, read from blobs once and shared by those who wait",
     "streams/crawl/frontier/dispatcher.py": "the frontier's loop: waits until a host is due",
     "streams/crawl/frontier/url_writer.py": "writes the rows of a URL side by side",

@@ -14,6 +14,7 @@ from uuid import uuid4
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from schemas.envelope import micros_from_utc
 from streams.crawl import robots
+from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.dispatcher import Dispatcher
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.held_urls import HeldUrls
@@ -70,6 +71,7 @@ class FrontierAgent(Agent):
         """Give up the hosts of lost partitions at once. The dispatcher reads the hosts of the new ones."""
         self.state.aliases.forget()
         self.state.held.forget()
+        self.state.marks.forget()
         self.dispatcher.assign(partitions)
 
     async def revoked(self) -> None:
@@ -106,12 +108,14 @@ def _new_state(
     policy, store, emit = Policy.of(settings), stores.frontier, Sender()
     fence = Fence(store, str(uuid4()), now)
     hosts = Hosts(store, fence, now, lambda host: host.concurrency(policy), partitions)
+    marks = CrawlMarks(store, fence, now, partitions)
     held = HeldUrls(store, emit)
     return FrontierState(
         policy=policy,
         store=store,
         hosts=hosts,
-        urls=UrlWriter(hosts, store),
+        urls=UrlWriter(hosts, store, marks),
+        marks=marks,
         seen=SeenCache(),
         robots=RobotsCache(stores.blobs, robots.product_token(settings.user_agent)),
         aliases=UrlAliases(stores.fingerprints, held, now),

@@ -18,8 +18,8 @@ BLOCKED_AFTER_FAILURES = 5
 """Minimum failures in a row after which a host counts as blocked until its backoff ends."""
 MAX_REDIRECTS = 5
 """Maximum redirects in a row that lead to a URL."""
-VERSION_STEP = 2
-"""Minimum distance of two write times of a URL. The odd one between is used to mark the lease in its crawl."""
+VERSION_STEP = 1
+"""Minimum distance of two write times of a URL."""
 
 _TROUBLE: frozenset[Outcome] = frozenset({"network_error", "timeout", "server_error", "rate_limited"})
 """Outcomes that slow a host down."""

@@ -47,7 +47,7 @@ class Dispatcher:
         self._hosts.paused = False
         self._claim_again.clear()
         self._wanted = partitions
-        self._hosts.owned &= partitions
+        self._hosts.keep(partitions)
         self.woken.set()
 
     async def pause(self) -> None:
@@ -99,7 +99,7 @@ class Dispatcher:
 
     def _give_up(self, partition: int) -> None:
         self._wanted -= {partition}
-        self._hosts.owned -= {partition}
+        self._hosts.keep(self._hosts.owned - {partition})
         self._claim_again[partition] = self._state.now() + round(CLAIM_AGAIN_SECONDS * SECOND)
 
     def _claim_due(self) -> None:

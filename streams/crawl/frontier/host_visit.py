@@ -95,7 +95,7 @@ def disallowed(host: str) -> tuple[str, str]:
 async def _end(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:
     """End a URL without a fetch. The cursor is written later, so a crash repeats the event."""
     ended = decisions.end_url(url, outcome, detail, frontier.now())
-    await frontier.urls.mark(ended, live)
+    await frontier.urls.mark([ended], live)
     await frontier.hosts.put_url(live, ended)
     await _announce_end(frontier, ended)
     if outcome == "disallowed":  # its aliases may be allowed
@@ -117,7 +117,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     if lease.attempt == 1:
         host.share(url.crawl_id).scheduled += 1
-    await frontier.urls.mark_leased(url, live)
+    await frontier.hosts.persist(live)
     await frontier.emit(outputs.page_scheduled(url, lease), str(lease.lease_id))
 
 

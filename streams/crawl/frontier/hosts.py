@@ -4,6 +4,7 @@ Memory is a cache. After a failure half-way the host is read from the store agai
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
@@ -21,6 +22,8 @@ IDLE_MICROS = 30 * SECOND
 """Maximum microseconds until a host is due for it to stay in memory. Any other is read again in time."""
 MAX_URLS = 4 * HEAD_ENTRIES
 """Maximum URLs of one host in memory, unless its head and leases need more."""
+MAX_IDLE_HOSTS = 256
+"""Maximum hosts in memory for which nothing waits: an event of theirs that comes soon costs no reads."""
 TRIM_ENTRIES = 1_000
 """Minimum entries that the cursor passed before they are deleted: one range tombstone for so many."""
 
@@ -84,6 +87,7 @@ class Hosts:
         self.changed = asyncio.Event()
         """Set when a host may have become due."""
         self._live: dict[str, LiveHost] = {}
+        self._idle: OrderedDict[str, LiveHost] = OrderedDict()
         self._partition_of: dict[str, int] = {}
         self.owned: frozenset[int] = frozenset()
         self.due = DueHosts()
@@ -102,7 +106,7 @@ class Hosts:
     async def own(self, partitions: frozenset[int]) -> None:
         """Own these partitions from now on. Hosts of lost ones are forgotten, hosts of new ones are read."""
         gained = partitions - self.owned
-        self.owned = self.owned & partitions
+        self.keep(partitions)
         for name in [name for name, partition in self._partition_of.items() if partition not in partitions]:
             self._forget(name)
         for partition in sorted(gained):
@@ -119,10 +123,16 @@ class Hosts:
                     self._partition_of[name] = partition
                     self.due.put(name, due)
 
+    def keep(self, partitions: frozenset[int]) -> None:
+        """Own no other partitions than these. Idle hosts are read again, since another worker may have changed them."""
+        self.owned &= partitions
+        self._idle.clear()
+
     @asynccontextmanager
     async def holding(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
         """Lock the host and read it if need be. After an error inside, it is read again."""
-        live = self._live.setdefault(name, LiveHost(name, partition))
+        live = self._live.get(name) or self._idle.pop(name, None) or LiveHost(name, partition)
+        self._live[name] = live
         live.users += 1
         try:
             async with live.lock:
@@ -244,7 +254,9 @@ class Hosts:
         if due is None:
             self._partition_of.pop(live.name, None)
         if due is None or due > self._now() + IDLE_MICROS:
-            del self._live[live.name]
+            self._idle[live.name] = self._live.pop(live.name)
+            while len(self._idle) > MAX_IDLE_HOSTS:
+                self._idle.popitem(last=False)
 
     def _forget(self, name: str) -> None:
         self.due.put(name, None)

@@ -1,4 +1,4 @@
-"""The progress of a crawl, counted from the states of its URLs."""
+"""The progress of a crawl, from the counts that the frontier keeps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +17,9 @@ class CrawlProgress:
 
     discovered: int = 0
     pending: int = 0
-    """In a queue."""
+    """In a queue, or given to a fetcher."""
     deferred: int = 0
     """In the queue of a host that does not answer. They are fetched when it answers again."""
-    leased: int = 0
-    """Given to a fetcher."""
     digesting: int = 0
     """Fetched and not settled yet. It may still lead to more URLs."""
     fetched: int = 0
@@ -36,7 +34,7 @@ class CrawlProgress:
     @property
     def answered(self) -> bool:
         """Nothing waits to be fetched at this moment."""
-        return self.discovered > 0 and self.pending == 0 and self.leased == 0
+        return self.discovered > 0 and self.pending == 0
 
     @property
     def done(self) -> bool:
@@ -45,13 +43,12 @@ class CrawlProgress:
 
 
 async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
-    """Count where each URL of the crawl stands. All counts are zero before the frontier got its first URL."""
+    """Read the counts of a crawl. All are zero before the frontier got its first URL."""
     counts = await stores.frontier.crawl_counts(crawl_id)
     return CrawlProgress(
         discovered=sum(counts.values()),
         pending=counts.get("queued", 0),
         deferred=counts.get("deferred", 0),
-        leased=counts.get("leased", 0),
         digesting=counts.get("fetched", 0),
         fetched=counts.get("settled", 0),
         redirected=counts.get("redirected", 0),
@@ -62,8 +59,7 @@ async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
 
 
 class ProgressReader:
-    """Reads the progress of a crawl repeatedly. A read counts all URLs of the crawl, so it is repeated seldom enough
-    to take a small share of the time."""
+    """Reads the progress of a crawl repeatedly, seldom enough to take a small share of the time."""
 
     def __init__(self, stores: Stores, crawl_id: str, monotonic: Callable[[], float]) -> None:
         self._stores = stores

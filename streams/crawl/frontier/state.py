@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from schemas import Event
+from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.held_urls import HeldUrls
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.policy import Policy
@@ -51,6 +52,7 @@ class FrontierState:
     store: FrontierStore
     hosts: Hosts
     urls: UrlWriter
+    marks: CrawlMarks
     seen: SeenCache
     robots: RobotsCache
     aliases: UrlAliases

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from uuid import UUID
 
+from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.decisions import crawl_state
 from streams.crawl.frontier.hosts import Hosts, LiveHost
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
 
-MARK_STEP = 1
-"""Distance from a URL's write time to that of marks that leave the URL as it is."""
 MAX_MARKED = 1_024
 """Maximum queued URLs that are marked again when a host is deferred, or answers again."""
 
@@ -17,9 +17,10 @@ MAX_MARKED = 1_024
 class UrlWriter:
     """Writes URLs of locked hosts. The same URL is always written the same way, so a repetition is harmless."""
 
-    def __init__(self, hosts: Hosts, store: FrontierStore) -> None:
+    def __init__(self, hosts: Hosts, store: FrontierStore, marks: CrawlMarks) -> None:
         self._hosts = hosts
         self._store = store
+        self._marks = marks
 
     async def write(self, urls: Sequence[FrontierUrl], live: LiveHost, *, persist: bool = False) -> None:
         """Write URLs of a host, their queue entries, their crawls' marks, and the host if that is needed or `persist`
@@ -31,8 +32,7 @@ class UrlWriter:
         entries = sorted(self._waiting(urls, live))
         for entry in entries:
             live.head.push(entry)
-        writes = [self._hosts.put_url(live, url) for url in urls]
-        writes += [self.mark(url, live) for url in urls]
+        writes = [*(self._hosts.put_url(live, url) for url in urls), self.mark(urls, live)]
         if entries:
             writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
             persist = persist or not self._hosts.covers(live, entries[0].position)
@@ -50,22 +50,17 @@ class UrlWriter:
 
     async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL whose place in the queue does not change."""
-        await asyncio.gather(self._hosts.put_url(live, url), self.mark(url, live))
+        await asyncio.gather(self._hosts.put_url(live, url), self.mark([url], live))
 
     async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL whose lease expired. The entry comes first: a crash after the URL alone would lose its place."""
         entry = QueueEntry(url.position, url.page_id)
         if url.state == "queued":
             await self._store.push(live.name, [entry], url.at)
-        await self.mark(url, live)
+        await self.mark([url], live)
         await self._hosts.put_url(live, url)
         if url.state == "queued":
             live.head.push(entry)
-
-    async def mark_leased(self, url: FrontierUrl, live: LiveHost) -> None:
-        """Write the host with its new lease, and the lease's mark in the crawl."""
-        mark = self.mark_in(url.crawl_id, url, "leased", url.at + MARK_STEP)
-        await asyncio.gather(self._hosts.persist(live), mark)
 
     async def mark_queue(self, live: LiveHost) -> None:
         """Mark the first queued URLs in their crawls again: the host was deferred, or answers again.
@@ -74,16 +69,18 @@ class UrlWriter:
         """
         marked, after = 0, live.host.cursor
         while marked < MAX_MARKED and (entries := await self._store.queued(live.name, after, HEAD_ENTRIES)):
-            for url in await asyncio.gather(*(self._store.url(entry.page_id) for entry in entries)):
-                if url and url.state == "queued":
-                    await self.mark_in(url.crawl_id, url, crawl_state(url, live.host), url.at + MARK_STEP)
+            urls = await asyncio.gather(*(self._store.url(entry.page_id) for entry in entries))
+            await self.mark([url for url in urls if url and url.state == "queued"], live)
             marked, after = marked + len(entries), entries[-1]
 
-    async def mark(self, url: FrontierUrl, live: LiveHost) -> None:
-        """Write where the URL stands in its crawl."""
-        await self.mark_in(url.crawl_id, url, crawl_state(url, live.host), url.at)
+    async def mark(self, urls: Sequence[FrontierUrl], live: LiveHost) -> None:
+        """Write the state of URLs of a host in their crawls."""
+        crawls: dict[str, dict[UUID, CrawlState]] = {}
+        for url in urls:
+            crawls.setdefault(url.crawl_id, {})[url.page_id] = crawl_state(url, live.host)
+        for crawl_id, states in crawls.items():
+            await self._marks.mark(crawl_id, live.name, live.partition, states)
 
-    async def mark_in(self, crawl_id: str, url: FrontierUrl, state: CrawlState, at: int) -> None:
-        """Write where the URL stands in one crawl. A URL of no crawl has no mark."""
-        if crawl_id:
-            await self._store.mark(crawl_id, url.page_id, state, at)
+    async def mark_in(self, crawl_id: str, page_id: UUID, state: CrawlState, live: LiveHost) -> None:
+        """Write the state of one URL in one crawl."""
+        await self._marks.mark(crawl_id, live.name, live.partition, {page_id: state})

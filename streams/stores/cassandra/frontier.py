@@ -1,17 +1,27 @@
 """The frontier's state in Cassandra."""
 
-from collections import Counter
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, PartitionOwner, QueueEntry
+from streams.stores.protocols import (
+    CRAWL_BUCKETS,
+    CrawlCounts,
+    CrawlState,
+    FrontierHost,
+    FrontierUrl,
+    HeldUrl,
+    PartitionOwner,
+    QueueEntry,
+    total,
+)
 from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
-CRAWL_BUCKETS = 16
-"""Number of partitions that hold one crawl's rows: a million URLs are about 4 MB in each."""
+MAX_KEYS = 100
+"""Maximum URLs whose states one statement reads."""
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
@@ -31,11 +41,19 @@ _TRIM = (
 )
 _URL = "SELECT at, value FROM frontier_urls WHERE page_id = :page_id"
 _PUT_URL = "INSERT INTO frontier_urls (page_id, value, at) VALUES (:page_id, :value, :at) USING TIMESTAMP :at"
-_MARK = (
-    "INSERT INTO frontier_crawls (crawl_id, bucket, page_id, state) "
+_STATES = (
+    "SELECT page_id, state FROM frontier_crawl_urls "
+    "WHERE crawl_id = :crawl_id AND bucket = :bucket AND page_id IN :page_ids"
+)
+_PUT_STATE = (
+    "INSERT INTO frontier_crawl_urls (crawl_id, bucket, page_id, state) "
     "VALUES (:crawl_id, :bucket, :page_id, :state) USING TIMESTAMP :at"
 )
-_STATES = "SELECT state FROM frontier_crawls WHERE crawl_id = :crawl_id AND bucket = :bucket"
+_PUT_COUNTS = (
+    "UPDATE frontier_crawl_urls USING TIMESTAMP :at SET counts[:owner] = :counts "
+    "WHERE crawl_id = :crawl_id AND bucket = :bucket"
+)
+_COUNTS = "SELECT DISTINCT counts FROM frontier_crawl_urls WHERE crawl_id = :crawl_id AND bucket = :bucket"
 _HOLD = (
     "INSERT INTO frontier_held (host, target, slot, discovered, at) "
     "VALUES (:host, :target, :slot, :discovered, :at) USING TIMESTAMP :at"
@@ -84,8 +102,8 @@ class CassandraFrontier:
         await self._session.execute(_PUT_HOST, values, at=host.at)
 
     async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
-        rows = [{"host": host, "position": entry.position, "page_id": entry.page_id} for entry in entries]
-        await self._session.execute_batch([(_PUSH, row) for row in rows], at=at)
+        rows = [{"host": host, "position": entry.position, "page_id": entry.page_id, "at": at} for entry in entries]
+        await self._session.execute_batch([(_PUSH, row) for row in rows])
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         cursor = after or _START
@@ -103,14 +121,33 @@ class CassandraFrontier:
     async def put_url(self, url: FrontierUrl) -> None:
         await self._session.execute(_PUT_URL, {"page_id": url.page_id, "value": pack_frontier_url(url)}, at=url.at)
 
-    async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
-        key = {"crawl_id": crawl_id, "bucket": page_id.int % CRAWL_BUCKETS, "page_id": page_id}
-        await self._session.execute(_MARK, {**key, "state": state}, at=at)
+    async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
+        found: dict[UUID, CrawlState] = {}
+        for start in range(0, len(page_ids), MAX_KEYS):
+            keys = {"crawl_id": crawl_id, "bucket": bucket, "page_ids": list(page_ids[start : start + MAX_KEYS])}
+            found.update(await self._session.execute(_STATES, keys))
+        return found
+
+    async def put_states(
+        self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
+    ) -> None:
+        key = {"crawl_id": crawl_id, "bucket": bucket, "at": counts.at}
+        value = pack({"urls": dict(counts.urls), "at": counts.at})
+        writes = [(_PUT_STATE, {**key, "page_id": page_id, "state": state}) for page_id, state in states.items()]
+        await self._session.execute_batch([*writes, (_PUT_COUNTS, {**key, "owner": owner, "counts": value})])
+
+    async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
+        return (await self._counts(crawl_id, bucket)).get(owner, CrawlCounts())
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
-        keys = [{"crawl_id": crawl_id, "bucket": bucket} for bucket in range(CRAWL_BUCKETS)]
-        buckets = await self._session.execute_many(_STATES, keys)
-        return dict(Counter(state for rows in buckets for (state,) in rows))
+        buckets = await asyncio.gather(*(self._counts(crawl_id, bucket) for bucket in range(CRAWL_BUCKETS)))
+        return total(counts for of_owners in buckets for counts in of_owners.values())
+
+    async def _counts(self, crawl_id: str, bucket: int) -> dict[str, CrawlCounts]:
+        rows = await self._session.execute(_COUNTS, {"crawl_id": crawl_id, "bucket": bucket})
+        packed = rows[0][0] or {} if rows else {}
+        values = {owner: unpack(value) for owner, value in packed.items()}
+        return {owner: CrawlCounts(value["urls"], value["at"]) for owner, value in values.items()}
 
     async def hold(self, held: HeldUrl) -> None:
         await self._session.execute(_HOLD, {**_place(held), "discovered": held.discovered}, at=held.at)

@@ -16,13 +16,17 @@ class CassandraLedger:
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
 
-    async def record(self, transition: Transition) -> None:
-        row = {
-            "page_id": transition.page_id,
-            "event_id": transition.event_id,
-            "value": pack_transition(transition),
-        }
-        await self._session.execute(_RECORD, row, at=transition.at)
+    async def record(self, *transitions: Transition) -> None:
+        rows = [
+            {
+                "page_id": transition.page_id,
+                "event_id": transition.event_id,
+                "value": pack_transition(transition),
+                "at": transition.at,
+            }
+            for transition in transitions
+        ]
+        await self._session.execute_batch([(_RECORD, row) for row in rows])
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Oldest first. Ordered here, as the rows are ordered by event."""

@@ -83,17 +83,18 @@ class CassandraSession:
         except Exception as error:
             raise translated(error, self._settings, cql) from error
 
-    async def execute_batch(self, statements: Sequence[tuple[str, Params]], *, at: int) -> None:
+    async def execute_batch(self, statements: Sequence[tuple[str, Params]]) -> None:
         """Run writes of one partition together: all or none of them, as one write of the server.
 
-        More than MAX_BATCH are several batches, one after the other. Raises as `execute` does.
+        Each has its own parameters, `at` among them. More than MAX_BATCH are several batches, one after the other.
+        Raises as `execute` does.
         """
         for start in range(0, len(statements), MAX_BATCH):
-            await self._execute_batch(statements[start : start + MAX_BATCH], at)
+            await self._execute_batch(statements[start : start + MAX_BATCH])
 
-    async def _execute_batch(self, statements: Sequence[tuple[str, Params]], at: int) -> None:
+    async def _execute_batch(self, statements: Sequence[tuple[str, Params]]) -> None:
         if len(statements) == 1:
-            await self.execute(*statements[0], at=at)
+            await self.execute(*statements[0])
             return
         # Unlogged: a batch of one partition is atomic without the log.
         batch = BatchStatement(batch_type=BatchType.UNLOGGED)
@@ -101,7 +102,7 @@ class CassandraSession:
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
                 for cql, params in statements:
-                    batch.add(_bound(await self._prepare(cql), {**params, "at": at}))
+                    batch.add(_bound(await self._prepare(cql), params))
                 await self._ask_when_free(batch)
         except Exception as error:
             raise translated(error, self._settings, statements[0][0]) from error

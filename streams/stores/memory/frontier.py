@@ -1,12 +1,22 @@
 """The frontier's store in memory, for tests and for trying a stage by hand."""
 
 from bisect import bisect_right, insort
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import CrawlState, FrontierHost, FrontierUrl, HeldUrl, PartitionOwner, QueueEntry
+from streams.stores.protocols import (
+    CRAWL_BUCKETS,
+    CrawlCounts,
+    CrawlState,
+    FrontierHost,
+    FrontierUrl,
+    HeldUrl,
+    PartitionOwner,
+    QueueEntry,
+    total,
+)
 from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 _Host = tuple[int, int | None, bytes]
@@ -21,7 +31,8 @@ class MemoryFrontier:
         self._hosts: dict[tuple[int, str], _Host] = {}
         self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
         self._urls: dict[UUID, tuple[int, bytes]] = {}
-        self._crawls: defaultdict[str, dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
+        self._states: defaultdict[tuple[str, int], dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
+        self._counts: defaultdict[tuple[str, int], dict[str, CrawlCounts]] = defaultdict(dict)
         self._held: defaultdict[str, dict[tuple[UUID, int], tuple[int, HeldUrl | None]]] = defaultdict(dict)
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
@@ -69,13 +80,27 @@ class MemoryFrontier:
         if url.at >= self._urls.get(url.page_id, (_NEVER,))[0]:
             self._urls[url.page_id] = (url.at, pack_frontier_url(url))
 
-    async def mark(self, crawl_id: str, page_id: UUID, state: CrawlState, at: int) -> None:
-        crawl = self._crawls[crawl_id]
-        if at >= crawl.get(page_id, (_NEVER,))[0]:
-            crawl[page_id] = (at, state)
+    async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
+        rows = self._states.get((crawl_id, bucket), {})
+        return {page_id: rows[page_id][1] for page_id in page_ids if page_id in rows}
+
+    async def put_states(
+        self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
+    ) -> None:
+        rows = self._states[crawl_id, bucket]
+        for page_id, state in states.items():
+            if counts.at >= rows.get(page_id, (_NEVER,))[0]:
+                rows[page_id] = (counts.at, state)
+        of_owners = self._counts[crawl_id, bucket]
+        if counts.at >= of_owners.get(owner, CrawlCounts(at=_NEVER)).at:
+            of_owners[owner] = CrawlCounts(dict(counts.urls), counts.at)
+
+    async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
+        return self._counts.get((crawl_id, bucket), {}).get(owner, CrawlCounts())
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
-        return dict(Counter(state for _, state in self._crawls[crawl_id].values()))
+        buckets = [self._counts.get((crawl_id, bucket), {}) for bucket in range(CRAWL_BUCKETS)]
+        return total(counts for of_owners in buckets for counts in of_owners.values())
 
     async def hold(self, held: HeldUrl) -> None:
         self._put_held(held, held)

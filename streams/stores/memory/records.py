@@ -65,9 +65,10 @@ class MemoryLedger:
     def __init__(self) -> None:
         self._cells: dict[UUID, dict[UUID, _Cell]] = {}
 
-    async def record(self, transition: Transition) -> None:
-        rows = self._cells.setdefault(transition.page_id, {})
-        _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
+    async def record(self, *transitions: Transition) -> None:
+        for transition in transitions:
+            rows = self._cells.setdefault(transition.page_id, {})
+            _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Oldest first."""

@@ -16,7 +16,7 @@ from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryFrontier
 from streams.stores.packing import pack
 from streams.stores.protocols import (
-    CrawlState,
+    CrawlCounts,
     FrontierHost,
     FrontierStore,
     FrontierUrl,
@@ -146,18 +146,30 @@ async def test_the_latest_write_of_a_url_stands_whole(frontier: FrontierStore, o
     assert await frontier.url(page_id) == versions[3]
 
 
-async def test_a_crawl_counts_each_url_once_where_it_stands(frontier: FrontierStore) -> None:
+async def test_a_crawls_states_are_written_with_the_counts_of_their_owner(frontier: FrontierStore) -> None:
     crawl, other = fresh_name(), fresh_name()
-    pages = [UUID(int=n << 64 | n) for n in range(40)]
-    states: tuple[CrawlState, ...] = ("queued", "leased", "fetched")
-    for at, state in enumerate(states):
-        for page in pages[at * 10 :]:
-            await frontier.mark(crawl, page, state, at)
-            await frontier.mark(crawl, page, state, at)
-    await frontier.mark(crawl, pages[39], "queued", 0)  # too late to count
-    await frontier.mark(other, pages[0], "failed", 0)
-    assert await frontier.crawl_counts(crawl) == {"queued": 10, "leased": 10, "fetched": 20}
-    assert await frontier.crawl_counts(other) == {"failed": 1}
+    pages = [UUID(int=n << 64 | n) for n in range(300)]
+    assert await frontier.owner_counts(crawl, 3, "0/1") == CrawlCounts()
+    first = CrawlCounts({"queued": 300}, at=5)
+    for _ in range(2):
+        await frontier.put_states(crawl, 3, dict.fromkeys(pages, "queued"), "0/1", first)
+    await frontier.put_states(crawl, 15, {pages[0]: "failed"}, "1/2", CrawlCounts({"failed": 1, "queued": -1}, at=1))
+    await frontier.put_states(other, 3, {pages[0]: "seen"}, "0/1", CrawlCounts({"seen": 1}, at=1))
+    assert await frontier.owner_counts(crawl, 3, "0/1") == first
+    assert await frontier.states(crawl, 3, [*pages, uuid4()]) == dict.fromkeys(pages, "queued")
+    assert await frontier.states(crawl, 3, []) == {}
+    assert await frontier.crawl_counts(crawl) == {"queued": 299, "failed": 1}
+    assert await frontier.crawl_counts(other) == {"seen": 1}
+
+
+async def test_the_latest_states_and_counts_stand(frontier: FrontierStore) -> None:
+    crawl, page = fresh_name(), uuid4()
+    later = CrawlCounts({"settled": 1}, at=7)
+    await frontier.put_states(crawl, 0, {page: "settled"}, "0/1", later)
+    await frontier.put_states(crawl, 0, {page: "queued"}, "0/1", CrawlCounts({"queued": 1}, at=6))
+    assert await frontier.states(crawl, 0, [page]) == {page: "settled"}
+    assert await frontier.owner_counts(crawl, 0, "0/1") == later
+    assert await frontier.crawl_counts(crawl) == {"settled": 1}
 
 
 def held_urls(host: str) -> list[HeldUrl]:

@@ -5,7 +5,7 @@ from uuid import UUID
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.stores.memory import MemoryFrontier
 from streams.stores.opener import Stores
-from streams.stores.protocols import CrawlState
+from streams.stores.protocols import CrawlCounts, CrawlState
 
 
 class SlowFrontier(MemoryFrontier):
@@ -23,7 +23,7 @@ class SlowFrontier(MemoryFrontier):
 
 async def reads_in_a_minute(seconds: float, state: CrawlState) -> int:
     store = SlowFrontier(seconds)
-    await store.mark("c", UUID(int=1), state, 1)
+    await store.put_states("c", 0, {UUID(int=1): state}, "0/1", CrawlCounts({state: 1}, 1))
     reader = ProgressReader(Stores(frontier=store), "c", lambda: store.now)
     while store.now < 160:
         assert (await reader.read()).discovered == 1

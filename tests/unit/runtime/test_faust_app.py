@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from schemas import Event
 from streams.runtime.agent import Delivery
 from streams.runtime.faust_app import REPLAYS_PER_SLOT, new_app
+from streams.runtime.processing import Incoming
 from streams.settings import Settings
+from streams.topology import Order
 from tests.unit.runtime.stage_harness import STAGE, Asked, RunningStage, asked, retried, settle
 
 
@@ -187,3 +190,35 @@ async def test_r11_replayed_events_leave_no_spans() -> None:
     assert stage.observer._spans == {}
     assert stage.observer._arrivals == {}
     await stage.stop()
+
+
+@pytest.mark.parametrize(
+    ("order", "running"),
+    [
+        ("key", [("a", 0)]),
+        ("subject", [("a", 0), ("a", 1)]),
+        ("none", [("a", 0), ("a", 1), ("a", 2)]),
+    ],
+)
+async def test_r13_a_stage_orders_events_by_key_by_subject_or_not_at_all(
+    order: Order, running: list[tuple[str, int]]
+) -> None:
+    """Three events have one key, and the last two of them are about one page."""
+    gates = Gates()
+    stage = RunningStage(gates.handle, stage=replace(STAGE, order=order))
+    main = stage.feed(*(about(asked("a", number), page) for number, page in enumerate(("x", "y", "y"))))
+    await settle()
+    assert gates.running == running
+    gates.open("a", 2)
+    await settle()
+    assert main.acknowledged == [], "the order of acknowledgement stays that of arrival"
+    for number in (0, 1):
+        gates.open("a", number)
+    await settle()
+    assert [offset for _, _, offset in main.acknowledged] == [0, 1, 2]
+    await stage.stop()
+
+
+def about(incoming: Incoming, subject: str) -> Incoming:
+    headers = [(name, value) for name, value in incoming.headers if name != "ce_subject"]
+    return replace(incoming, headers=[*headers, ("ce_subject", subject.encode())])

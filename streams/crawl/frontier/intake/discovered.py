@@ -193,7 +193,7 @@ async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Seque
         intake.seen.append(event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []
-    await frontier.store.mark(event.crawl_id, event.page_id, "seen" if known else "refused", intake.at)
+    await frontier.urls.mark_in(event.crawl_id, event.page_id, "seen" if known else "refused", intake.live)
     return [] if known else [outputs.seed_refused(event, intake.at, decision.reason)]
 
 
@@ -203,7 +203,7 @@ async def _refuse(intake: _Intake, event: PageDiscovered, known: FrontierUrl | N
     now = frontier.now()
     queued = decisions.queue_url(event, known, intake.cause, 0, now)
     ended = decisions.end_url(queued, *disallowed(event.host), now)
-    await _leave_other_crawl(intake, event, known, ended)
+    await _leave_other_crawl(intake, event, known)
     intake.write(ended)
     intake.seen.append(event.page_id)
     return _end_announced(ended)
@@ -232,17 +232,15 @@ async def _queue(intake: _Intake, event: PageDiscovered, known: FrontierUrl | No
     url = decisions.queue_url(event, known, intake.cause, position, intake.frontier.now())
     if leased:
         url = replace(url, attempt=leased.attempt)  # the answer to the lease will serve
-    await _leave_other_crawl(intake, event, known, url)
+    await _leave_other_crawl(intake, event, known)
     intake.write(url)
     intake.seen.append(event.page_id)
 
 
-async def _leave_other_crawl(
-    intake: _Intake, event: PageDiscovered, known: FrontierUrl | None, url: FrontierUrl
-) -> None:
+async def _leave_other_crawl(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
     """Mark a URL that still waited in another crawl as seen there."""
     if known and known.state == "queued" and known.crawl_id != event.crawl_id:
-        await intake.frontier.urls.mark_in(known.crawl_id, known, "seen", url.at)
+        await intake.frontier.urls.mark_in(known.crawl_id, known.page_id, "seen", intake.live)
 
 
 def _alias_removed(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:

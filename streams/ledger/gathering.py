@@ -1,0 +1,69 @@
+"""Writes the transitions of a page together: a page's events come in quick succession, and are one write then.
+
+A transition waits for others of its page, for MAX_SECONDS at most. Its event is acknowledged once it is written, so
+that a crash loses nothing: the events are delivered again.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from streams.stores.protocols import Ledger, Transition
+
+MAX_SECONDS = 1.0
+"""Maximum time for which a transition waits for others of its page (seconds)."""
+MAX_WAITING = 256
+"""Maximum transitions that wait. Once there are more, all are written at once."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """Transitions of one page that are written together."""
+
+    rows: dict[UUID, Transition] = field(default_factory=dict)
+    due: asyncio.Event = field(default_factory=asyncio.Event)
+    written: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class GatheredLedger:
+    """A ledger that gathers the transitions of each page before it writes them."""
+
+    def __init__(self, ledger: Ledger, max_seconds: float = MAX_SECONDS, max_waiting: int = MAX_WAITING) -> None:
+        self._ledger = ledger
+        self._max_seconds = max_seconds
+        self._max_waiting = max_waiting
+        self._groups: dict[UUID, _Group] = {}
+        self._writing: set[asyncio.Task[None]] = set()
+
+    async def record(self, transition: Transition, *, last: bool = False) -> None:
+        """Return when the transition is stored. `last`: no other is expected soon, so its group is written at once."""
+        group = self._groups.get(transition.page_id)
+        if group is None:
+            group = self._groups[transition.page_id] = _Group()
+            task = asyncio.create_task(self._write_when_due(transition.page_id, group))
+            self._writing.add(task)
+            task.add_done_callback(self._writing.discard)
+        known = group.rows.get(transition.event_id)
+        if known is None or transition.at >= known.at:
+            group.rows[transition.event_id] = transition
+        if last:
+            group.due.set()
+        if sum(len(waiting.rows) for waiting in self._groups.values()) >= self._max_waiting:
+            for waiting in self._groups.values():
+                waiting.due.set()
+        await asyncio.shield(group.written)
+
+    async def _write_when_due(self, page_id: UUID, group: _Group) -> None:
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                await group.due.wait()
+        except TimeoutError:
+            pass
+        del self._groups[page_id]
+        try:
+            await self._ledger.record(*group.rows.values())
+        except Exception as error:
+            group.written.set_exception(error)
+            group.written.exception()  # all who wait may have been cancelled
+        else:
+            group.written.set_result(None)
