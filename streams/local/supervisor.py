@@ -63,6 +63,8 @@ class Watched:
     failures: int = 0
     """Number of ends in a row, without a steady run between them."""
     unhealthy: int = 0
+    answered: bool = True
+    """It answered since its start. At the first start of the stack all do."""
     start_again_at: float | None = None
 
     def ended(self, now: float) -> float:
@@ -72,6 +74,17 @@ class Watched:
         self.failures += 1
         self.start_again_at = now + wait_seconds
         return wait_seconds
+
+    def checked(self, healthy: bool, now: float) -> bool:
+        """Record a check of its health. Returns True if it must be restarted.
+
+        Until its first answer it is starting, and has as long as at the first start of the stack. On a busy machine that
+        takes longer than some checks.
+        """
+        self.answered = self.answered or healthy
+        starts = not self.answered and now - self.started_at < self.server.ready_timeout_seconds
+        self.unhealthy = 0 if healthy or starts else self.unhealthy + 1
+        return self.unhealthy >= UNHEALTHY_CHECKS
 
     @property
     def state(self) -> ProcessState:
@@ -198,6 +211,7 @@ class Supervisor:
             watched.ended(now)
             return
         watched.started_at, watched.start_again_at, watched.unhealthy = now, None, 0
+        watched.answered = False
         watched.restarts += 1
         self._note()
 
@@ -205,8 +219,7 @@ class Supervisor:
         for watched in self.watched:
             if not watched.server.name.startswith("worker-") or watched.start_again_at is not None:
                 continue
-            watched.unhealthy = 0 if answers(watched.server.health) else watched.unhealthy + 1
-            if watched.unhealthy >= UNHEALTHY_CHECKS:
+            if watched.checked(answers(watched.server.health), time.monotonic()):
                 self._warn(f"{watched.server.title} runs but makes no progress: it is restarted")
                 stop([watched.child], grace_seconds=0)  # its unfinished events are delivered again
                 watched.unhealthy = 0

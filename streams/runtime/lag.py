@@ -152,6 +152,8 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
         # Only partitions with committed offsets: nothing of the others is lost, and their topics may be so new that no
         # broker answers for them yet.
         committed = {stage: _committed(settings, stage, _places(admin, input_topics(stage))) for stage in stages}
+        for stage, offsets in committed.items():
+            _note_starts(settings, stage, offsets)
         starts = _offsets(
             admin, list({place for places in committed.values() for place in places}), OffsetSpec.earliest()
         )
@@ -169,6 +171,22 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
             f"Kafka deleted events before they were handled ({', '.join(listed)}): the stage was behind for longer "
             "than the topic's retention. Find out why. To go on without them, start the worker once with --accept-loss"
         )
+
+
+def _note_starts(settings: Settings, stage: Stage, committed: Mapping[Place, int]) -> None:
+    """Commit the first offset of each partition without a committed one, so that a later loss is noticed there, too."""
+    admin = AdminClient(client_config(settings.kafka))
+    consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
+    try:
+        places = [place for place in _places(admin, input_topics(stage)) if place not in committed]
+        if places:
+            starts = _offsets(admin, places, OffsetSpec.earliest())
+            consumer.commit(offsets=[TopicPartition(*place, starts[place]) for place in places], asynchronous=False)
+    except KafkaException as error:
+        # Other workers of the stage run, and commit by themselves. Or the topics are so new that no broker answers.
+        log.debug("first offsets are not committed", stage=stage.name, error=str(error))
+    finally:
+        consumer.close()
 
 
 def _lost_text(stage: Stage, committed: Mapping[Place, int], starts: Mapping[Place, int]) -> str:

@@ -84,10 +84,11 @@ def whole_stack(tmp_path_factory: pytest.TempPathFactory, web: Path) -> Iterator
 async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack: Settings, web: Path) -> None:
     chance = random.Random(os.environ.get("RIFFLE_TEST_SEED", "riffle"))
     expected = explore(web)
-    faults = asyncio.create_task(_do_faults(whole_stack.home, chance))
     seeds = [seed(f"https://{host}/", DEPTH) for host in sorted(whole_stack.crawl.local_hosts)]
-    status = await run_crawl(whole_stack, seeds, uuid4().hex[:12], wait=True, as_json=True)
-    done = await faults
+    async with asyncio.TaskGroup() as both:  # a fault that fails ends the crawl
+        crawl = both.create_task(run_crawl(whole_stack, seeds, uuid4().hex[:12], wait=True, as_json=True))
+        faults = both.create_task(_do_faults(whole_stack.home, chance))
+    status, done = crawl.result(), faults.result()
     assert status == 0, "the crawl did not come to its end"
     for server in ("kafka", "cassandra", "qdrant", "triton"):
         await until_healthy(whole_stack.home, server)

@@ -262,6 +262,21 @@ async def test_r9_a_missing_permission_stops_the_worker_with_its_message(run: Ru
     assert lag.events == 1
 
 
+async def test_r5_events_that_are_deleted_before_the_first_one_was_handled_are_noticed(run: Run) -> None:
+    worker = run.start_worker()
+    await run.until_logged("worker started")
+    worker.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(worker.wait, 30) == 0
+    await run.ask(range(40))
+    topic = run.stage.inputs[0].topic
+    places = [TopicPartition(topic, number, -1) for number in range(run.settings.kafka.partitions)]
+    for future in AdminClient(client_config(run.settings.kafka)).delete_records(places).values():
+        future.result(30)
+    refused = run.start_worker()
+    assert await asyncio.to_thread(refused.wait, DEADLINE_SECONDS) == 1
+    assert f"40 of {topic}" in (run.home / "worker-1.log").read_text()
+
+
 async def test_r5_a_worker_refuses_to_start_after_events_that_were_deleted_unhandled(run: Run) -> None:
     await run.ask(range(50))
     worker = run.start_worker()
