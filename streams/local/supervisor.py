@@ -78,8 +78,8 @@ class Watched:
     def checked(self, healthy: bool, now: float) -> bool:
         """Record a check of its health. Returns True if it must be restarted.
 
-        Until its first answer it is starting, and has as long as at the first start of the stack. That takes longer than
-        some checks on a busy machine.
+        Until its first answer it is starting, and has as long as at the first start of the stack. That may be longer
+        than some checks on a busy machine.
         """
         self.answered = self.answered or healthy
         starts = not self.answered and now - self.started_at < self.server.ready_timeout_seconds
