@@ -21,6 +21,7 @@ from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
+from streams.pages.parse.removal import RemovedTexts
 from streams.pages.parse.robots_directives import directives
 from streams.pages.parse.segments import Walk
 from streams.pages.text.language import identify, language_tag
@@ -75,7 +76,7 @@ def normalize(
     )
 
 
-def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> RemovedTexts:
     """List the texts that were removed from a page, each with the reason. Raises Refused."""
     parsed = parse_page(html, headers, url=url, explaining=True)
     return reasons(parsed, label(parsed, explaining=True))

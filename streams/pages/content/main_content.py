@@ -18,6 +18,7 @@ from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
+from streams.pages.parse.removal import Removal
 from streams.pages.parse.segments import Walk
 
 Kept = NDArray[np.int64]
@@ -157,8 +158,9 @@ def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
     return (first, end) if found[-1] < end else (0, 0)
 
 
-IN_BOILERPLATE = "element: it, or one around it, is boilerplate"
-OUTSIDE_MAIN = "element: outside of the page's main one"
+IN_BOILERPLATE = Removal("element", "it, or one around it, is boilerplate")
+OUTSIDE_MAIN = Removal("element", "outside of the page's main one")
+DROPPED_SECTION = Removal("quirk", "a section that is dropped")
 
 
 @dataclass(slots=True)
@@ -166,7 +168,7 @@ class Labels:
     """The segments that are main content."""
 
     kept: list[int]
-    reasons: dict[int, str] = field(default_factory=dict)
+    reasons: dict[int, Removal] = field(default_factory=dict)
     """The reason for each dropped segment. Only given if asked for."""
 
 
@@ -182,7 +184,7 @@ def label(parsed: Parsed, *, explaining: bool = False) -> Labels:
     if parsed.quirk is not None:
         kept = without_sections(page, parsed.quirk.drop_sections)
         dropped = sorted(set(everything) - set(kept)) if explaining else []
-        return Labels(kept, dict.fromkeys(dropped, "quirk: a section that is dropped"))
+        return Labels(kept, dict.fromkeys(dropped, DROPPED_SECTION))
     stats = segment_stats(page, parsed.head.title)
     if stats.words.sum() >= LIMITS.min_words and len(stats.words) <= LIMITS.max_segments:
         scores = content_model().probabilities(*page_features(page, stats, parsed.head))
@@ -208,7 +210,7 @@ def run_passes(
     return Labels(
         chosen,
         {
-            index: OUTSIDE_MAIN if index in outside else f"model: content with probability {scores[index]:.2f}"
+            index: OUTSIDE_MAIN if index in outside else Removal("model", probability=round(float(scores[index]), 2))
             for index in dropped
         },
     )

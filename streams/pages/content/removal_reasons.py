@@ -1,30 +1,30 @@
 """The texts of a page that are not in its document, each with the reason.
 
-A reason is a kind, a colon and a detail: `element: nav`, `role: search`, `name: sidebar`, `model: content with
-probability 0.03`, `quirk of en.wikipedia.org: .navbox`, `unread: select`. Scripts, styles, comments and the page's head
-are not listed, since they are no text of the page.
+Scripts, styles, comments and the page's head are not listed, since they are no text of the page.
 """
 
 import re
+from dataclasses import replace
 
 from streams.pages.content.boilerplate_elements import boilerplate_elements
 from streams.pages.content.main_content import IN_BOILERPLATE, Labels
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.elements import KINDS_BY_NAME, SKIP
 from streams.pages.parse.page import Parsed
+from streams.pages.parse.removal import Removal, RemovedTexts
 from streams.pages.parse.segments import Walk
 from streams.pages.parse.walk import walk
 
-Reasons = list[tuple[str, str]]
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})
 _UNREAD = ", ".join(sorted(name for name, kind in KINDS_BY_NAME.items() if kind == SKIP and name not in _NEVER_TEXT))
 MIN_CODE_CHARS = 12
 """Minimum length (characters) of a script or style that is cut out of removed texts. Shorter ones may be words."""
 _CODE = re.compile(r"<(script|style)(?=[\s>])[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
-_PRUNED_TAGS = frozenset({"element: nav", "element: footer"})
+_PRUNED_TAGS = frozenset({"nav", "footer"})
+_PRUNED_ROLE = Removal("role", "navigation or contentinfo")
 
 
-def reasons(parsed: Parsed, labels: Labels) -> Reasons:
+def reasons(parsed: Parsed, labels: Labels) -> RemovedTexts:
     """List the removed texts of a page that was parsed and labelled with `explaining`. Destroys the tree."""
     if parsed.head.clean:
         return []
@@ -37,23 +37,23 @@ def reasons(parsed: Parsed, labels: Labels) -> Reasons:
     ]
 
 
-def _pruned(parsed: Parsed) -> Reasons:
+def _pruned(parsed: Parsed) -> RemovedTexts:
     """Texts that left the tree before the walk. Elements of a quirk's selectors may be inside each other: the first
     selector gives the reason."""
     removed = _without_code(parsed)
     if parsed.quirk is not None:
-        named: dict[str, str] = {}
+        named: dict[str, Removal] = {}
         for text, why in removed:
             named.setdefault(text, why)
         return list(named.items())
     # An element that was removed for its role has the name of its element as reason.
     return [
-        (text, why if why in _PRUNED_TAGS or not why.startswith("element: ") else "role: navigation or contentinfo")
+        (text, _PRUNED_ROLE if why.kind == "element" and why.detail not in _PRUNED_TAGS else why)
         for text, why in removed
     ]
 
 
-def _without_code(parsed: Parsed) -> Reasons:
+def _without_code(parsed: Parsed) -> RemovedTexts:
     """Texts that left the tree, without the scripts and styles that the parser counts as text."""
     if not parsed.removed:
         return []
@@ -69,9 +69,9 @@ def _without_code(parsed: Parsed) -> Reasons:
     return removed
 
 
-def _dropped_segments(parsed: Parsed, labels: Labels) -> Reasons:
+def _dropped_segments(parsed: Parsed, labels: Labels) -> RemovedTexts:
     page = parsed.walk
-    site = f"quirk of {parsed.quirk.hosts[0]}" if parsed.quirk is not None else "quirk"
+    site = parsed.quirk.hosts[0] if parsed.quirk is not None else ""
     is_named = IN_BOILERPLATE in labels.reasons.values()
     marked = boilerplate_elements(page, segment_stats(page, "")) if is_named else []
     found = []
@@ -79,24 +79,24 @@ def _dropped_segments(parsed: Parsed, labels: Labels) -> Reasons:
         segment = page.segments[index]
         if why == IN_BOILERPLATE:
             why = _boilerplate(page, marked, segment.element)
-        found.append((segment.text, why.replace("quirk:", f"{site}:", 1)))
+        found.append((segment.text, replace(why, site=site) if why.kind == "quirk" else why))
     return found
 
 
-def _boilerplate(page: Walk, marked: list[bool], element: int) -> str:
+def _boilerplate(page: Walk, marked: list[bool], element: int) -> Removal:
     """The reason why the element is boilerplate: that of the outermost boilerplate element around it."""
     tag = page.tags[element]
     while page.parents[element] >= 0 and marked[page.parents[element]]:
         element = page.parents[element]
     if not marked[element]:
-        return f"element: {tag}"
+        return Removal("element", tag)
     attributes = page.attributes[element]
     if _alone(page.tags[element], ""):
-        return f"element: {page.tags[element]}"
+        return Removal("element", page.tags[element])
     role = attributes.get("role") or ""
     if role and _alone("div", role):
-        return f"role: {role}"
-    return f"name: {' '.join(filter(None, (attributes.get('class'), attributes.get('id'))))}"
+        return Removal("role", role)
+    return Removal("name", " ".join(filter(None, (attributes.get("class"), attributes.get("id")))))
 
 
 def _alone(tag: str, role: str) -> bool:
@@ -105,7 +105,7 @@ def _alone(tag: str, role: str) -> bool:
     return boilerplate_elements(page, segment_stats(page, ""))[1]
 
 
-def _outside_content(parsed: Parsed) -> Reasons:
+def _outside_content(parsed: Parsed) -> RemovedTexts:
     """Texts outside of the content element that a quirk names, which the walk does not visit."""
     selector = parsed.quirk.content if parsed.quirk is not None else ""
     content = parsed.tree.css_first(selector) if selector else None
@@ -114,10 +114,11 @@ def _outside_content(parsed: Parsed) -> Reasons:
     content.decompose()
     body = parsed.tree.body
     segments = walk(body).segments if body is not None else []
-    return [(segment.text, f"quirk of {parsed.quirk.hosts[0]}: outside of {selector}") for segment in segments]
+    reason = Removal("quirk", f"outside of {selector}", site=parsed.quirk.hosts[0])
+    return [(segment.text, reason) for segment in segments]
 
 
-def _unread(parsed: Parsed) -> Reasons:
+def _unread(parsed: Parsed) -> RemovedTexts:
     """Texts in elements that are never read: choices, drawings, fallbacks."""
     found = []
     inside: set[int] = set()
@@ -128,5 +129,5 @@ def _unread(parsed: Parsed) -> Reasons:
             continue
         inside.add(node.mem_id)
         if text := " ".join(node.text(separator=" ").split()):
-            found.append((text, f"unread: {node.tag}"))
+            found.append((text, Removal("unread", node.tag or "")))
     return found

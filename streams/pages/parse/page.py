@@ -14,6 +14,7 @@ from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
 from streams.pages.parse.nesting import SAFE_TAGS, refuse_nesting
+from streams.pages.parse.removal import Removal, RemovedTexts
 from streams.pages.parse.segments import NO_SEGMENT, Walk
 from streams.pages.parse.walk import walk
 from streams.pages.quirks import Quirk, quirk_of
@@ -31,7 +32,7 @@ class Parsed:
     """The site's quirk, if its `content` matched. The walk then has only the page's own text."""
     written: dict[str, object] | None = None
     """The fields that `document.to_html` wrote beside the text; None for all other pages."""
-    removed: list[tuple[str, str]] = field(default_factory=list)
+    removed: RemovedTexts = field(default_factory=list)
     """Texts that were removed from the tree, and why; only if asked for."""
 
 
@@ -73,7 +74,7 @@ def _read_head(tree: LexborHTMLParser, html: str, headers: Mapping[str, str]) ->
 def _use_quirk(parsed: Parsed, quirk: Quirk, explaining: bool) -> bool:
     """Walk the element that the quirk names as the page's own text. Returns False if the page doesn't have it."""
     content, dropped = apply_quirk(parsed.tree, quirk, with_texts=explaining)
-    parsed.removed += [(text, f"quirk of {quirk.hosts[0]}: {selector}") for text, selector in dropped.texts]
+    parsed.removed += [(text, Removal("quirk", selector, site=quirk.hosts[0])) for text, selector in dropped.texts]
     if content is None:
         return False
     parsed.quirk = quirk
@@ -96,7 +97,7 @@ def _remove_navigation(parsed: Parsed, encoded: bytes, explaining: bool) -> None
         pruned = Pruned()
     page.links += pruned.links
     parsed.head.breadcrumbs = pruned.breadcrumbs
-    parsed.removed += [(text, f"element: {tag}") for text, tag in pruned.texts]
+    parsed.removed += [(text, Removal("element", tag)) for text, tag in pruned.texts]
     parsed.walk = page
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from streams.pages.normalize import explain
+from streams.pages.parse.removal import Kind, Removal, RemovedTexts
 
 MAX_TEXTS = 1_000
 """Maximum texts of all groups together."""
@@ -17,7 +18,7 @@ MAX_TEXT_CHARS = 2_000
 MAX_DETAIL_CHARS = 200
 MAX_GROUPS = 100
 
-KINDS = {
+KINDS: Mapping[Kind, str] = {
     "quirk": "A rule for this site names it as no part of the text.",
     "element": "Its element marks it as no part of the text: menus and footers that hold little besides links; on "
     "pages with little text also forms, sidebars and dialogs. Or it is outside of the page's only article or main "
@@ -33,7 +34,7 @@ KINDS = {
     "listed.)",
 }
 """The kinds of reasons in the order of their rules, each with its meaning."""
-_TITLES = {
+_TITLES: Mapping[Kind, str] = {
     "quirk": "A peculiarity of {}",
     "element": "Element {}",
     "role": "Role {}",
@@ -41,7 +42,6 @@ _TITLES = {
     "model": "The content model",
     "unread": "Never read",
 }
-_MODEL = "content with probability "
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class RemovedText:
 class RemovedGroup:
     """The texts that were removed for one reason."""
 
-    kind: str
-    """One of KINDS."""
+    kind: Kind
+    """The rule: one of KINDS."""
     detail: str
     """The element, role or site."""
     count: int
@@ -110,18 +110,18 @@ def explanation(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explana
     return grouped(explain(body, url, headers))
 
 
-def grouped(removed: list[tuple[str, str]]) -> Explanation:
+def grouped(removed: RemovedTexts) -> Explanation:
     """Group texts by reason: kinds in their order, texts in that of the page."""
-    groups: dict[tuple[str, str], list[RemovedText]] = {}
-    sizes: dict[tuple[str, str], tuple[int, int]] = {}
+    groups: dict[tuple[Kind, str], list[RemovedText]] = {}
+    sizes: dict[tuple[Kind, str], tuple[int, int]] = {}
     shown = 0
     for text, why in removed:
-        kind, of, removed_text = _read(text, why)
-        key = (kind, of) if (kind, of) in sizes or len(sizes) < MAX_GROUPS else (kind, "others")
+        of = _group_detail(why)
+        key = (why.kind, of) if (why.kind, of) in sizes or len(sizes) < MAX_GROUPS else (why.kind, "others")
         count, chars = sizes.get(key, (0, 0))
         sizes[key] = count + 1, chars + len(text)
         if shown < MAX_TEXTS:
-            groups.setdefault(key, []).append(removed_text)
+            groups.setdefault(key, []).append(_removed_text(text, why))
             shown += 1
     order = list(KINDS)
     return Explanation(
@@ -132,17 +132,19 @@ def grouped(removed: list[tuple[str, str]]) -> Explanation:
     )
 
 
-def _read(text: str, why: str) -> tuple[str, str, RemovedText]:
-    """Read a reason: its kind, the group's detail, and the text with its own detail."""
-    named, _, detail = why.partition(": ")
-    kind, _, of = named.partition(" of ")
-    detail = detail[:MAX_DETAIL_CHARS]
-    if kind == "model":
-        return kind, "", _removed(text, probability=float(detail.removeprefix(_MODEL)))
-    if kind in ("element", "role"):
-        return kind, detail, _removed(text)
-    return kind, of or ("this site" if kind == "quirk" else ""), _removed(text, detail)
+def _group_detail(why: Removal) -> str:
+    """The detail that all texts of a group share: the element, the role or the site."""
+    match why.kind:
+        case "element" | "role":
+            return why.detail[:MAX_DETAIL_CHARS]
+        case "quirk":
+            return why.site or "this site"
+        case _:
+            return ""
 
 
-def _removed(text: str, detail: str = "", probability: float | None = None) -> RemovedText:
-    return RemovedText(text[:MAX_TEXT_CHARS], len(text), detail, probability)
+def _removed_text(text: str, why: Removal) -> RemovedText:
+    """A removed text, with what the title of its group does not hold."""
+    is_in_title = why.kind in ("element", "role")
+    detail = "" if is_in_title else why.detail[:MAX_DETAIL_CHARS]
+    return RemovedText(text[:MAX_TEXT_CHARS], len(text), detail, why.probability)

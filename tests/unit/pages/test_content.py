@@ -12,6 +12,7 @@ from streams.pages.content.main_content import LIMITS, JudgedPage, Kept, above_c
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
 from streams.pages.parse.page import parse_page
+from streams.pages.parse.removal import Removal
 
 URL = "https://site.example/page"
 SENTENCE = "This sentence, which is one of several, says what an article says about its subject, at some length. "
@@ -196,8 +197,8 @@ def test_removed_texts_are_explained() -> None:
     removed = explain(
         f"<nav>Alpha {MENU}</nav><main>{LONG}</main><div class=share><a href=/x>Tweet this</a></div>", URL
     )
-    assert ("Alpha Alpha Beta Gamma", "element: nav") in removed
-    assert any(text == "Tweet this" and why.startswith("model: ") for text, why in removed)
+    assert ("Alpha Alpha Beta Gamma", Removal("element", "nav")) in removed
+    assert any(text == "Tweet this" and why.kind == "model" for text, why in removed)
 
 
 def test_footnotes_stand_at_their_marks() -> None:
@@ -276,8 +277,8 @@ def test_wikipedia_is_its_article_alone() -> None:
     ]
     assert "https://en.wikipedia.org/wiki/Moons" in [link.url for link in normalized.links]
     why = dict(explain(WIKIPEDIA, "https://en.wikipedia.org/wiki/Moon"))
-    assert "quirk" in why["Solar System"]
-    assert "quirk" in why["NASA"]
+    assert why["Solar System"].kind == "quirk"
+    assert why["NASA"].kind == "quirk"
 
 
 @pytest.mark.parametrize("mark", ["¶", "#", "§", " ¶ "])

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from streams.pages.document.model import Block, Document
 from streams.pages.document.to_html import to_html
+from streams.pages.parse.removal import Removal, RemovedTexts
 from streams.pages.sandbox.explanation import (
     KINDS,
     MAX_GROUPS,
@@ -17,15 +18,15 @@ from streams.pages.sandbox.explanation import (
 
 URL = "https://a.example/"
 REMOVED = [
-    ("Menu", "element: nav"),
-    ("Buy", "model: content with probability 0.03"),
-    ("Bottom", "element: footer"),
-    ("Moons", "quirk of en.wikipedia.org: .navbox"),
-    ("Sources", "quirk: a section that is dropped"),
-    ("Find", "role: search"),
-    ("Cookies", "name: cookie-bar"),
-    ("Menu 2", "element: nav"),
-    ("A choice", "unread: select"),
+    ("Menu", Removal("element", "nav")),
+    ("Buy", Removal("model", probability=0.03)),
+    ("Bottom", Removal("element", "footer")),
+    ("Moons", Removal("quirk", ".navbox", site="en.wikipedia.org")),
+    ("Sources", Removal("quirk", "a section that is dropped")),
+    ("Find", Removal("role", "search")),
+    ("Cookies", Removal("name", "cookie-bar")),
+    ("Menu 2", Removal("element", "nav")),
+    ("A choice", Removal("unread", "select")),
 ]
 
 
@@ -51,11 +52,13 @@ def test_it_crosses_a_process_boundary() -> None:
     assert Explanation.from_fields(made.to_fields()) == made
 
 
-REASONS = st.sampled_from([why for _, why in REMOVED]) | st.text(max_size=300).map("element: {}".format)
+REASONS = st.sampled_from([why for _, why in REMOVED]) | st.text(max_size=300).map(
+    lambda name: Removal("element", name)
+)
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), REASONS), max_size=50))
-def test_every_text_is_counted_once(removed: list[tuple[str, str]]) -> None:
+def test_every_text_is_counted_once(removed: RemovedTexts) -> None:
     made = grouped(removed)
     assert made.count == len(removed)
     assert made.chars == sum(len(text) for text, _ in removed)
@@ -64,7 +67,7 @@ def test_every_text_is_counted_once(removed: list[tuple[str, str]]) -> None:
 
 def test_it_stays_small() -> None:
     long, many = "x" * 3 * MAX_TEXT_CHARS, 10 * MAX_TEXTS
-    made = grouped([(long, f"role: {number} {long}") for number in range(many)])
+    made = grouped([(long, Removal("role", f"{number} {long}")) for number in range(many)])
     assert made.count == many
     assert made.chars == many * len(long)
     assert sum(len(group.texts) for group in made.groups) == MAX_TEXTS

@@ -148,7 +148,7 @@ def test_each_selector_removes_its_element(why: str, piece: str) -> None:
 def test_removed_texts_have_the_selector_as_reason() -> None:
     why = {text.split()[-1]: reason for text, reason in explain(ARTICLE, URL) if text}
     for text in ("navbox", "figure-caption", "see-also", "further-reading", "external-link"):
-        assert why[text].startswith("quirk"), text
+        assert why[text].kind == "quirk", text
 
 
 @pytest.mark.parametrize(
