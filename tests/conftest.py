@@ -21,6 +21,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from streams.local.server_set import running_servers
+from streams.logs import configure_logging
 from streams.settings import Settings
 
 # No test is about time: machines are shared. In CI the same cases each time, so that a change is judged by itself.
@@ -28,6 +29,9 @@ hypothesis_settings.register_profile(
     "riffle", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
 )
 hypothesis_settings.load_profile("riffle")
+
+# As every process of Riffle has it: logs to stderr, so that a test of what is printed does not depend on those before it.
+configure_logging(Settings())
 
 # In the background a shell has interrupts ignored, and all that we start would inherit that; and who ends the run with
 # a plain `kill` wants the servers and browsers stopped, too.
