@@ -30,7 +30,7 @@ hypothesis_settings.register_profile(
 )
 hypothesis_settings.load_profile("riffle")
 
-# As every process of Riffle has it: logs to stderr, so that a test of what is printed does not depend on those before it.
+# As in every process of Riffle: logs go to stderr, so that a test of stdout does not depend on the tests before it.
 configure_logging(Settings())
 
 # In the background a shell has interrupts ignored, and all that we start would inherit that; and who ends the run with
