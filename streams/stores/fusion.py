@@ -1,37 +1,112 @@
-"""Reciprocal rank fusion of two lists of statements, and their grouping by page.
+"""Combines the dense and the sparse list of statements into one order of pages, by their scores.
 
-Qdrant can fuse and group by itself. Both were tried and are not used. Its fusion orders equal scores at random, so a
-repeated query had another order. Its grouping asks again, without the points that it has found, until the groups are
-full; that ranks the rest from the first place again, so pages far down the list got the score of the first. One request
-that brings both lists takes as long as the fused one, a quarter of the time of the grouped one, and is exact
-(docs/decisions/0005).
+Each list's score of a page is that of the page's best statement. The scores of a list are standardized: their distance
+from the mean of the list's first pages, in standard deviations, so that both lists speak the same language. A page's
+score is the weighted sum of both, above that of a page that is in neither list. Rank fusion, which was here before,
+throws away by how much a statement is better than the next one (Bruch, Gai and Ingber, "An Analysis of Fusion Functions
+for Hybrid Retrieval", 2023; docs/decisions/0005).
+
+Qdrant can fuse and group by itself. Both were tried and are not used: its fusion orders equal scores at random, and its
+grouping asks again, without the points that it has found, until the groups are full.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
-from streams.stores.protocols import Hit, PageHits
+from streams.stores.protocols import Candidates, Hit, PageHits
 
-RRF_K = 2
-"""The constant k of the fusion, Qdrant's own: a hit at rank r (from 0) adds 1 / (k + r)."""
+MEANING_WEIGHT = 0.7
+"""Weight of the dense list where nothing is known of the query. The sparse list has the rest."""
+REFERENCE_PAGES = 100
+"""Pages of a list whose mean and deviation its scores are measured by."""
 _TIE_DIGITS = 5
 """Decimal digits in which equal scores agree: engines differ in the last bits of a float32 sum."""
+_MIN_DEVIATION = 1e-6
 
 
-def fuse(rankings: Iterable[Sequence[Hit]]) -> list[Hit]:
-    """Fuse rankings into one list, best first. A score is a sum of reciprocal ranks; equal ones are ordered by id.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale of a list: how a score becomes a standardized one."""
 
-    Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods",
-    SIGIR 2009.
+    deviation: float = 1.0
+    floor: float = 0.0
+    """The score of what is not in the list."""
+
+    def __call__(self, score: float) -> float:
+        """The standardized distance above the floor; 0 for what isn't in the list."""
+        return (round(score, _TIE_DIGITS) - self.floor) / self.deviation
+
+
+def scale_of(hits: Sequence[Hit], *, floor: float | None = None) -> Scale:
+    """The scale of a list, by the best scores of its first pages.
+
+    `floor` is the score of a statement that is not in the list, where it is known. Else it is that of the last one. A
+    list with few pages is filled up with it: among few scores none would stand out.
     """
-    scores: dict[UUID, float] = defaultdict(float)
-    found: dict[UUID, Hit] = {}
-    for ranking in rankings:
-        for rank, hit in enumerate(in_order(ranking)):
-            scores[hit.id] += 1.0 / (RRF_K + rank)
-            found[hit.id] = hit
-    return in_order([Hit(id, score, found[id].payload) for id, score in scores.items()])
+    if not hits:
+        return Scale()
+    lowest = min(hit.score for hit in hits) if floor is None else floor
+    best = sorted(best_of_pages(hits).values(), reverse=True)[:REFERENCE_PAGES]
+    scores = best + [lowest] * (REFERENCE_PAGES - len(best))
+    mean = math.fsum(scores) / len(scores)
+    variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
+    return Scale(max(math.sqrt(variance), _MIN_DEVIATION), round(lowest, _TIE_DIGITS))
+
+
+def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
+    """The best score of each page."""
+    best: dict[UUID, float] = {}
+    for hit in hits:
+        page = page_of(hit)
+        best[page] = max(hit.score, best.get(page, -math.inf))
+    return best
+
+
+def combine(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits]:
+    """All pages of both lists, the best first, each with its statements in the order of their own combined scores.
+
+    With one list the other has no weight. Equal scores are ordered by the ids of their best statements.
+    """
+    weights = _weights(found, meaning)
+    statements: defaultdict[UUID, float] = defaultdict(float)
+    pages: defaultdict[UUID, float] = defaultdict(float)
+    hits: dict[UUID, Hit] = {}
+    for ranking, weight, floor in weights:
+        scale = scale_of(ranking, floor=floor)
+        for hit in ranking:
+            statements[hit.id] += weight * scale(hit.score)
+            hits[hit.id] = hit
+        for page, score in best_of_pages(ranking).items():
+            pages[page] += weight * scale(score)
+    ordered = in_order(Hit(id, score, hits[id].payload) for id, score in statements.items())
+    return _grouped(ordered, pages)
+
+
+def _weights(found: Candidates, meaning: float) -> list[tuple[Sequence[Hit], float, float | None]]:
+    """Each list with its weight and its floor. A sparse list that ended by itself has all that share a word."""
+    if not found.sparse or not found.dense:
+        return [(found.dense or found.sparse, 1.0, None if found.dense else _sparse_floor(found))]
+    return [(found.dense, meaning, None), (found.sparse, 1.0 - meaning, _sparse_floor(found))]
+
+
+def _sparse_floor(found: Candidates) -> float | None:
+    return 0.0 if len(found.sparse) < found.limit else None
+
+
+def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
+    """The pages with their statements. Statements of a page with the same text are one hit, the better one.
+
+    A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
+    statement. Both stay in the index, where each has its own context and its own following sentences.
+    """
+    groups: dict[UUID, dict[str, Hit]] = {}
+    for hit in ordered:
+        groups.setdefault(page_of(hit), {}).setdefault(_text_key(hit), hit)
+    found = [PageHits(page, tuple(group.values()), pages[page]) for page, group in groups.items()]
+    return sorted(found, key=lambda page: (-round(page.score, _TIE_DIGITS), page.hits[0].id))
 
 
 def in_order(hits: Iterable[Hit]) -> list[Hit]:
@@ -39,19 +114,14 @@ def in_order(hits: Iterable[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-round(hit.score, _TIE_DIGITS), hit.id))
 
 
-def by_page(hits: Iterable[Hit], pages: int, per_page: int) -> list[PageHits]:
-    """The first `pages` pages in the order of their best hit, each with its first `per_page` hits.
+def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[PageHits]:
+    """The first pages, each with its first statements."""
+    return [PageHits(page.page_id, page.hits[:per_page], page.score) for page in pages[:count]]
 
-    Statements of a page with the same text (a question in the list at the top and above its answer, a notice in two
-    boxes) are one hit, the better one, so that another statement can be shown in the place of the second. Both stay in
-    the index, where each has its own context and its own following sentences.
-    """
-    groups: dict[UUID, dict[str, Hit]] = {}
-    for hit in hits:
-        page_id = UUID(str(hit.payload["page_id"]))
-        if page_id in groups or len(groups) < pages:
-            groups.setdefault(page_id, {}).setdefault(_text_key(hit), hit)
-    return [PageHits(page_id, tuple(group.values())[:per_page]) for page_id, group in groups.items()]
+
+def page_of(hit: Hit) -> UUID:
+    """The page that a statement belongs to."""
+    return UUID(str(hit.payload["page_id"]))
 
 
 def _text_key(hit: Hit) -> str:

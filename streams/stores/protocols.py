@@ -192,10 +192,18 @@ class PageHits:
 
     page_id: UUID
     hits: tuple[Hit, ...]
+    score: float
+    """The page's own score: the best of each list may be two statements."""
 
-    @property
-    def score(self) -> float:
-        return self.hits[0].score
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The two lists that a search is answered from, each with the best first and with its engine's scores."""
+
+    dense: tuple[Hit, ...] = ()
+    sparse: tuple[Hit, ...] = ()
+    limit: int = 0
+    """Maximum statements of a list. A shorter one has all that match."""
 
 
 class VectorIndex(Protocol):
@@ -220,6 +228,16 @@ class VectorIndex(Protocol):
     ) -> None:
         """Remove a page's points but those in `keep`; with `before_generation`, only those of an older generation."""
 
+    async def candidates(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = Filters(),
+        limit: int = 100,
+    ) -> Candidates:
+        """The best statements by meaning and by words. A list whose vector is None, or has no terms, is empty."""
+
     async def search(
         self,
         *,
@@ -230,8 +248,7 @@ class VectorIndex(Protocol):
         per_page: int = 3,
         candidates: int = 100,
     ) -> list[PageHits]:
-        """Pages by the fused rank (RRF) of their best statements, each text of a page once. With one of the two vectors
-        None, the other alone."""
+        """The first pages of the combined lists (`fusion.combine`), each text of a page once."""
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         """The statements with the nearest vectors, as a search finds them; with `exact`, all vectors are compared."""

@@ -17,8 +17,8 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.settings import QdrantSettings
-from streams.stores.fusion import by_page, fuse
-from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.fusion import combine, first_pages, in_order
+from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, PageHits, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -112,6 +112,29 @@ class QdrantIndex:
         async with self._answered():
             await self._client.delete(collection, selector, wait=True, ordering=self._ordering)
 
+    async def candidates(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = ANY,
+        limit: int = 100,
+    ) -> Candidates:
+        """As the Protocol says, in one round trip. Where nothing is indexed, both lists are empty."""
+        requests = _requests(dense, sparse, _filter(filters), limit, self._approximate)
+        if not requests:
+            return Candidates(limit=limit)
+        try:
+            async with self._answered():
+                answers = await self._client.query_batch_points(self._alias, requests)
+        except MissingCollection:
+            return Candidates(limit=limit)
+        lists = {
+            str(request.using): tuple(in_order(map(_hit, answer.points)))
+            for request, answer in zip(requests, answers, strict=True)
+        }
+        return Candidates(lists.get("dense", ()), lists.get("sparse", ()), limit)
+
     async def search(
         self,
         *,
@@ -122,16 +145,8 @@ class QdrantIndex:
         per_page: int = 3,
         candidates: int = 100,
     ) -> list[PageHits]:
-        """As the Protocol says, in one round trip. Scores are sums of reciprocal ranks; nothing indexed is no pages."""
-        requests = _requests(dense, sparse, _filter(filters), candidates, self._approximate)
-        if not requests:
-            return []
-        try:
-            async with self._answered():
-                answers = await self._client.query_batch_points(self._alias, requests)
-        except MissingCollection:
-            return []
-        return by_page(fuse([_hit(point) for point in answer.points] for answer in answers), pages, per_page)
+        found = await self.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
+        return first_pages(combine(found), pages, per_page)
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         params = models.SearchParams(exact=True) if exact else self._approximate

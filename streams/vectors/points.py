@@ -19,7 +19,7 @@ def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: in
         Point(
             id=statement.id,
             dense=vector.tolist(),
-            sparse=document_vector(statement.text, statement.context, page.language),
+            sparse=document_vector(statement.text, statement.context, page.language, page.title),
             payload={**_payload(statement), **_page_payload(page), "host": host, "generation": generation},
         )
         for statement, vector in zip(page.statements, vectors, strict=True)

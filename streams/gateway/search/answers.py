@@ -24,7 +24,7 @@ class Statement(_Model):
     highlights: tuple[tuple[int, int], ...] = Field(
         (), description="Words of the query in `text`: [start, end) in Unicode code points."
     )
-    score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
+    score: float = Field(description="Comparable within one answer, not between answers.")
 
 
 class SimilarPage(_Model):
@@ -56,7 +56,7 @@ class Result(_Model):
         None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
-    score: float = Field(description="Fused rank: comparable within one answer, not between answers.")
+    score: float = Field(description="Comparable within one answer, not between answers.")
 
 
 class Reason(_Model):
@@ -72,7 +72,11 @@ class Explanation(_Model):
     parts: dict[str, str] = Field(description="Each part's state: ok, cached, empty or failed.")
     timings_ms: dict[str, float]
     model: str = Field("", description="Embedding model and version; empty when meaning was not searched.")
-    fusion: str = Field("", description="How the two rankings became one; empty when there was one only.")
+    fusion: str = Field("", description="How the two rankings became one (`scores`); empty when there was one only.")
+    meaning_weight: float | None = Field(
+        None, description="The weight of meaning in the sum of both scores; words have the rest to 1."
+    )
+    features: dict[str, float] = Field({}, description="The features of the query that the weight follows from.")
 
 
 class SearchAnswer(_Model):
@@ -150,5 +154,7 @@ def to_explanation(found: Found) -> Explanation:
         parts=dict(trace.states),
         timings_ms=trace.timings_ms,
         model=f"{trace.model.name}/{trace.model.version}" if trace.model else "",
-        fusion="rrf" if fused else "",
+        fusion="scores" if fused else "",
+        meaning_weight=trace.weight.meaning if fused and trace.weight else None,
+        features=dict(trace.weight.features) if fused and trace.weight else {},
     )

@@ -27,8 +27,8 @@ def search_api_routes(service: SearchService) -> APIRouter:
         "/search",
         summary="Search",
         description=(
-            "Finds pages by their statements: by meaning (dense vectors) and by words (BM25), fused by reciprocal "
-            "rank. When a part fails, the others answer: `partial` is then true, and `reasons` names what is missing."
+            "Finds pages by their statements: by meaning (dense vectors) and by words (BM25), and combines both "
+            "scores. When a part fails, the others answer: `partial` is then true, and `reasons` names what is missing."
         ),
         responses={200: examples.json_response("What was found", examples.SEARCH), **PROBLEMS},
         response_model_exclude_none=True,

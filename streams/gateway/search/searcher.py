@@ -19,9 +19,13 @@ from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.similar import Groups, SimilarPages
 from streams.gateway.search.trace import Trace, milliseconds_since
+from streams.ranking.weights import weight_of
+from streams.stores.fusion import combine, first_pages
 from streams.stores.opener import Stores
-from streams.stores.protocols import Filters, PageHits, SparseVector
+from streams.stores.protocols import Candidates, Filters, PageHits, SparseVector
 
+CANDIDATES = 200
+"""Minimum statements of each list that are read: the scores of a list are measured by its first hundred pages."""
 STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
 UNKNOWN_LANGUAGE = "und"
@@ -73,9 +77,11 @@ class Searcher:
         dense = await self._embedder.embed(request.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
-        pages = await self._retrieve(request, dense, sparse, deadline, trace)
+        found = await self._retrieve(request, dense, sparse, deadline, trace)
+        trace.weight = weight_of(request.text, sparse, found)
+        pages = combine(found, trace.weight.meaning)
         end = request.first + request.per_page
-        shown = tuple(pages[request.first : end])
+        shown = tuple(first_pages(pages[request.first : end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
             similar = await self._similar.of([page.page_id for page in shown], deadline)
         return Found(request, shown, len(pages) > end, trace, milliseconds_since(started), similar)
@@ -96,32 +102,30 @@ class Searcher:
         sparse: SparseVector | None,
         deadline: Deadline,
         trace: Trace,
-    ) -> list[PageHits]:
+    ) -> Candidates:
         try:
             with trace.timed("retrieve_ms"):
                 async with deadline.for_index():
-                    pages = await self._fused(request, dense, sparse, trace)
+                    found = await self._candidates(request, dense, sparse, trace)
         except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
             self._on_failure("qdrant", error)
             slow = isinstance(error, TimeoutError | DeadlineExceeded)
             detail = "The index took too long." if slow else "The index does not answer."
             raise SearchUnavailable(search_unavailable(detail)) from error
         trace.states["index"] = "ok"
-        return pages
+        return found
 
-    async def _fused(
+    async def _candidates(
         self, request: SearchRequest, dense: Sequence[float] | None, sparse: SparseVector | None, trace: Trace
-    ) -> list[PageHits]:
+    ) -> Candidates:
         wanted = request.first + request.per_page + 1  # one more shows whether there is a next page
-        search = partial(
-            self._stores.vectors.search,
+        retrieve = partial(
+            self._stores.vectors.candidates,
             filters=Filters(host=request.host or None, languages=tuple(map(_as_indexed, request.languages))),
-            pages=wanted,
-            per_page=STATEMENTS_PER_PAGE,
-            candidates=max(100, 5 * wanted),
+            limit=max(CANDIDATES, 5 * wanted),
         )
         try:
-            return await search(dense=dense, sparse=sparse)
+            return await retrieve(dense=dense, sparse=sparse)
         except PoisonError as error:
             if dense is None or sparse is None:
                 raise SearchUnavailable(search_unavailable("The index refused the query.")) from error
@@ -129,7 +133,7 @@ class Searcher:
             self._on_failure("qdrant", error)
             log.warning("the index refused the query's vector; searching by words alone", error=str(error))
             trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
-            return await search(dense=None, sparse=sparse)
+            return await retrieve(dense=None, sparse=sparse)
 
 
 def _as_indexed(language: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal
 
+from streams.ranking.weights import Weight
 from streams.stores.protocols import ModelInfo
 
 Part = Literal["dense", "sparse", "index"]
@@ -21,6 +22,8 @@ class Trace:
     """Sentences for people: why a part failed or had nothing to do."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     model: ModelInfo | None = None
+    weight: Weight | None = None
+    """The weight of meaning, once both lists are there."""
 
     @property
     def failed(self) -> tuple[Part, ...]:

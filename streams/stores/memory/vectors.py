@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
-from streams.stores.fusion import by_page, fuse, in_order
-from streams.stores.protocols import Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.fusion import combine, first_pages, in_order
+from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, PageHits, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -67,6 +67,22 @@ class MemoryIndex:
             )
         )
 
+    async def candidates(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = ANY,
+        limit: int = 100,
+    ) -> Candidates:
+        await asyncio.sleep(0)  # as with a server, others run meanwhile
+        if self._active is None:
+            return Candidates(limit=limit)
+        collection = self._collections[self._active]
+        by_meaning = [] if dense is None else collection.by_meaning(dense, filters, limit)
+        by_words = collection.by_words(sparse, filters, limit) if sparse is not None and sparse.indices else []
+        return Candidates(tuple(by_meaning), tuple(by_words), limit)
+
     async def search(
         self,
         *,
@@ -77,16 +93,8 @@ class MemoryIndex:
         per_page: int = 3,
         candidates: int = 100,
     ) -> list[PageHits]:
-        await asyncio.sleep(0)  # as with a server, others run meanwhile
-        if self._active is None:
-            return []
-        collection = self._collections[self._active]
-        rankings = []
-        if dense is not None:
-            rankings.append(collection.by_meaning(dense, filters, candidates))
-        if sparse is not None and sparse.indices:
-            rankings.append(collection.by_words(sparse, filters, candidates))
-        return by_page(fuse(rankings), pages, per_page)
+        found = await self.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
+        return first_pages(combine(found), pages, per_page)
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         return self._of(collection).by_meaning(dense, ANY, limit)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from streams.errors import PoisonError, StoreUnavailable, UsageError
 from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import Filters, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.protocols import Candidates, Filters, ModelInfo, PageHits, Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 
@@ -227,7 +227,11 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
     )
     found = await index.search(dense=axis(0), sparse=terms(t1=1.0, t2=1.0))
     assert found[0].page_id == page("both"), "second by meaning and first by words"
-    assert found[0].score == pytest.approx(1 / 3 + 1 / 2)
+    lists = await index.candidates(dense=axis(0), sparse=terms(t1=1.0, t2=1.0), limit=3)
+    assert [len(lists.dense), len(lists.sparse), lists.limit] == [3, 2, 3]
+    assert lists.dense[0].score == pytest.approx(1.0)
+    assert await index.candidates(dense=None, sparse=None, limit=3) == Candidates(limit=3)
+    assert found[0].score > found[1].score > 0
     dense_only = await index.search(dense=axis(0), sparse=None)
     assert [one.page_id for one in dense_only[:2]] == [page("meant"), page("both")]
     sparse_only = await index.search(dense=None, sparse=terms(t1=1.0, t2=1.0))
