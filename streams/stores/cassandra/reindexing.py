@@ -4,10 +4,10 @@ from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import PartProgress
 
 _PUT = (
-    "INSERT INTO reindexing (collection, host, part, token, pages, statements) "
-    "VALUES (:collection, :host, :part, :token, :pages, :statements)"
+    "INSERT INTO reindexing (collection, host, part, last_token, pages, statements) "
+    "VALUES (:collection, :host, :part, :last_token, :pages, :statements)"
 )
-_GET = "SELECT part, token, pages, statements FROM reindexing WHERE collection = :collection AND host = :host"
+_GET = "SELECT part, last_token, pages, statements FROM reindexing WHERE collection = :collection AND host = :host"
 _CLEAR = "DELETE FROM reindexing WHERE collection = :collection AND host = :host"
 
 
@@ -22,7 +22,7 @@ class CassandraReindexing:
         return {part: PartProgress(token, pages, statements) for part, token, pages, statements in rows}
 
     async def put(self, collection: str, host: str, part: int, progress: PartProgress) -> None:
-        values = {"token": progress.token, "pages": progress.pages, "statements": progress.statements}
+        values = {"last_token": progress.token, "pages": progress.pages, "statements": progress.statements}
         await self._session.execute(_PUT, {"collection": collection, "host": host, "part": part, **values})
 
     async def clear(self, collection: str, host: str) -> None:
