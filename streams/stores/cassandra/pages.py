@@ -12,7 +12,7 @@ _PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value
 _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
 _SCAN = (
     "SELECT DISTINCT page_id, token(page_id) FROM pages "
-    "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :limit"
+    "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :most"
 )
 
 
@@ -32,5 +32,5 @@ class CassandraPages:
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         """The next pages with a token above `after` and at most `upto`, by token."""
-        rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "limit": limit})
+        rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
         return [(token, page_id) for page_id, token in rows]
