@@ -32,7 +32,7 @@ from streams.stores.protocols import Fingerprint
 
 SIZES = (50, 500, 5_000)
 NOW = 1_700_000_000_000_000
-READS = ("get", "exact", "near", "similar", "duplicates", "groups")
+READS = ("get", "exact", "near", "similar", "look_up", "duplicates", "groups")
 
 
 class CountingFingerprints:

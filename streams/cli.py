@@ -26,6 +26,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "search": ("streams.commands.pages.search:search", "Ask a question."),
         "page": ("streams.commands.pages.page:page", "Show the history of a page, or its document."),
+        "remove": (
+            "streams.commands.pages.remove:remove",
+            "Remove pages on request, and erase what is stored of them.",
+        ),
     },
     "Running stages": {
         "migrate": ("streams.commands.stages.migrate:migrate", "Create the topics, tables and collection."),
@@ -39,6 +43,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("streams.commands.stages.doctor:doctor", "Check an installation, and what to do."),
         "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
         "reindex": ("streams.commands.stages.reindex:reindex", "Fill a model's collection, and search it."),
+        "blobs": ("streams.commands.stages.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },
     "Measuring": {
         "plan": ("streams.commands.measuring.plan:make_plan", "Compute the machines and cost of an installation."),

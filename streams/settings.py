@@ -11,10 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.errors import UsageError
+
+MIN_BLOB_TTL_DAYS = 22
+"""Minimum lifetime of blobs (days): events refer to them for that long (`streams.stores.collection.sweeping`)."""
 
 
 class _Group(BaseModel):
@@ -70,6 +73,15 @@ class CassandraSettings(_Group):
     """Maximum duration of one statement. After it, the store counts as unavailable."""
     simhash_tables: Literal[4, 10, 20] = 4
     """Number of SimHash tables: 4 for tens of millions of pages, 10 for a billion, 20 for more. Part of the keys."""
+    blob_ttl_days: int = Field(0, ge=0)
+    """Days after which a blob that was not stored again expires, although pages refer to it. 0: never. Minimum: 22."""
+
+    @field_validator("blob_ttl_days")
+    @classmethod
+    def _longer_than_events(cls, days: int) -> int:
+        if 0 < days < MIN_BLOB_TTL_DAYS:
+            raise ValueError(f"{days} days: events may refer to a blob for {MIN_BLOB_TTL_DAYS} days. Use more, or 0")
+        return days
 
 
 class QdrantSettings(_Group):

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from schemas import Event, LinkFound, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
-from streams.dedup.apply_decisions import PART, DecisionApplier, Log, facts, outcome_of
+from streams.dedup.apply_decisions import PART, DecisionApplier, Log, Rows, facts, outcome_of
 from streams.dedup.events import demotion, own_events, promotion, refusal_events
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
@@ -28,6 +28,8 @@ from streams.stores.minhash import sketch_similarity
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 
+Parts = Mapping[Any, Mapping[str, Any]]
+"""A page's record, by part."""
 SAME_FETCH = 500_000
 """Minimum difference (microseconds) between the generations of two fetches of a page. Replays use what is between."""
 DECISION_MARGIN = 100
@@ -70,7 +72,9 @@ class DedupAgent(Agent):
 
     async def _normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
         former = await self._fingerprints.get(event.page_id)
-        known = _minimum_generation(former, delivery.at) if former else await self._generation_after_removal(event)
+        # A new page has no other record of this stage: no worker decides about a page without a fingerprint.
+        parts = await self._stores.pages.get(event.page_id) if former is None else {}
+        known = _minimum_generation(former, delivery.at) if former else _generation_after_removal(parts, event)
         if _is_overtaken(event, known):
             return await self._reemit_overtaken(event, delivery)
         # A replay gets a later generation than everything that was published about its fetch.
@@ -79,23 +83,31 @@ class DedupAgent(Agent):
             made = await self._fingerprint(event, former, generation)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
-        made = replace(made, first_seen=await self._first_seen(made, event, former, delivery.at))
-        await self._fingerprints.put(made, delivery.at)
-        page = await self._fingerprints.get(event.page_id)
+        made = replace(made, first_seen=await self._first_seen(made, event, former, parts, delivery.at))
+        await self._fingerprints.put(made, delivery.at, former)
+        found = await self._grouping.look_up(made)
+        page = next((each for each in found if each.page_id == event.page_id), None)
         if page is None:  # removed at the same moment
             return await self._reemit_overtaken(event, delivery)
-        log = await self._applier.log(event.page_id, str(delivery.envelope.id))
+        log = Log(parts.get(PART, {}), str(delivery.envelope.id)) if former is None else await self._log(delivery)
         same_content = log.record.get("content_hash") == event.content_hash
         settled = log.record["settled"] if log.is_own else "unchanged" if same_content else "changed"
-        # With another text it may no longer represent its duplicates.
-        duplicates = await self._grouping.duplicates(event.page_id) if log.is_own or not same_content else []
+        # With another text it may no longer represent its duplicates. A page that was never decided has none.
+        may_lose = (log.is_own or not same_content) and (former is not None or log.record)
+        duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
         base = {**facts(page), **_repetition(event, former, log), "settled": settled, "crawl_id": event.crawl_id}
-        log = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at)
-        page, outcome = await self._outcome(page, log)
+        looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}
+        log, rows = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at, looked_up)
+        page, outcome = await self._outcome(page, log, rows)
         own = own_events(event, page, outcome, settled)
         if outcome["verdict"] == "unique" and log.record["repeats"] and await self._is_indexed(event.page_id, log):
             own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
-        return [*own, *await self._other_events(event.crawl_id, log)]
+        return [*own, *await self._other_events(event.crawl_id, log, rows)]
+
+    async def _log(self, delivery: Delivery) -> Log:
+        event = delivery.event
+        assert isinstance(event, PageNormalized | PageRemoved)
+        return await self._applier.log(event.page_id, str(delivery.envelope.id))
 
     async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
         """True if the page's document is in the index, with vectors of the current model."""
@@ -108,56 +120,44 @@ class DedupAgent(Agent):
             and indexed.get("model") == self._model
         )
 
-    async def _outcome(self, page: Fingerprint, log: Log) -> tuple[Fingerprint, Mapping[str, Any]]:
+    async def _outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Mapping[str, Any]]:
         """The page's current decision, or the log's if another worker is deciding the page at this moment."""
-        now = await self._fingerprints.get(page.page_id)
+        now = await self._row(page.page_id, rows)
         if now is None or now.representative is None or is_undecided(now):
             return page, log.record
         is_own = now.representative == now.page_id
-        representative = now if is_own else await self._fingerprints.get(now.representative)
+        representative = now if is_own else await self._row(now.representative, rows)
         await self._learner.learn(now, representative or now, now.written_at)
         return now, outcome_of(Decision(now, representative)) if representative else log.record
+
+    async def _row(self, page_id: UUID, rows: Rows) -> Fingerprint | None:
+        return rows[page_id] if page_id in rows else await self._fingerprints.get(page_id)
 
     async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
         """Elect another representative for the duplicates of a removed page.
 
         A page that was removed as a duplicate is still there, so its fingerprint stays.
         """
-        page = await self._fingerprints.get(event.page_id)
         if event.reason == "duplicate":
             return []
+        page = await self._fingerprints.get(event.page_id)
         if page is not None and _is_overtaken(event, page.generation):
             return await self._reemit_overtaken(event, delivery)
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
-        await self._fingerprints.remove(event.page_id, at)
-        log = await self._applier.log(event.page_id, str(delivery.envelope.id))
+        await self._fingerprints.remove(event.page_id, at, page)
+        log = await self._log(delivery)
         duplicates = await self._grouping.duplicates(event.page_id)
         generation = _removal_generation(event, page, log)
         # Later events about this fetch were published: the index would ignore the removal with its own generation.
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
         if page is None and not duplicates and not again and not log.is_own:
-            return await self._other_events(event.crawl_id, log)
+            return await self._other_events(event.crawl_id, log, {})
         base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
         removed_text = _text_facts(page) if page else log.record.get("removed_text")
         if removed_text:
             base["removed_text"] = removed_text
-        log = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
-        return [*again, *await self._other_events(event.crawl_id, log)]
-
-    async def _generation_after_removal(self, event: PageNormalized) -> int:
-        """The generation for a replay of a page without a fingerprint. NEVER after a removal on request.
-
-        It is less than the event's generation if no removal is known, or only removals of earlier fetches.
-        """
-        parts = await self._stores.pages.get(event.page_id)
-        removals = [parts.get("removed", {})]
-        if parts.get(PART, {}).get("verdict") == "removed":
-            removals.append(parts[PART])
-        last = max(removals, key=_generation)
-        generation = _generation(last)
-        if last.get("reason") == "request" and generation >= event.generation:
-            return NEVER
-        return generation + DECISION_MARGIN if generation >= event.generation else generation
+        log, rows = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
+        return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
     async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, generation: int) -> Fingerprint:
         document = await self._stores.blobs.get(event.document_ref)
@@ -180,10 +180,12 @@ class DedupAgent(Agent):
             bands=prints.bands,
         )
 
-    async def _first_seen(self, page: Fingerprint, event: PageNormalized, former: Fingerprint | None, at: int) -> int:
+    async def _first_seen(
+        self, page: Fingerprint, event: PageNormalized, former: Fingerprint | None, parts: Parts, at: int
+    ) -> int:
         """When the page, or its site, first had this text. Another text starts anew: an old URL is no old text."""
         if former is None:
-            removed = (await self._stores.pages.get(event.page_id)).get(PART, {}).get("removed_text", {})
+            removed = parts.get(PART, {}).get("removed_text", {})
             is_same = removed.get("content_hash") == event.content_hash
             return min(int(removed["first_seen"]), event.generation) if is_same else event.generation
         if former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
@@ -219,14 +221,14 @@ class DedupAgent(Agent):
     async def _reemit_overtaken(self, event: PageNormalized | PageRemoved, delivery: Delivery) -> list[Event]:
         """Publish the changes of other pages that this event made, before a later fetch of its page overtook it."""
         log = await self._applier.log(event.page_id, str(delivery.envelope.id))
-        return await self._other_events(event.crawl_id, log)
+        return await self._other_events(event.crawl_id, log, {})
 
-    async def _other_events(self, crawl_id: str, log: Log) -> list[Event]:
+    async def _other_events(self, crawl_id: str, log: Log, rows: Rows) -> list[Event]:
         """The current decisions about the other pages that this event changed.
 
         A page that was fetched again since, and is not decided yet, is left to its own event.
         """
-        pages = [await self._fingerprints.get(page_id) for page_id in sorted(log.changes)]
+        pages = [await self._row(page_id, rows) for page_id in sorted(log.changes)]
         decided = [page for page in pages if page is not None and not is_undecided(page)]
         decided.sort(key=lambda page: (page.representative != page.page_id, page.url))
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
@@ -256,6 +258,21 @@ def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> 
     is_fetch = event.generation >= former.generation + SAME_FETCH
     was_elected = former.representative == former.page_id and not is_undecided(former)
     return {"repeats": is_fetch and was_elected, "document_generation": known}
+
+
+def _generation_after_removal(parts: Parts, event: PageNormalized) -> int:
+    """The generation for a replay of a page without a fingerprint. NEVER after a removal on request.
+
+    It is less than the event's generation if no removal is known, or only removals of earlier fetches.
+    """
+    removals = [parts.get("removed", {})]
+    if parts.get(PART, {}).get("verdict") == "removed":
+        removals.append(parts[PART])
+    last = max(removals, key=_generation)
+    generation = _generation(last)
+    if last.get("reason") == "request" and generation >= event.generation:
+        return NEVER
+    return generation + DECISION_MARGIN if generation >= event.generation else generation
 
 
 def _generation(record: Mapping[str, Any]) -> int:

@@ -21,6 +21,8 @@ MAX_ROUNDS = 5
 MAX_OVERTAKEN = 4
 """Maximum number of earlier events whose changes a page's record keeps."""
 PART: Literal["deduplicated"] = "deduplicated"
+Rows = Mapping[UUID, Fingerprint | None]
+"""Rows by page. None: there is none."""
 _OUTCOME = ("verdict", "canonical_page_id", "canonical_url", "distance", "simhash")
 
 
@@ -76,28 +78,30 @@ class DecisionApplier:
         base: Mapping[str, Any],
         log: Log,
         at: int,
-    ) -> Log:
-        """Decide the page and all that depends on it. Returns the log as it was written.
+        found: Mapping[UUID, Sequence[Fingerprint]] | None = None,
+    ) -> tuple[Log, Rows]:
+        """Decide the page and all that depends on it. Returns the log as it was written, and the rows as read last.
 
         `own` is the id of the page that the event is about. `page` is None if it was removed. `duplicates` are those
-        that it may no longer represent. `base` is what its record contains beside the outcome. Raises
-        TransientError if the group changes faster than it can be decided.
+        that it may no longer represent. `base` is what its record contains beside the outcome. `found` is what a
+        look-up has found for the page. Raises TransientError if the group changes faster than it can be decided.
         """
         # A crash may have stopped an earlier plan halfway: its pages are decided again.
         again = [await self._fingerprints.get(page_id) for page_id in log.changes]
         waiting = [found for found in (page, *duplicates, *again) if found is not None]
         orphans = {own: list(duplicates)}
         for _ in range(MAX_ROUNDS):
-            plan = await self._grouping.plan(waiting)
+            plan = await self._grouping.plan(waiting, found)
+            found = None
             plan.orphans = {**orphans, **plan.orphans}
             log = await self._save_plan(own, base, list(plan.decisions.values()), log, at)
             for decision in plan.decisions.values():
                 if decision.changes:
                     await self._store(decision, decision.page.page_id == own)
             successors = await self._move_large_groups(plan, page, at)
-            waiting, orphans = await self._unsettled(plan, successors, own)
+            waiting, orphans, rows = await self._unsettled(plan, successors, own)
             if not waiting:
-                return log
+                return log, rows
         raise TransientError(f"the duplicates of page {own} keep changing: {MAX_ROUNDS} plans became invalid")
 
     async def _move_large_groups(self, plan: Plan, own: Fingerprint | None, at: int) -> list[UUID]:
@@ -143,7 +147,7 @@ class DecisionApplier:
             await self._update_record(decision)
         age = page.site_first_seen if decision.elects_page else page.known_since
         chosen = decision.representative
-        await self._fingerprints.set_representative(page.page_id, chosen.page_id, at, age, chosen.content_hash)
+        await self._fingerprints.set_representative(page.page_id, chosen.page_id, at, age, chosen.content_hash, page)
 
     async def _update_record(self, decision: Decision) -> None:
         """Write the outcome into the record of another page than the event's."""
@@ -155,28 +159,47 @@ class DecisionApplier:
 
     async def _unsettled(
         self, plan: Plan, successors: Sequence[UUID], own: UUID
-    ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]]]:
-        """Pages whose decision became invalid, and (by page) duplicates of pages that are no longer representatives."""
+    ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]], Rows]:
+        """Pages whose decision became invalid, and (by page) duplicates of pages that are no longer representatives.
+
+        Also returns the rows that were read for this.
+        """
+        rows = _RowReader(self._fingerprints)
         found: dict[UUID, Fingerprint] = {}
         lost: dict[UUID, list[Fingerprint]] = {}
         for decision in plan.decisions.values():
-            page = await self._fingerprints.get(decision.page.page_id)
+            page = await rows.read(decision.page.page_id)
             if page is None:
                 continue
             chosen = decision.representative.page_id
-            representative = page if decision.elects_page else await self._fingerprints.get(chosen)
+            representative = page if decision.elects_page else await rows.read(chosen)
             if page.representative != chosen or representative is None or not may_represent(representative):
                 found[page.page_id] = page
+            elif decision.elects_page and page.is_hidden:
+                found[page.page_id] = page  # another worker made it a duplicate, which look-ups don't find
             elif decision.promotes and await self._grouping.rivals(page):
                 found[page.page_id] = page  # two pages were promoted at the same moment, and neither saw the other
             if page.representative != page.page_id:
                 lost[page.page_id] = await self._grouping.duplicates(page.page_id)
         for page_id in {own, *successors} - set(plan.decisions):
-            page = await self._fingerprints.get(page_id)
+            page = await rows.read(page_id)
             if page is None or not may_represent(page):
                 lost[page_id] = await self._grouping.duplicates(page_id)
         found |= {page.page_id: page for pages in lost.values() for page in pages}
-        return list(found.values()), lost
+        return list(found.values()), lost, rows.known
+
+
+class _RowReader:
+    """Reads each row once."""
+
+    def __init__(self, fingerprints: Fingerprints) -> None:
+        self._fingerprints = fingerprints
+        self.known: dict[UUID, Fingerprint | None] = {}
+
+    async def read(self, page_id: UUID) -> Fingerprint | None:
+        if page_id not in self.known:
+            self.known[page_id] = await self._fingerprints.get(page_id)
+        return self.known[page_id]
 
 
 def facts(page: Fingerprint) -> dict[str, Any]:

@@ -10,17 +10,16 @@ A decision can make others necessary: if a representative becomes a duplicate, i
 decisions are planned first and stored afterwards. After a crash the same plan is made and stored again.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from streams.dedup.election import elect, oldest_first, rank
 from streams.stores.minhash import sketch_similarity
-from streams.stores.protocols import Fingerprint, Fingerprints
+from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
 from streams.stores.simhash_tables import MAX_DISTANCE
 
-MIN_WORDS = 50
-"""Minimum length (words) of near-duplicates. In a shorter text a few other words may change all that it says."""
+MIN_WORDS = MIN_NEAR_WORDS
 SIMILARITY = 0.8
 """Minimum similarity of near-duplicates: the Jaccard similarity of their shingles."""
 CERTAIN = 0.12
@@ -50,8 +49,9 @@ class Decision:
 
     @property
     def changes(self) -> bool:
-        """True if the store has another decision, or none since the page's last fingerprint."""
-        return self.page.representative != self.representative.page_id or is_undecided(self.page)
+        """True if the store has another decision, or none since the page's last fingerprint, or hides the page."""
+        is_other = self.page.representative != self.representative.page_id
+        return is_other or is_undecided(self.page) or (self.elects_page and self.page.is_hidden)
 
     @property
     def promotes(self) -> bool:
@@ -94,7 +94,9 @@ def may_represent(page: Fingerprint) -> bool:
 class Plan:
     """The decisions so far. They count before what the store contains."""
 
-    def __init__(self) -> None:
+    def __init__(self, found: Mapping[UUID, Sequence[Fingerprint]] | None = None) -> None:
+        self.found = dict(found or {})
+        """By page: what a look-up has found since the page's fingerprint was stored."""
         self.decisions: dict[UUID, Decision] = {}
         self.orphans: dict[UUID, list[Fingerprint]] = {}
         """By page that is no longer a representative: its duplicates, at most MAX_DUPLICATES."""
@@ -125,9 +127,14 @@ class Grouping:
         self._store = store
         self._compare = compare
 
-    async def plan(self, pages: Iterable[Fingerprint]) -> Plan:
-        """Decide these pages, and the pages whose decision depends on them. The oldest pages come first."""
-        plan = Plan()
+    async def plan(
+        self, pages: Iterable[Fingerprint], found: Mapping[UUID, Sequence[Fingerprint]] | None = None
+    ) -> Plan:
+        """Decide these pages, and the pages whose decision depends on them. The oldest pages come first.
+
+        `found`: what look-ups have found, by page.
+        """
+        plan = Plan(found)
         waiting = oldest_first(pages)
         for _ in range(MAX_DECIDED):
             if not waiting:
@@ -148,17 +155,20 @@ class Grouping:
 
     async def _rivals(self, page: Fingerprint, plan: Plan) -> list[Fingerprint]:
         """The representatives that have the same text as this page."""
-        found = {other.page_id: other for other in await self._store.exact(page.content_hash) if page.words}
-        if page.words >= MIN_WORDS:
-            near = await self._store.near(page.simhash, MAX_DISTANCE, page.simhash_version)
-            similar = await self._store.similar(page, SIMILARITY - CERTAIN)
-            found |= {other.page_id: other for other in (*near, *similar)}
+        candidates = plan.found.get(page.page_id)
+        if candidates is None:
+            candidates = await self.look_up(page) if page.words else ()
+        found = {other.page_id: other for other in candidates if page.words}
         found |= {other.page_id: other for other in plan.representatives()}
         found |= await self._representatives_of(found)
         found.pop(page.page_id, None)
         rivals = [other for other in found.values() if plan.may_represent(other)]
         rivals.sort(key=lambda other: (-sketch_similarity(page.sketch, other.sketch), rank(other)))
         return [other for other in rivals[:MAX_COMPARED] if await self.have_same_text(page, other)]
+
+    async def look_up(self, page: Fingerprint) -> list[Fingerprint]:
+        """The page as it is stored, and the pages that may have the same text."""
+        return await self._store.look_up(page, MAX_DISTANCE, SIMILARITY - CERTAIN)
 
     async def _representatives_of(self, found: dict[UUID, Fingerprint]) -> dict[UUID, Fingerprint]:
         """The representatives of these pages. In a large group a look-up finds only some of its pages."""

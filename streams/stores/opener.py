@@ -7,6 +7,7 @@ from typing import cast
 
 from streams.settings import Settings
 from streams.stores.protocols import (
+    BlobCollection,
     Blobs,
     ChainModel,
     Embedder,
@@ -35,6 +36,7 @@ class Stores:
     """All stores of one process. The use of one that was not asked for raises RuntimeError."""
 
     blobs: Blobs = cast(Blobs, _NotOpened("cassandra"))
+    blob_collection: BlobCollection = cast(BlobCollection, _NotOpened("cassandra"))
     pages: Pages = cast(Pages, _NotOpened("cassandra"))
     ledger: Ledger = cast(Ledger, _NotOpened("cassandra"))
     fingerprints: Fingerprints = cast(Fingerprints, _NotOpened("cassandra"))
@@ -59,7 +61,8 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
 
             session = await cassandra.connect(settings.cassandra)
             stack.push_async_callback(session.close)
-            stores.blobs = cassandra.CassandraBlobs(session)
+            stores.blobs = cassandra.CassandraBlobs(session, settings.cassandra.blob_ttl_days)
+            stores.blob_collection = cassandra.CassandraBlobCollection(session)
             stores.pages = cassandra.CassandraPages(session)
             stores.ledger = cassandra.CassandraLedger(session)
             stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
@@ -84,11 +87,13 @@ def memory_stores() -> Stores:
     """Stores that hold everything in this process: for tests, and for trying a stage by hand."""
     from streams.stores import memory
 
+    blobs, pages, fingerprints = memory.MemoryBlobs(), memory.MemoryPages(), memory.MemoryFingerprints()
     return Stores(
-        blobs=memory.MemoryBlobs(),
-        pages=memory.MemoryPages(),
+        blobs=blobs,
+        blob_collection=memory.MemoryBlobCollection(blobs, pages, fingerprints),
+        pages=pages,
         ledger=memory.MemoryLedger(),
-        fingerprints=memory.MemoryFingerprints(),
+        fingerprints=fingerprints,
         frontier=memory.MemoryFrontier(),
         reindexing=memory.MemoryReindexing(),
         vectors=memory.MemoryIndex(),

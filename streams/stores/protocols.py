@@ -7,9 +7,10 @@ answer, which the runtime retries. Every write is idempotent: the same call twic
 `at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from enum import Enum
+from typing import Any, Final, Literal, Protocol
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -32,6 +33,53 @@ class Blobs(Protocol):
         """The content. Raises MissingBlob."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredBlob:
+    """A blob without its content."""
+
+    ref: str
+    written_at: int
+    """When it was stored last, microseconds since 1970 UTC."""
+
+
+class BlobCollection(Protocol):
+    """All blobs and all references to them, for the collection of those that nothing refers to.
+
+    Rows are read in an order of positions from 0 to 2^64. A read from a position returns about `limit` rows, and the
+    position where the next read starts, or None at the end.
+    """
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """The tables whose rows refer to blobs."""
+
+    async def references(
+        self, source: str, position: int, limit: int, without: Collection[UUID] = ()
+    ) -> tuple[list[bytes], int | None]:
+        """References in the rows of a source, 32 bytes each, `without` those in the rows of these pages."""
+
+    async def stored(self, position: int, limit: int) -> tuple[list[StoredBlob], int | None]:
+        """Blobs, also those that were stored only in part."""
+
+    async def candidates(self, position: int, limit: int) -> tuple[list[str], int | None]:
+        """References of the blobs that a former sweep found unreferenced."""
+
+    async def candidates_since(self, refs: Sequence[str]) -> dict[str, int]:
+        """When each of these became a candidate, microseconds since 1970 UTC. Others are left out."""
+
+    async def note_candidates(self, refs: Sequence[str], at: int) -> None: ...
+
+    async def drop_candidates(self, refs: Sequence[str]) -> None: ...
+
+    async def find(self, ref: str) -> StoredBlob | None: ...
+
+    async def size_bytes(self, ref: str) -> int:
+        """The size of the blob as it is stored."""
+
+    async def delete(self, blob: StoredBlob) -> None:
+        """Delete the blob, unless it was stored again since. It is no candidate any more."""
+
+
 class Pages(Protocol):
     """Records: each stage's latest facts about a page. Values are of types that MessagePack has."""
 
@@ -45,6 +93,9 @@ class Pages(Protocol):
 
         Tokens are hashes of page ids, from -2^63 to 2^63 - 1.
         """
+
+    async def erase(self, page_id: UUID, before: int) -> None:
+        """Erase what was written with an earlier time. A write of such a time that comes later is lost, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +143,9 @@ class Ledger(Protocol):
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Oldest first."""
+
+    async def erase(self, page_id: UUID, before: int) -> None:
+        """Erase the transitions of an earlier time. One that is recorded later with such a time is lost, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +352,11 @@ class Fingerprint:
     """The version of the word weights in the SimHash. Those of different versions are never compared."""
     site_first_seen: int = 0
     """When the page's site first had this text. Only `set_representative` writes it. 0 while the page is undecided."""
+    group: UUID | None = field(default=None, compare=False)
+    """The id of the page's group, or of the page itself if it is a representative. It comes from the store."""
+    is_hidden: bool = field(default=False, compare=False)
+    """True if look-ups don't find the page. It comes from the store. For a representative, `set_representative`
+    must be called again: another worker made it a duplicate at the same moment."""
 
     @property
     def known_since(self) -> int:
@@ -305,6 +364,19 @@ class Fingerprint:
         return self.site_first_seen or self.first_seen
 
 
+class Unread(Enum):
+    """The type of UNREAD."""
+
+    UNREAD = 0
+
+
+UNREAD: Final = Unread.UNREAD
+"""In place of a page's row: the store reads it."""
+Known = Fingerprint | None | Unread
+"""A page's row as the caller has read it, which saves a read. It may be out of date. None: there was none."""
+
+MIN_NEAR_WORDS = 50
+"""Minimum length (words) of near-duplicates. In a shorter text a few other words may change all that it says."""
 MAX_FOUND = 32
 """Maximum number of pages that a look-up of fingerprints returns."""
 
@@ -334,8 +406,11 @@ class Fingerprints(Protocol):
     depend on the size of a group.
     """
 
-    async def put(self, fingerprint: Fingerprint, at: int) -> None:
-        """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one."""
+    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
+        """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one.
+
+        A text with less than MIN_NEAR_WORDS words is stored under its page and content hash alone.
+        """
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
@@ -348,15 +423,28 @@ class Fingerprints(Protocol):
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         """The most similar pages, at most MAX_FOUND: they share a band and have at least this estimated similarity."""
 
-    async def remove(self, page_id: UUID, at: int) -> None: ...
+    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+        """The page itself as it is stored now, and all that `exact`, `near` and `similar` find for it.
+
+        Each row is read once. A text with less than MIN_NEAR_WORDS words has no near or similar pages.
+        """
+
+    async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...
 
     async def set_representative(
-        self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0, representative_text: str = ""
+        self,
+        page_id: UUID,
+        representative: UUID,
+        at: int,
+        site_first_seen: int = 0,
+        representative_text: str = "",
+        known: Known = UNREAD,
     ) -> None:
         """Store the page's representative. If it is the page itself, the page leaves its group.
 
         `representative_text` is the content hash of the representative: a page with another text has another group.
-        Without a fingerprint nothing is stored.
+        Without a fingerprint nothing is stored. Look-ups find the page afterwards if it is a representative. If
+        `known` is out of date, the page may be hidden nevertheless: read it again, and repeat the call then.
         """
 
     async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:

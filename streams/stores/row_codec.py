@@ -67,12 +67,12 @@ def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
     return _read(FrontierUrl, {**unpack(packed), "page_id": page_id, "at": at})
 
 
-_FINGERPRINT_KEY = ("page_id", "representative", "decided_at", "site_first_seen", "written_at")
+_OTHER_COLUMNS = ("page_id", "representative", "decided_at", "site_first_seen", "written_at", "group", "is_hidden")
 
 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
     """The row of a fingerprint, without its key, its write time and the decision about it."""
-    names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _FINGERPRINT_KEY]
+    names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _OTHER_COLUMNS]
     row = {name: getattr(fingerprint, name) for name in names}
     if fingerprint.simhash_version == 1:  # the field came later: rows of version 1 keep their bytes
         del row["simhash_version"]

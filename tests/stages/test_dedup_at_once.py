@@ -309,6 +309,9 @@ async def test_after_any_events_at_once_the_index_contains_exactly_the_represent
     representatives = {page.page_id for page in known if page.representative == page.page_id}
     assert {page.representative for page in known} <= representatives
     assert set(index.pages) == representatives
+    for page in known:
+        found = {other.page_id for other in await site.stores.fingerprints.exact(page.content_hash)}
+        assert (page.page_id in found) == (page.page_id in representatives), f"look-ups find {page.url}"
 
 
 @pytest.mark.parametrize("then", [text_of(40), TEXT, "gone"], ids=["other text", "the text of its group", "gone"])

@@ -1,11 +1,12 @@
 """Records, blobs, ledger, fingerprints and frontier in Apache Cassandra.
 
-Every statement reads or writes one partition by its key; there is no filter and no lightweight transaction. The one
-scan is that of all pages by token, for `riffle reindex`.
+Every statement reads or writes partitions by their keys; there is no filter and no lightweight transaction. Only the
+sweep of blobs (`collection`), `riffle reindex` and migrations read whole tables.
 Every write of a record carries the time of the event that it comes from.
 """
 
 from streams.stores.cassandra.blobs import CassandraBlobs
+from streams.stores.cassandra.collection import CassandraBlobCollection
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.ledger import CassandraLedger
@@ -15,6 +16,7 @@ from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
 
 __all__ = [
+    "CassandraBlobCollection",
     "CassandraBlobs",
     "CassandraFingerprints",
     "CassandraFrontier",

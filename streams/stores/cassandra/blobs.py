@@ -1,13 +1,15 @@
 """Blobs in Cassandra: compressed, cut into chunks, found by the hash of their content, and verified when read.
 
 Putting what is there already: a blob of one chunk is written again, since looking first costs as much as writing
-(measured: 3,700 of either a second) and compaction merges the copies; nothing is ever deleted, so there are no
-tombstones. A blob of several chunks is looked for first, which saves megabytes. It also keeps chunks of two versions of
-the compressor from mixing.
+(measured: 3,700 of either a second) and compaction merges the copies. A blob of several chunks is looked for first,
+which saves megabytes. It also keeps chunks of two versions of the compressor from mixing. After a day its chunks are
+written again as they are stored, so that its write time shows a sweep that it is in use (`streams.stores.collection`).
 """
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import zstandard
@@ -25,34 +27,52 @@ _THREAD_FROM_BYTES = 64 * 1024
 _PAGE_ROWS = 4
 """Chunks in one answer: 2 MiB, well below the protocol's frame limit of 16 MiB."""
 
-_PUT = "INSERT INTO blobs (ref, chunk, chunks, content) VALUES (:ref, :chunk, :chunks, :content)"
-_HEAD = "SELECT chunks FROM blobs WHERE ref = :ref AND chunk = 0"
+REFRESH_SECONDS = 86_400
+"""Seconds after which a blob of several chunks is written again if it is put again."""
+
+_PUT = (
+    "INSERT INTO blobs (ref, chunk, chunks, content) VALUES (:ref, :chunk, :chunks, :content) "
+    "USING TIMESTAMP :at AND TTL :ttl"
+)
+_HEAD = "SELECT WRITETIME(chunks) FROM blobs WHERE ref = :ref AND chunk = 0"
 _GET = "SELECT chunk, chunks, content FROM blobs WHERE ref = :ref"
 
 
 class CassandraBlobs:
-    """Content-addressed bytes."""
+    """Content-addressed bytes. They expire `ttl_days` after they were stored last. 0: never.
 
-    def __init__(self, session: CassandraSession) -> None:
+    `clock` returns the time in seconds since 1970 UTC.
+    """
+
+    def __init__(self, session: CassandraSession, ttl_days: int = 0, clock: Callable[[], float] = time.time) -> None:
         self._session = session
+        self._ttl_seconds = ttl_days * 86_400
+        self._clock = clock
 
     async def put(self, content: bytes) -> str:
         """Store and return the reference. Raises Refused for more than MAX_BLOB_BYTES."""
         ref: str
         chunks: list[bytes]
         ref, chunks = await _off_loop(len(content), _packed, admitted(content))
-        key = bytes.fromhex(ref)
-        if len(chunks) > 1 and await self._session.execute(_HEAD, {"ref": key}):
-            return ref
-        rows = [
-            {"ref": key, "chunk": number, "chunks": len(chunks), "content": chunk}
-            for number, chunk in enumerate(chunks)
-        ]
-        # No time is given: contents never differ. Chunk 0 is last, as it makes the others a blob.
+        key, now = bytes.fromhex(ref), self._clock()
+        if len(chunks) > 1 and (head := await self._session.execute(_HEAD, {"ref": key})):
+            if head[0][0] > (now - REFRESH_SECONDS) * 1e6:
+                return ref
+            chunks = await self._stored_chunks(key) or chunks
+        shared = {"ref": key, "chunks": len(chunks), "ttl": self._ttl_seconds}
+        rows = [{**shared, "chunk": number, "content": chunk} for number, chunk in enumerate(chunks)]
+        # Contents never differ. The time shows a sweep that the blob is in use. Chunk 0 is last, as it makes the others
+        # a blob.
         if rows[1:]:
-            await self._session.execute_many(_PUT, rows[1:])
-        await self._session.execute(_PUT, rows[0])
+            await self._session.execute_many(_PUT, rows[1:], at=int(now * 1e6))
+        await self._session.execute(_PUT, rows[0], at=int(now * 1e6))
         return ref
+
+    async def _stored_chunks(self, key: bytes) -> list[bytes]:
+        """The chunks of a blob as they are stored. Empty if it is not stored as a whole."""
+        rows = await self._session.execute(_GET, {"ref": key}, page_rows=_PAGE_ROWS)
+        whole = rows[0][1] if rows and rows[0][0] == 0 else 0
+        return [content for _, _, content in rows[:whole]] if len(rows) >= whole else []
 
     async def get(self, ref: str) -> bytes:
         """The content. Raises MissingBlob, and PoisonError when what is stored is not what was put."""
@@ -60,7 +80,7 @@ class CassandraBlobs:
             raise MissingBlob(f"{ref!r} is no blob reference: 64 hexadecimal digits are")
         rows = await self._session.execute(_GET, {"ref": bytes.fromhex(ref)}, page_rows=_PAGE_ROWS)
         if not rows or rows[0][0] != 0:
-            raise MissingBlob(f"no blob {ref} in Cassandra: it was never stored, or only in part")
+            raise MissingBlob(f"no blob {ref} in Cassandra: it was never stored, or only in part, or is deleted")
         # Behind the last chunk there may be others, of a put that was cut off.
         frame = b"".join(content for chunk, _, content in rows if chunk < rows[0][1])
         content: bytes = await _off_loop(len(frame), _unpacked, ref, frame)

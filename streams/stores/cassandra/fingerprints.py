@@ -2,16 +2,23 @@
 
 A row found by a key is a hint. The page's own row is read afterwards, and decides. So a write that a crash interrupted,
 or that a later one overtook, leaves at most a hint that leads nowhere.
+
+`put` writes a page's hints. They are deleted when the page becomes a duplicate, and written again when it is promoted.
+The column `hidden` is written with the same times as the hints: it is true if the latest of these writes deleted them.
+So if two workers decide at the same moment, and the deletion by the loser comes last, the row of the representative
+shows that its hints are missing.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.minhash import sketch_similarity
-from streams.stores.protocols import MAX_FOUND, AliasEvidence, Fingerprint, group_of
+from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
 from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
@@ -27,13 +34,18 @@ _EARLIEST = 1
 _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
-_PUT = "INSERT INTO fingerprints (page_id, value, at) VALUES (:page_id, :value, :at)"
-_GET = "SELECT value, at, canonical, decided_at, site_first_seen FROM fingerprints WHERE page_id = :page_id"
+_PUT = "INSERT INTO fingerprints (page_id, value, at, hidden) VALUES (:page_id, :value, :at, false)"
+_GET = (
+    "SELECT page_id, value, at, canonical, decided_at, site_first_seen, hidden FROM fingerprints "
+    "WHERE page_id = :page_id"
+)
 _REMOVE = "DELETE FROM fingerprints USING TIMESTAMP :at WHERE page_id = :page_id"
 _DECIDE = (
     "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at, "
-    "site_first_seen = :site_first_seen WHERE page_id = :page_id"
+    "site_first_seen = :site_first_seen{} WHERE page_id = :page_id"
 )
+_KEEP, _SHOW, _HIDE = _DECIDE.format(""), _DECIDE.format(", hidden = false"), _DECIDE.format(", hidden = true")
+"""Decisions that leave the page's hints as they are, come after the hints were written, or before they are deleted."""
 _PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALUES (:content_hash, :page_id)"
 _GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :content_hash LIMIT :count"
 _CUT_CONTENT = "DELETE FROM fingerprints_by_content WHERE content_hash = :content_hash AND page_id = :page_id"
@@ -58,7 +70,7 @@ _CUT_GROUP_OF = (
     "DELETE FROM fingerprint_groups_of USING TIMESTAMP :at WHERE representative = :representative AND group_id = :key"
 )
 _GET_PAGES = (
-    "SELECT page_id, value, at, canonical, decided_at, site_first_seen FROM fingerprints WHERE page_id IN :keys"
+    "SELECT page_id, value, at, canonical, decided_at, site_first_seen, hidden FROM fingerprints WHERE page_id IN :keys"
 )
 _CUT_MEMBER = "DELETE FROM fingerprint_duplicates USING TIMESTAMP :at WHERE canonical = :key AND page_id = :page_id"
 _PUT_VARIANT = (
@@ -68,10 +80,6 @@ _PUT_VARIANT = (
 _GET_VARIANTS = "SELECT rule, slot, url, other, agrees FROM url_variants WHERE host = :host"
 
 
-_Row = tuple[Fingerprint, UUID | None]
-"""A fingerprint, and the id of its group."""
-
-
 class CassandraFingerprints:
     """Fingerprints, found by their own keys. `table_count` is 4, 10 or 20, and the same for all users of a keyspace."""
 
@@ -79,8 +87,9 @@ class CassandraFingerprints:
         self._session = session
         self._tables = tables(table_count)
 
-    async def put(self, fingerprint: Fingerprint, at: int) -> None:
-        former = await self.get(fingerprint.page_id)
+    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
+        if former is UNREAD:
+            former = await self.get(fingerprint.page_id)
         if former is not None and former.written_at > at:
             return
         row = {"page_id": fingerprint.page_id, "value": pack_fingerprint(fingerprint)}
@@ -93,69 +102,89 @@ class CassandraFingerprints:
         return found[0] if found else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": MAX_FOUND})
-        found = await self._get_all(page_id for (page_id,) in rows)
-        return [fingerprint for fingerprint in found if fingerprint.content_hash == content_hash]
+        return _exact(await self._get_all(await self._exact_hints(content_hash)), content_hash)
 
     async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
-        if not 0 <= distance <= MAX_DISTANCE:
-            raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
-        rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash), "count": PER_BITS})
-        distances = {page_id: hamming(_unsigned(other), simhash) for page_id, other in rows}
-        nearest = sorted((bits, page_id) for page_id, bits in distances.items() if bits <= distance)[:MAX_FOUND]
-        found = await self._get_all(page_id for _, page_id in nearest)
-        # A hint doesn't contain the version, the page's own row does.
-        alike = [fingerprint for fingerprint in found if fingerprint.simhash_version == version]
-        return [fingerprint for fingerprint in alike if hamming(fingerprint.simhash, simhash) <= distance]
+        return _near(await self._get_all(await self._near_hints(simhash, distance)), simhash, distance, version)
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        keys = _bands(fingerprint)
-        rows = await self._session.execute(_GET_BANDS, {"keys": keys, "count": PER_BAND}) if keys else []
-        shares = {page_id: sketch_similarity(fingerprint.sketch, sketch) for page_id, sketch in rows}
-        alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)[:MAX_FOUND]
-        found = await self._get_all(page_id for _, page_id in alike)
-        return [other for other in found if sketch_similarity(fingerprint.sketch, other.sketch) >= similarity]
+        return _similar(
+            await self._get_all(await self._similar_hints(fingerprint, similarity)), fingerprint, similarity
+        )
 
-    async def remove(self, page_id: UUID, at: int) -> None:
-        found = await self._rows([page_id])
+    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+        page = fingerprint
+        look_ups = [self._exact_hints(page.content_hash)]
+        if page.words >= MIN_NEAR_WORDS:
+            look_ups += [self._near_hints(page.simhash, distance), self._similar_hints(page, similarity)]
+        hints = await asyncio.gather(*look_ups)
+        rows = await self._get_all([page.page_id, *chain(*hints)])
+        others = [row for row in rows if row.page_id != page.page_id]
+        found = {other.page_id for other in _exact(others, page.content_hash)}
+        if page.words >= MIN_NEAR_WORDS:
+            near = _near(others, page.simhash, distance, page.simhash_version)
+            found |= {other.page_id for other in (*near, *_similar(others, page, similarity))}
+        return [row for row in rows if row.page_id == page.page_id or row.page_id in found]
+
+    async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None:
+        if former is UNREAD:
+            former = await self.get(page_id)
         await self._session.execute(_REMOVE, {"page_id": page_id}, at=at)
-        for former, group in found:
-            if former.written_at > at:
-                continue
-            await self._cut(former, None, at)
-            if group is not None:
-                row = {"key": group, "page_id": page_id}
-                await self._session.execute(_CUT_MEMBER, row, at=max(at, former.decided_at))
+        if former is None or former.written_at > at:
+            return
+        await self._cut(former, None, at)
+        if former.group is not None:
+            await self._leave_group(former, max(at, former.decided_at))
 
     async def set_representative(
-        self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0, representative_text: str = ""
+        self,
+        page_id: UUID,
+        representative: UUID,
+        at: int,
+        site_first_seen: int = 0,
+        representative_text: str = "",
+        known: Known = UNREAD,
     ) -> None:
-        found = await self._rows([page_id])
-        if not found or found[0][0].decided_at > at:
+        former = await self.get(page_id) if known is UNREAD else known
+        if former is None or former.decided_at > at:
             return
-        former, former_group = found[0]
         group = page_id if representative == page_id else group_of(representative, representative_text)
-        if group == page_id:  # found by look-ups, before it is a representative
-            await self._put_hints(former, at)
-        else:
-            await self._session.execute(_PUT_MEMBER, {"key": group, "page_id": page_id}, at=at)
-            if group != representative:
-                await self._put_group(group, representative, _EARLIEST)
         decision = {"page_id": page_id, "canonical": group, "site_first_seen": site_first_seen}
-        await self._session.execute(_DECIDE, decision, at=at)
-        if group != page_id and at >= former.written_at:
-            await self._cut(former, None, at)
-        if former_group not in (None, group) and former.decided_at < at:
+        if group == page_id:
+            await self._elect(former, decision, at)
+        else:
+            await self._join(former, decision, representative, at)
+        if former.group not in (None, group) and former.decided_at < at:
             # With the write time of the row that it deletes: a later one could delete another worker's new row.
-            row = {"key": former_group, "page_id": page_id}
-            await self._session.execute(_CUT_MEMBER, row, at=former.decided_at)
+            await self._leave_group(former, former.decided_at)
+
+    async def _elect(self, page: Fingerprint, decision: dict[str, Any], at: int) -> None:
+        """Make the page a representative. `put` wrote its hints, unless it was a duplicate since."""
+        if page.is_hidden or (page.group not in (None, page.page_id) and page.decided_at >= page.written_at):
+            await self._put_hints(page, at)  # found by look-ups, before it is a representative
+            await self._session.execute(_SHOW, decision, at=at)
+        else:
+            await self._session.execute(_KEEP, decision, at=at)
+
+    async def _join(self, page: Fingerprint, decision: dict[str, Any], representative: UUID, at: int) -> None:
+        """Make the page a duplicate, and then delete its hints."""
+        group = decision["canonical"]
+        await self._session.execute(_PUT_MEMBER, {"key": group, "page_id": page.page_id}, at=at)
+        if group != representative:
+            await self._put_group(group, representative, _EARLIEST)
+        await self._session.execute(_HIDE, decision, at=at)
+        if at >= page.written_at:
+            await self._cut(page, None, at)
+
+    async def _leave_group(self, page: Fingerprint, at: int) -> None:
+        await self._session.execute(_CUT_MEMBER, {"key": page.group, "page_id": page.page_id}, at=at)
 
     async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
         groups = [group for group, _ in await self._groups_of(representative)]
         # A row may be a hint of a page that has left the group.
         rows = await self._session.execute(_GET_MEMBERS, {"keys": sorted(groups), "count": 2 * limit})
         found = await self._rows(list(dict.fromkeys(page_id for (page_id,) in rows))[: 2 * limit])
-        pages = [page for page, group in found if group in groups and page.page_id != representative]
+        pages = [page for page in found if page.group in groups and page.page_id != representative]
         return [replace(page, representative=representative) for page in pages][:limit]
 
     async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
@@ -179,7 +208,7 @@ class CassandraFingerprints:
         chunks = [members[start : start + KEYS_AT_ONCE] for start in range(0, len(members), KEYS_AT_ONCE)]
         answers = await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks])
         found: dict[UUID, list[Fingerprint]] = {}
-        for page in await self._resolved([_row(*row) for rows in answers for row in rows]):
+        for page in await self._resolved([page for rows in answers for row in rows if (page := _page(*row))]):
             if page.representative in set(representatives) - {page.page_id, None}:
                 found.setdefault(page.representative, []).append(page)
         return {representative: pages[:limit] for representative, pages in found.items()}
@@ -194,23 +223,42 @@ class CassandraFingerprints:
     async def _get_all(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
         return await self._resolved(await self._rows(page_ids))
 
-    async def _rows(self, page_ids: Iterable[UUID]) -> list[_Row]:
-        """The pages' rows, each with the page's group (itself, if it is a representative)."""
+    async def _rows(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
+        """The pages' rows, without the representatives of their groups."""
         wanted = list(dict.fromkeys(page_ids))
         answers = await self._session.execute_many(_GET, [{"page_id": page_id} for page_id in wanted])
-        found = (_row(page_id, *row) for page_id, rows in zip(wanted, answers, strict=True) for row in rows)
-        return [row for row in found if row]
+        return [page for rows in answers for row in rows if (page := _page(*row))]
 
-    async def _resolved(self, rows: Iterable[_Row | None]) -> list[Fingerprint]:
-        """The fingerprints of these rows, with the representatives of their groups."""
-        found = [row for row in rows if row]
-        groups = sorted({group for page, group in found if group is not None and group != page.page_id})
+    async def _resolved(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
+        """The pages with the representatives of their groups."""
+        groups = sorted({page.group for page in pages if page.group not in (None, page.page_id)})
         known = await self._session.execute(_GET_GROUPS, {"keys": groups}) if groups else []
         moved: dict[UUID | None, UUID] = {group: representative for group, representative, _ in known}
         return [
-            replace(page, representative=group if group == page.page_id else moved.get(group, group))
-            for page, group in found
+            replace(
+                page, representative=page.group if page.group == page.page_id else moved.get(page.group, page.group)
+            )
+            for page in pages
         ]
+
+    async def _exact_hints(self, content_hash: str) -> list[UUID]:
+        rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": MAX_FOUND})
+        return [page_id for (page_id,) in rows]
+
+    async def _near_hints(self, simhash: int, distance: int) -> list[UUID]:
+        if not 0 <= distance <= MAX_DISTANCE:
+            raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
+        rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash), "count": PER_BITS})
+        distances = {page_id: hamming(_unsigned(other), simhash) for page_id, other in rows}
+        nearest = sorted((bits, page_id) for page_id, bits in distances.items() if bits <= distance)
+        return [page_id for _, page_id in nearest[:MAX_FOUND]]
+
+    async def _similar_hints(self, fingerprint: Fingerprint, similarity: float) -> list[UUID]:
+        keys = _bands(fingerprint)
+        rows = await self._session.execute(_GET_BANDS, {"keys": keys, "count": PER_BAND}) if keys else []
+        shares = {page_id: sketch_similarity(fingerprint.sketch, sketch) for page_id, sketch in rows}
+        alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)
+        return [page_id for _, page_id in alike[:MAX_FOUND]]
 
     async def _groups_of(self, representative: UUID) -> list[tuple[UUID, int]]:
         """The groups of this representative, each with the write time of its row."""
@@ -234,7 +282,7 @@ class CassandraFingerprints:
         row = {
             "page_id": page.page_id,
             "content_hash": page.content_hash,
-            "simhash": _signed(page.simhash),
+            **({"simhash": _signed(page.simhash)} if bits else {}),
             **({"sketch": page.sketch} if bands else {}),
             **_numbered(bits, "bits"),
             **_numbered(bands, "band"),
@@ -257,26 +305,54 @@ class CassandraFingerprints:
             await self._session.execute(_batch(cuts), row, at=at)
 
     def _bits(self, fingerprint: Fingerprint) -> list[int]:
-        return self._keys(fingerprint.simhash)
+        """The keys under which the page's SimHash is stored."""
+        return self._keys(fingerprint.simhash) if fingerprint.words >= MIN_NEAR_WORDS else []
 
     def _keys(self, simhash: int) -> list[int]:
         return sorted({_signed(table.key(simhash)) for table in self._tables})
 
 
-def _row(
-    page_id: UUID, value: bytes | None, at: int, group: UUID | None, decided_at: int | None, site_age: int | None
-) -> _Row | None:
-    """A page's row. None if only its decision is left."""
+def _page(
+    page_id: UUID,
+    value: bytes | None,
+    at: int,
+    group: UUID | None,
+    decided_at: int | None,
+    site_age: int | None,
+    hidden: bool | None,
+) -> Fingerprint | None:
+    """The page of a row. None if only its decision is left. Rows of earlier releases have no `hidden`."""
     if value is None:
         return None
     decided = decided_at or 0
-    age = site_age if site_age and decided >= at else 0
-    page = unpack_fingerprint(page_id, value)
-    return replace(page, written_at=at, representative=group, decided_at=decided, site_first_seen=age), group
+    return replace(
+        unpack_fingerprint(page_id, value),
+        written_at=at,
+        representative=group,
+        group=group,
+        decided_at=decided,
+        site_first_seen=site_age if site_age and decided >= at else 0,
+        is_hidden=bool(hidden),
+    )
+
+
+def _exact(pages: Iterable[Fingerprint], content_hash: str) -> list[Fingerprint]:
+    return [page for page in pages if page.content_hash == content_hash]
+
+
+def _near(pages: Iterable[Fingerprint], simhash: int, distance: int, version: int) -> list[Fingerprint]:
+    """Keep those of this version within the distance. A hint contains no version, the page's own row does."""
+    alike = [page for page in pages if page.simhash_version == version]
+    return [page for page in alike if hamming(page.simhash, simhash) <= distance]
+
+
+def _similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float) -> list[Fingerprint]:
+    return [page for page in pages if sketch_similarity(like.sketch, page.sketch) >= similarity]
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:
-    return sorted({_signed(band) for band in fingerprint.bands})
+    """The bands under which the page is stored."""
+    return sorted({_signed(band) for band in fingerprint.bands}) if fingerprint.words >= MIN_NEAR_WORDS else []
 
 
 def _batch(statements: Sequence[str]) -> str:

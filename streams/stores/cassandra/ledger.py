@@ -9,6 +9,8 @@ from streams.stores.row_codec import pack_transition, unpack_transition
 _RECORD = "INSERT INTO transitions (page_id, event_id, value) VALUES (:page_id, :event_id, :value) USING TIMESTAMP :at"
 _HISTORY = "SELECT event_id, value FROM transitions WHERE page_id = :page_id"
 
+_ERASE = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id"
+
 
 class CassandraLedger:
     """Every transition of every page."""
@@ -33,3 +35,7 @@ class CassandraLedger:
         rows = await self._session.execute(_HISTORY, {"page_id": page_id})
         found = [unpack_transition(page_id, event_id, value) for event_id, value in rows]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
+
+    async def erase(self, page_id: UUID, before: int) -> None:
+        """Erase the transitions of an earlier time."""
+        await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)

@@ -15,6 +15,8 @@ _SCAN = (
     "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :most"
 )
 
+_ERASE = "DELETE FROM pages USING TIMESTAMP :at WHERE page_id = :page_id"
+
 
 class CassandraPages:
     """Records in Cassandra: each stage's latest facts about a page."""
@@ -34,3 +36,7 @@ class CassandraPages:
         """The next pages with a token above `after` and at most `upto`, by token."""
         rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
         return [(token, page_id) for page_id, token in rows]
+
+    async def erase(self, page_id: UUID, before: int) -> None:
+        """Erase what was written with an earlier time."""
+        await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)

@@ -4,6 +4,7 @@ For tests, and for trying a stage by hand. One contract suite runs over a fake a
 fake allows, the server allows too. Nothing here survives the process.
 """
 
+from streams.stores.memory.collection import MemoryBlobCollection
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.models import MemoryChains, MemoryEmbedder
@@ -12,6 +13,7 @@ from streams.stores.memory.reindexing import MemoryReindexing
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
+    "MemoryBlobCollection",
     "MemoryBlobs",
     "MemoryChains",
     "MemoryEmbedder",

@@ -1,20 +1,28 @@
 """Fingerprints in memory."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from uuid import UUID
 
 from streams.stores.minhash import sketch_similarity
-from streams.stores.protocols import MAX_FOUND, AliasEvidence, Fingerprint, group_of
+from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
+from streams.stores.row_codec import pack_fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
 PER_BAND = 100
 
 
+_Key = tuple[Hashable, ...]
+
+
 class MemoryFingerprints:
-    """Fingerprints by page, and the keys under which pages are found."""
+    """Fingerprints by page, and the keys under which pages are found.
+
+    The hints have write times as in Cassandra, so that two workers with rows that are out of date leave what they would
+    leave there.
+    """
 
     def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
         self._tables = tables(table_count)
@@ -27,24 +35,30 @@ class MemoryFingerprints:
         """By group: write time and representative."""
         self._groups_of: dict[UUID, dict[UUID, None]] = defaultdict(dict)
         self._removed_at: dict[UUID, int] = {}
-        self._keys: dict[Hashable, set[UUID]] = defaultdict(set)
+        self._hints: dict[_Key, dict[UUID, tuple[int, bool]]] = defaultdict(dict)
+        """By key and page: write time, and whether the hint is deleted."""
+        self._hidden: dict[UUID, tuple[int, bool]] = {}
         self._alias_evidence: dict[tuple[str, str, int], tuple[tuple[bool, int], AliasEvidence]] = {}
 
-    async def put(self, fingerprint: Fingerprint, at: int) -> None:
+    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
         page_id = fingerprint.page_id
-        former = self._rows.get(page_id)
-        if at <= self._removed_at.get(page_id, -1) or (former is not None and at < former.written_at):
+        known = await self.get(page_id) if former is UNREAD else former
+        if known is not None and known.written_at > at:
             return
-        if former is not None:
-            self._unlink(former)
-        self._rows[page_id] = replace(fingerprint, written_at=at)
-        self._link(page_id)
+        stored = self._rows.get(page_id)
+        if at > self._removed_at.get(page_id, -1) and (stored is None or stored.written_at <= at):
+            self._rows[page_id] = replace(fingerprint, written_at=at)
+        self._hide(page_id, at, False)
+        self._hint(fingerprint, at, False)
+        if known is not None:
+            self._hint(known, at, True, set(self._keys_of(fingerprint)))
 
     async def get(self, page_id: UUID) -> Fingerprint | None:
         return self._with_decision(self._rows[page_id]) if page_id in self._rows else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        return self._found([("content", content_hash)])[:MAX_FOUND]
+        found = self._found([("content", content_hash)])
+        return [page for page in found if page.content_hash == content_hash][:MAX_FOUND]
 
     async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
@@ -63,32 +77,57 @@ class MemoryFingerprints:
         alike = [found for found in shares.values() if found[0] >= similarity]
         return [page for _, page in sorted(alike, key=lambda found: (-found[0], found[1].page_id))[:MAX_FOUND]]
 
-    async def remove(self, page_id: UUID, at: int) -> None:
-        former = self._rows.get(page_id)
+    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+        own = await self.get(fingerprint.page_id)
+        found = await self.exact(fingerprint.content_hash)
+        if fingerprint.words >= MIN_NEAR_WORDS:
+            found += await self.near(fingerprint.simhash, distance, fingerprint.simhash_version)
+            found += await self.similar(fingerprint, similarity)
+        pages = {page.page_id: page for page in (own, *found) if page is not None}
+        return list(pages.values())
+
+    async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None:
+        known = await self.get(page_id) if former is UNREAD else former
         self._removed_at[page_id] = max(at, self._removed_at.get(page_id, at))
         if page_id in self._decisions and self._decisions[page_id][0] <= at:
             self._members[UUID(bytes=self._decisions.pop(page_id)[1])].pop(page_id, None)
-        if former is not None and former.written_at <= at:
-            self._unlink(former)
+        if self._hidden.get(page_id, (at + 1, True))[0] <= at:
+            del self._hidden[page_id]
+        if page_id in self._rows and self._rows[page_id].written_at <= at:
             del self._rows[page_id]
+        if known is not None and known.written_at <= at:
+            self._hint(known, at, True)
 
     async def set_representative(
-        self, page_id: UUID, representative: UUID, at: int, site_first_seen: int = 0, representative_text: str = ""
+        self,
+        page_id: UUID,
+        representative: UUID,
+        at: int,
+        site_first_seen: int = 0,
+        representative_text: str = "",
+        known: Known = UNREAD,
     ) -> None:
-        if page_id not in self._rows:
+        page = await self.get(page_id) if known is UNREAD else known
+        if page is None or page.decided_at > at or at <= self._removed_at.get(page_id, -1):
             return
         group = page_id if representative == page_id else group_of(representative, representative_text)
+        self._write_decision(page_id, group, at, site_first_seen)
+        if group != page_id:
+            self._groups.setdefault(group, (0, representative))
+            self._groups_of[representative].setdefault(group)
+            self._hide(page_id, at, True)
+            self._hint(page, at, True)
+        elif page.is_hidden or (page.group not in (None, page_id) and page.decided_at >= page.written_at):
+            self._hide(page_id, at, False)
+            self._hint(page, at, False)
+
+    def _write_decision(self, page_id: UUID, group: UUID, at: int, site_first_seen: int) -> None:
         former = self._decisions.get(page_id, (0, group.bytes, 0))
         latest = self._decisions[page_id] = max(former, (at, group.bytes, site_first_seen))
         self._members[UUID(bytes=former[1])].pop(page_id, None)
         joined = UUID(bytes=latest[1])
         if joined != page_id:
             self._members[joined][page_id] = None
-        if joined == group != page_id:
-            self._groups.setdefault(group, (0, representative))
-            self._groups_of[representative].setdefault(group)
-        self._unlink(self._rows[page_id])
-        self._link(page_id)
 
     async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
         members = (page_id for group in self._represented(representative) for page_id in self._members[group])
@@ -116,18 +155,27 @@ class MemoryFingerprints:
     async def alias_evidence(self, host: str) -> list[AliasEvidence]:
         return [evidence for slot, (_, evidence) in sorted(self._alias_evidence.items()) if slot[0] == host]
 
-    def _found(self, keys: Iterable[Hashable]) -> list[Fingerprint]:
-        ids = set().union(*(self._keys.get(key, set()) for key in keys))
-        return [self._with_decision(self._rows[page_id]) for page_id in sorted(ids)]
+    def packed(self) -> Iterator[tuple[UUID, bytes]]:
+        """All rows, as they are stored."""
+        yield from ((page_id, pack_fingerprint(page)) for page_id, page in self._rows.items())
+
+    def _found(self, keys: Iterable[_Key]) -> list[Fingerprint]:
+        hints = (hint for key in keys for hint in self._hints.get(key, {}).items())
+        ids = {page_id for page_id, (_, is_deleted) in hints if not is_deleted}
+        return [self._with_decision(self._rows[page_id]) for page_id in sorted(ids) if page_id in self._rows]
 
     def _with_decision(self, fingerprint: Fingerprint) -> Fingerprint:
-        decided_at, decided, since = self._decisions.get(fingerprint.page_id, (0, b"", 0))
-        representative = self._representative(UUID(bytes=decided)) if decided else None
-        if decided == fingerprint.page_id.bytes:
-            representative = fingerprint.page_id
-        if decided_at < fingerprint.written_at:
-            since = 0
-        return replace(fingerprint, representative=representative, decided_at=decided_at, site_first_seen=since)
+        page_id = fingerprint.page_id
+        decided_at, decided, since = self._decisions.get(page_id, (0, b"", 0))
+        group = UUID(bytes=decided) if decided else None
+        return replace(
+            fingerprint,
+            representative=self._representative(group) if group not in (None, page_id) else group,
+            decided_at=decided_at,
+            site_first_seen=since if decided_at >= fingerprint.written_at else 0,
+            group=group,
+            is_hidden=self._hidden.get(page_id, (0, False))[1],
+        )
 
     def _representative(self, group: UUID) -> UUID:
         return self._groups.get(group, (0, group))[1]
@@ -137,22 +185,23 @@ class MemoryFingerprints:
         groups = {representative: None, **self._groups_of[representative]}
         return [group for group in groups if self._representative(group) == representative]
 
-    def _link(self, page_id: UUID) -> None:
-        """Make a representative or undecided page known under its keys."""
-        page = self._with_decision(self._rows[page_id])
-        if page.representative in (None, page_id) or page.decided_at < page.written_at:
-            for key in self._keys_of(page):
-                self._keys[key].add(page_id)
+    def _hint(self, page: Fingerprint, at: int, is_deleted: bool, kept: Collection[_Key] = ()) -> None:
+        """Write or delete the page's hints, except those under the keys `kept`."""
+        for key in self._keys_of(page):
+            if key not in kept:
+                hints = self._hints[key]
+                hints[page.page_id] = max(hints.get(page.page_id, (at, is_deleted)), (at, is_deleted))
 
-    def _unlink(self, fingerprint: Fingerprint) -> None:
-        for key in self._keys_of(fingerprint):
-            self._keys[key].discard(fingerprint.page_id)
+    def _hide(self, page_id: UUID, at: int, is_hidden: bool) -> None:
+        if at > self._removed_at.get(page_id, -1):
+            self._hidden[page_id] = max(self._hidden.get(page_id, (at, is_hidden)), (at, is_hidden))
 
-    def _keys_of(self, fingerprint: Fingerprint) -> list[Hashable]:
-        keys: list[Hashable] = [("content", fingerprint.content_hash)]
-        keys += self._table_keys(fingerprint.simhash)
-        keys += [("band", band) for band in fingerprint.bands]
+    def _keys_of(self, fingerprint: Fingerprint) -> list[_Key]:
+        keys: list[_Key] = [("content", fingerprint.content_hash)]
+        if fingerprint.words >= MIN_NEAR_WORDS:
+            keys += self._table_keys(fingerprint.simhash)
+            keys += [("band", band) for band in fingerprint.bands]
         return keys
 
-    def _table_keys(self, simhash: int) -> list[Hashable]:
+    def _table_keys(self, simhash: int) -> list[_Key]:
         return [("table", number, table.key(simhash)) for number, table in enumerate(self._tables)]

@@ -4,7 +4,8 @@ Values pass through the same packing as the real store's, so that what the fake 
 give back: tuples as lists, no object shared with the caller, and the same types refused.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,21 +21,30 @@ _Cell = tuple[int, bytes]
 
 
 class MemoryBlobs:
-    """Content-addressed bytes."""
+    """Content-addressed bytes. `clock` returns the time in seconds since 1970 UTC."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._contents: dict[str, bytes] = {}
+        self._clock = clock
+        self.written_at: dict[str, int] = {}
+        """By reference: when it was stored last, microseconds since 1970 UTC."""
 
     async def put(self, content: bytes) -> str:
         ref = blob_ref(admitted(content))
         self._contents[ref] = bytes(content)
+        self.written_at[ref] = int(self._clock() * 1e6)
         return ref
 
     async def get(self, ref: str) -> bytes:
         try:
             return self._contents[ref]
         except KeyError:
-            raise MissingBlob(f"no blob {ref!r} in memory: it was never stored") from None
+            raise MissingBlob(f"no blob {ref!r} in memory: it was never stored, or is deleted") from None
+
+    def delete(self, ref: str, written_at: int) -> None:
+        """Delete a blob, unless it was stored again since."""
+        if self.written_at.get(ref, written_at + 1) <= written_at:
+            del self._contents[ref], self.written_at[ref]
 
 
 class MemoryPages:
@@ -42,9 +52,11 @@ class MemoryPages:
 
     def __init__(self) -> None:
         self._cells: dict[UUID, dict[Part, _Cell]] = {}
+        self._erased: dict[UUID, int] = {}
 
     async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None:
-        _write(self._cells.setdefault(page_id, {}), part, (at, pack(value)))
+        if at >= self._erased.get(page_id, at):
+            _write(self._cells.setdefault(page_id, {}), part, (at, pack(value)))
 
     async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
         cells = self._cells.get(page_id, {})
@@ -53,6 +65,13 @@ class MemoryPages:
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         tokens = ((_token(page_id), page_id) for page_id in self._cells)
         return sorted(one for one in tokens if after < one[0] <= upto)[:limit]
+
+    async def erase(self, page_id: UUID, before: int) -> None:
+        _erase(self._cells, self._erased, page_id, before)
+
+    def packed(self) -> Iterator[tuple[UUID, bytes]]:
+        """All parts of all pages, as they are stored."""
+        yield from ((page_id, packed) for page_id, cells in self._cells.items() for _, packed in cells.values())
 
 
 def _token(page_id: UUID) -> int:
@@ -64,17 +83,29 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._cells: dict[UUID, dict[UUID, _Cell]] = {}
+        self._erased: dict[UUID, int] = {}
 
     async def record(self, *transitions: Transition) -> None:
         for transition in transitions:
-            rows = self._cells.setdefault(transition.page_id, {})
-            _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
+            if transition.at >= self._erased.get(transition.page_id, transition.at):
+                rows = self._cells.setdefault(transition.page_id, {})
+                _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Oldest first."""
         rows = self._cells.get(page_id, {})
         found = [unpack_transition(page_id, event_id, packed) for event_id, (_, packed) in rows.items()]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
+
+    async def erase(self, page_id: UUID, before: int) -> None:
+        _erase(self._cells, self._erased, page_id, before)
+
+
+def _erase(cells: dict[UUID, dict[Any, _Cell]], erased: dict[UUID, int], page_id: UUID, before: int) -> None:
+    erased[page_id] = max(before, erased.get(page_id, before))
+    kept = {key: cell for key, cell in cells.pop(page_id, {}).items() if cell[0] >= before}
+    if kept:
+        cells[page_id] = kept
 
 
 def _write(cells: dict[Any, _Cell], key: Any, cell: _Cell) -> None:

@@ -304,6 +304,63 @@ async def test_look_ups_find_representatives_and_undecided_pages_only(store: Fin
     assert await found_by_look_ups(store, page) == [True] * 3, "fetched again"
 
 
+async def test_a_look_up_by_all_keys_finds_the_page_itself_and_what_each_look_up_finds(store: Fingerprints) -> None:
+    page, representative = a_page(), uuid4()
+    exact = a_page(content_hash=page.content_hash)
+    near = a_page(simhash=flipped(page.simhash, (1, 60)))
+    similar = a_page(bands=page.bands[:1], sketch=page.sketch)
+    duplicate, of_old_weights = a_page(content_hash=page.content_hash), a_page(simhash=page.simhash, simhash_version=9)
+    for one in (page, exact, near, similar, duplicate, of_old_weights):
+        await store.put(one, 1)
+    await store.set_representative(duplicate.page_id, representative, 2)
+    found = {one.page_id for one in await store.look_up(page, 3, 0.7)}
+    assert found == {one.page_id for one in (page, exact, near, similar)}
+    assert [one.page_id for one in await store.look_up(replace(page, words=49), 3, 0.7)][1:] == [exact.page_id]
+    assert await store.look_up(a_page(), 3, 0.7) == []
+
+
+async def test_a_short_text_is_found_by_its_content_alone(store: Fingerprints) -> None:
+    page = a_page(words=49)
+    await store.put(page, 1)
+    assert await found_by_look_ups(store, page) == [True, False, False]
+
+
+async def test_a_representative_that_another_worker_hid_shows_it_and_is_shown_again(store: Fingerprints) -> None:
+    """Two workers decide at once, each with the row as it was before the other."""
+    page = a_page()
+    await store.put(page, 2)
+    seen = await store.get(page.page_id)
+    await store.set_representative(page.page_id, uuid4(), 3, known=seen)
+    await store.set_representative(page.page_id, page.page_id, 4, known=seen)
+    found = await store.get(page.page_id)
+    assert found is not None
+    assert (found.representative, found.is_hidden) == (page.page_id, True)
+    assert await found_by_look_ups(store, page) == [False] * 3
+    for _ in range(2):
+        await store.set_representative(page.page_id, page.page_id, 6, known=found)
+        shown = await store.get(page.page_id)
+        assert shown is not None
+        assert (shown.representative, shown.is_hidden) == (page.page_id, False)
+        assert await found_by_look_ups(store, page) == [True] * 3
+    await store.set_representative(page.page_id, uuid4(), 5, known=seen)
+    assert await found_by_look_ups(store, page) == [True] * 3, "an earlier decision changes nothing"
+
+
+async def test_a_former_row_that_is_out_of_date_deletes_no_hint_of_the_page(store: Fingerprints) -> None:
+    first, page_id = a_page(), uuid4()
+    first = replace(first, page_id=page_id)
+    second, third = replace(a_page(), page_id=page_id), replace(a_page(), page_id=page_id)
+    await store.put(first, 1, None)
+    seen = await store.get(page_id)
+    await store.put(second, 5, seen)
+    await store.put(third, 3, seen)
+    assert await store.get(page_id) == replace(second, written_at=5)
+    assert await found_by_look_ups(store, second) == [True] * 3
+    assert await found_by_look_ups(store, first) == [False] * 3
+    await store.remove(page_id, 4, seen)
+    assert await found_by_look_ups(store, second) == [True] * 3
+
+
 async def test_look_ups_are_bounded(store: Fingerprints) -> None:
     page = a_page()
     for _ in range(40):

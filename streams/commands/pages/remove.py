@@ -1,0 +1,125 @@
+"""`riffle remove`: take pages out of the index on request, and erase what is stored of them."""
+
+import asyncio
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from schemas import PageRemoved
+from schemas.ids import page_id
+from streams.commands.console import command, err, load_settings, need_kafka, out
+from streams.crawl.urls import InvalidUrl, with_scheme
+from streams.errors import TransientError, UsageError
+from streams.runtime.producer import EventProducer
+from streams.runtime.topic_reader import read_topic
+from streams.settings import Settings
+from streams.stores.collection.erasure import Eraser
+from streams.stores.collection.references import references_in
+from streams.stores.opener import Stores, open_stores
+from streams.topology import STAGES
+
+POLL_SECONDS = 1.0
+REPORT_SECONDS = 10.0
+
+
+@command
+async def remove(
+    addresses: Annotated[list[str] | None, typer.Argument(metavar="URL...")] = None,
+    file: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A file with one URL a line.")] = None,
+    why: Annotated[str, typer.Option(help="Noted in the pages' history.")] = "",
+    wait_seconds: Annotated[float, typer.Option("--wait", min=1, help="Seconds to wait for the stages.")] = 120.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove pages on request: from the index, and all their bytes from the stores. This can't be undone.
+
+    Their addresses and the removal itself stay, so that no older event brings them back. Bytes that another page has as
+    well stay with that page. Kafka deletes its events about the pages after 7 days (dead letters: 90 days).
+
+    Examples:
+
+        riffle remove https://example.org/private.html --why "request of 3 May"
+        riffle remove --file urls.txt --yes
+    """
+    settings = load_settings()
+    pages = _pages([*(addresses or []), *(file.read_text(encoding="utf-8").split() if file else [])])
+    need_kafka(settings)
+    if not yes:
+        typer.confirm(f"Erase all that is stored of {len(pages)} page(s)?", abort=True)
+    now = time.time_ns() // 1_000
+    async with open_stores(settings, ["cassandra", "qdrant"]) as stores:
+        eraser = Eraser(stores, _Printer().report)
+        await _request(settings, stores, pages, now, why)
+        await _wait_until_removed(eraser, pages, now, wait_seconds)
+        own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
+        erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own)
+    out.print(
+        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes). "
+        f"{erased.shared} blobs stay, since another page refers to them.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _pages(addresses: Collection[str]) -> dict[UUID, str]:
+    """The canonical URL of each page, by its id. Raises UsageError."""
+    try:
+        urls = [with_scheme(address) for address in addresses]
+    except InvalidUrl as error:
+        raise UsageError(f"a URL can't be one of a page: {error}") from None
+    if not urls:
+        raise UsageError("name the pages to remove, or a --file with their URLs")
+    return {page_id(url): url for url in urls}
+
+
+async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], now: int, why: str) -> None:
+    """Publish the removals. Each has at least the generation of all that is known of its page."""
+    events = []
+    for identity, url in pages.items():
+        parts = await stores.pages.get(identity)
+        generation = max([now, *(int(part.get("generation", 0)) for part in parts.values())])
+        events.append(
+            PageRemoved(page_id=identity, url=url, generation=generation, reason="request", detail=why or None)
+        )
+    async with EventProducer(settings, "remove") as producer:
+        await producer.send_all(events)
+
+
+async def _wait_until_removed(eraser: Eraser, pages: Collection[UUID], generation: int, seconds: float) -> None:
+    ends_at = time.monotonic() + seconds
+    for identity in pages:
+        while not await eraser.is_removed(identity, generation):
+            if time.monotonic() > ends_at:
+                raise TransientError(
+                    f"the removal of page {identity} was published, but the stages dedup and index did not handle it "
+                    f"within {seconds:g} s. Check `riffle status`, and repeat the command to erase the page's bytes"
+                )
+            await asyncio.sleep(POLL_SECONDS)
+
+
+def _references_of_dead_letters(settings: Settings, pages: dict[UUID, str]) -> tuple[set[bytes], set[bytes]]:
+    """References in the dead letters about the pages, and in all others."""
+    own: set[bytes] = set()
+    others: set[bytes] = set()
+    for record in (record for stage in STAGES for record in read_topic(settings, stage.dead_topic)):
+        parts = [record.value or b"", *(value for _, value in record.headers if value)]
+        is_own = any(
+            str(page).encode() in part or url.encode() == part for part in parts for page, url in pages.items()
+        )
+        (own if is_own else others).update(ref for part in parts for ref in references_in(part))
+    return own, others
+
+
+class _Printer:
+    """Prints now and then how many of the references are read."""
+
+    def __init__(self) -> None:
+        self._printed_at = time.monotonic()
+
+    async def report(self, table: str, share: float) -> None:
+        if time.monotonic() - self._printed_at >= REPORT_SECONDS:
+            self._printed_at = time.monotonic()
+            err.print(f"Looking for other pages with the same bytes: {table}, {share:.0%}", highlight=False)

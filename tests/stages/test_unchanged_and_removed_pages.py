@@ -1,0 +1,176 @@
+"""The cost of an unchanged page, and the rest of a page that was removed on request."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from schemas import PageDeduplicated, PageSettled
+from schemas.ids import page_id
+from streams.errors import MissingBlob, TransientError
+from streams.pages.sandbox.pool import ParsePool
+from streams.stores.collection.erasure import Erased, Eraser
+from streams.stores.packing import pack
+from streams.stores.row_codec import pack_fingerprint, pack_transition
+from tests.stages.whole_journey import SECOND, START, WholeJourney
+
+A, B = "https://a.test/private", "https://b.test/copy"
+SENTENCES = "".join(
+    f"<p>Zirconium paragraph {number} has words enough, with commas, so that it counts as the text of an article.</p>"
+    for number in range(6)
+)
+BODY = f"<html lang=en><title>Zirconium</title><main><h1>Zirconium</h1>{SENTENCES}</main></html>"
+OTHER = BODY.replace("Zirconium", "Hafnium")
+
+
+@pytest.fixture(scope="module")
+async def pool() -> AsyncIterator[ParsePool]:
+    async with ParsePool(1) as started:
+        yield started
+
+
+@pytest.fixture
+def journey(pool: ParsePool) -> WholeJourney:
+    return WholeJourney(pool)
+
+
+async def test_r16_an_unchanged_page_costs_no_statements_no_embedding_and_no_new_blob(journey: WholeJourney) -> None:
+    first = await journey.fetch(A, BODY, 0)
+    assert len(first) > 4
+    blobs = dict(journey.stores.blobs._contents)  # type: ignore[attr-defined] # the fake's
+    journey.calls.clear()
+    again = await journey.fetch(A, BODY, 86_400)
+    assert [type(event).__name__ for event in again] == ["PageFetched", "PageNormalized", "PageSettled"]
+    settled = again[-1]
+    assert isinstance(settled, PageSettled)
+    assert settled.verdict == "unchanged"
+    assert journey.stores.blobs._contents == blobs  # type: ignore[attr-defined] # the fake's
+    writes = {name: count for name, count in journey.calls.items() if name.split(".")[1] in ("put", "upsert", "embed")}
+    # The document is stored again under its hash, and the records of normalize and dedup are written.
+    assert writes == {"blobs.put": 1, "pages.put": 2, "fingerprints.put": 1}
+
+
+async def test_r16_a_changed_page_is_indexed_again(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    again = await journey.fetch(A, OTHER, 86_400)
+    assert any(isinstance(event, PageDeduplicated) for event in again)
+    assert journey.calls["embedder.embed"] == 2
+
+
+async def report(_: str, __: float) -> None: ...
+
+
+async def everything_stored(journey: WholeJourney) -> dict[str, bytes]:
+    """All bytes in all stores, by the place where they are."""
+    stores: Any = journey.stores
+    found = {f"blob {ref}": content for ref, content in stores.blobs._contents.items()}
+    for page in (page_id(A), page_id(B)):
+        found |= {f"record {part} of {page}": pack(value) for part, value in (await stores.pages.get(page)).items()}
+        found |= {f"step {step.topic} of {page}": pack_transition(step) for step in await stores.ledger.history(page)}
+        for collection in await stores.vectors.collections():
+            hits = await stores.vectors.scroll(collection, page)
+            found |= {f"point {hit.id} of {page}": repr(hit).encode() for hit in hits}
+        if fingerprint := await stores.fingerprints.get(page):
+            found[f"fingerprint of {page}"] = pack_fingerprint(fingerprint)
+    return found
+
+
+async def places_with(journey: WholeJourney, text: str) -> set[str]:
+    stored = await everything_stored(journey)
+    return {place for place, content in stored.items() if text.lower().encode() in content.lower()}
+
+
+async def erase(journey: WholeJourney, *urls: str, before: int) -> Erased:
+    return await Eraser(journey.stores, report).erase([page_id(url) for url in urls], START + before * SECOND)
+
+
+async def is_removed(journey: WholeJourney, page: UUID, at: int) -> bool:
+    return await Eraser(journey.stores, report).is_removed(page, START + at * SECOND)
+
+
+async def test_nothing_is_left_of_a_page_that_was_removed_on_request(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY.replace("paragraph", "former paragraph"), 0)
+    await journey.fetch(A, BODY, 10)
+    await journey.fetch(B, OTHER, 20)
+    assert len(await places_with(journey, "zirconium")) > 8
+    assert not await is_removed(journey, page_id(A), 30)
+    await journey.remove(A, 30)
+    assert await is_removed(journey, page_id(A), 30)
+    assert await places_with(journey, "zirconium"), "the stages remove the page from the index alone"
+    erased = await erase(journey, A, before=35)
+    assert await places_with(journey, "zirconium") == set()
+    assert erased.blobs >= 8, "those of both fetches"
+    assert erased.shared == 0
+    assert set(await journey.stores.pages.get(page_id(A))) == {"removed"}
+    assert [step.topic for step in await journey.stores.ledger.history(page_id(A))] == ["pages.removed"]
+    assert len(await places_with(journey, "hafnium")) > 6, "other pages keep theirs"
+    assert await erase(journey, A, before=35) == Erased(0, 0, 0), "a second time changes nothing"
+
+
+async def test_bytes_that_another_page_has_too_stay_with_it(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(B, BODY, 10)
+    body = (await journey.stores.pages.get(page_id(B)))["fetched"]["body_ref"]
+    await journey.remove(A, 30)
+    erased = await erase(journey, A, before=35)
+    assert erased.shared == 1
+    assert await journey.stores.blobs.get(body) == BODY.encode()
+    left = await places_with(journey, "zirconium")
+    assert {place for place in left if str(page_id(A)) in place} == set()
+    assert any(place.startswith("point") for place in left), "the copy is promoted, and searchable now"
+    await journey.remove(B, 40)
+    assert (await erase(journey, B, before=45)).shared == 0
+    with pytest.raises(MissingBlob):
+        await journey.stores.blobs.get(body)
+    assert await places_with(journey, "zirconium") == set()
+
+
+async def test_two_removed_pages_do_not_keep_each_others_bytes(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(B, BODY, 10)
+    for url in (A, B):
+        await journey.remove(url, 30)
+    assert (await erase(journey, A, B, before=35)).shared == 0
+    assert await places_with(journey, "zirconium") == set()
+
+
+async def test_events_of_before_the_removal_that_come_late_store_no_row(journey: WholeJourney) -> None:
+    first = await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 30)
+    await erase(journey, A, before=35)
+    for event in first[1:]:
+        with suppress(MissingBlob):
+            await journey.handle(event, 1)
+    left = await places_with(journey, "zirconium")
+    assert {place for place in left if not place.startswith("blob")} == set()
+    assert not [place for place in left if place.startswith("point")]
+
+
+async def test_an_erasure_that_was_broken_off_is_completed_by_the_next_one(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 30)
+    collection: Any = journey.stores.blob_collection
+    delete, left = collection.delete, [2]
+
+    async def breaking(blob: Any) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise TransientError("away")
+        await delete(blob)
+
+    collection.delete = breaking
+    with pytest.raises(TransientError, match="away"):
+        await erase(journey, A, before=35)
+    collection.delete = delete
+    await erase(journey, A, before=35)
+    assert await places_with(journey, "zirconium") == set()
+
+
+async def test_a_page_that_is_written_meanwhile_is_reported(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 30)
+    await journey.stores.pages.put(page_id(A), "normalized", {"title": "new"}, START + 36 * SECOND)
+    with pytest.raises(TransientError, match=r"written again meanwhile \(normalized\)"):
+        await erase(journey, A, before=35)
