@@ -11,7 +11,7 @@ shows that its hints are missing.
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -29,6 +29,8 @@ PER_BAND = 100
 MAX_GROUPS = 100
 """Maximum number of groups of one representative that are read or moved at once."""
 KEYS_AT_ONCE = 100
+_REPRESENTS, _MEMBER = 0, 1
+"""Kinds of rows in the table of groups: a group that the page represents, and a page of the group."""
 _EARLIEST = 1
 """Write time of a group's first representative. Each move replaces it, in whatever order they are written."""
 _FOR_EVER = 1 << 61
@@ -55,29 +57,48 @@ _CUT_BITS = "DELETE FROM fingerprints_by_bits WHERE bits = :key AND page_id = :p
 _PUT_BAND = "INSERT INTO fingerprints_by_band (band, page_id, sketch) VALUES (:key, :page_id, :sketch)"
 _GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :keys PER PARTITION LIMIT :count"
 _CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
-_PUT_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:key, :page_id) USING TIMESTAMP :at"
-_GET_MEMBERS = "SELECT page_id FROM fingerprint_duplicates WHERE canonical IN :keys PER PARTITION LIMIT :count"
-_PUT_GROUP = (
-    "INSERT INTO fingerprint_groups (group_id, representative, at) VALUES (:key, :representative, :at) "
-    "USING TIMESTAMP :at"
+_PUT_MEMBER = "INSERT INTO duplicate_groups (id, kind, other) VALUES (:key, 1, :page_id) USING TIMESTAMP :at"
+_PUT_GROUP = """
+BEGIN UNLOGGED BATCH
+    INSERT INTO duplicate_groups (id, kind, other) VALUES (:representative, 0, :key) USING TIMESTAMP :at;
+    INSERT INTO duplicate_groups (id, representative, moved_at) VALUES (:key, :representative, :at) USING TIMESTAMP :at;
+APPLY BATCH
+"""
+_PUT_MEMBER_AND_GROUP = """
+BEGIN UNLOGGED BATCH
+    INSERT INTO duplicate_groups (id, kind, other) VALUES (:representative, 0, :key) USING TIMESTAMP :earliest;
+    INSERT INTO duplicate_groups (id, representative, moved_at) VALUES (:key, :representative, :earliest)
+        USING TIMESTAMP :earliest;
+    INSERT INTO duplicate_groups (id, kind, other) VALUES (:key, 1, :page_id) USING TIMESTAMP :at;
+APPLY BATCH
+"""
+_GET_GROUPS = (
+    "SELECT id, kind, other, representative, moved_at FROM duplicate_groups "
+    "WHERE id IN :keys PER PARTITION LIMIT :count"
 )
-_GET_GROUPS = "SELECT group_id, representative, at FROM fingerprint_groups WHERE group_id IN :keys"
-_PUT_GROUP_OF = (
-    "INSERT INTO fingerprint_groups_of (representative, group_id) VALUES (:representative, :key) USING TIMESTAMP :at"
-)
-_GET_GROUPS_OF = "SELECT group_id FROM fingerprint_groups_of WHERE representative IN :keys PER PARTITION LIMIT :count"
+_GET_REPRESENTATIVES = "SELECT DISTINCT id, representative FROM duplicate_groups WHERE id IN :keys"
 _CUT_GROUP_OF = (
-    "DELETE FROM fingerprint_groups_of USING TIMESTAMP :at WHERE representative = :representative AND group_id = :key"
+    "DELETE FROM duplicate_groups USING TIMESTAMP :at WHERE id = :representative AND kind = 0 AND other = :key"
 )
 _GET_PAGES = (
     "SELECT page_id, value, at, canonical, decided_at, site_first_seen, hidden FROM fingerprints WHERE page_id IN :keys"
 )
-_CUT_MEMBER = "DELETE FROM fingerprint_duplicates USING TIMESTAMP :at WHERE canonical = :key AND page_id = :page_id"
+_CUT_MEMBER = "DELETE FROM duplicate_groups USING TIMESTAMP :at WHERE id = :key AND kind = 1 AND other = :page_id"
 _PUT_VARIANT = (
     "INSERT INTO url_variants (host, rule, slot, url, other, agrees) "
     "VALUES (:host, :rule, :slot, :url, :other, :agrees) USING TIMESTAMP :at"
 )
 _GET_VARIANTS = "SELECT rule, slot, url, other, agrees FROM url_variants WHERE host = :host"
+
+
+@dataclass
+class _Group:
+    """One partition of the table of groups."""
+
+    representative: UUID
+    moved_at: int = 0
+    members: list[UUID] = field(default_factory=list)
+    represents: list[UUID] = field(default_factory=list)
 
 
 class CassandraFingerprints:
@@ -169,9 +190,12 @@ class CassandraFingerprints:
     async def _join(self, page: Fingerprint, decision: dict[str, Any], representative: UUID, at: int) -> None:
         """Make the page a duplicate, and then delete its hints."""
         group = decision["canonical"]
-        await self._session.execute(_PUT_MEMBER, {"key": group, "page_id": page.page_id}, at=at)
-        if group != representative:
-            await self._put_group(group, representative, _EARLIEST)
+        member = {"key": group, "page_id": page.page_id}
+        if group == representative:
+            await self._session.execute(_PUT_MEMBER, member, at=at)
+        else:
+            named = {**member, "representative": representative, "earliest": _EARLIEST}
+            await self._session.execute(_PUT_MEMBER_AND_GROUP, named, at=at)
         await self._session.execute(_HIDE, decision, at=at)
         if at >= page.written_at:
             await self._cut(page, None, at)
@@ -180,37 +204,35 @@ class CassandraFingerprints:
         await self._session.execute(_CUT_MEMBER, {"key": page.group, "page_id": page.page_id}, at=at)
 
     async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
-        groups = [group for group, _ in await self._groups_of(representative)]
+        groups = await self._groups_of([representative], 2 * limit)
         # A row may be a hint of a page that has left the group.
-        rows = await self._session.execute(_GET_MEMBERS, {"keys": sorted(groups), "count": 2 * limit})
-        found = await self._rows(list(dict.fromkeys(page_id for (page_id,) in rows))[: 2 * limit])
+        members = dict.fromkeys(page_id for group in groups.values() for page_id in group.members)
+        found = await self._rows(list(members)[: 2 * limit])
         pages = [page for page in found if page.group in groups and page.page_id != representative]
         return [replace(page, representative=representative) for page in pages][:limit]
 
     async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
-        for group, written_at in await self._groups_of(former):
-            if kept_text and group == group_of(former, kept_text):
+        for group_id, group in (await self._groups_of([former], 1)).items():
+            if not group.members or (kept_text and group_id == group_of(former, kept_text)):
                 continue
-            if not await self._session.execute(_GET_MEMBERS, {"keys": [group], "count": 1}):
-                continue
-            moved_at = max(at, written_at + 1)
-            await self._put_group(group, successor, moved_at)
-            await self._session.execute(_CUT_GROUP_OF, {"representative": former, "key": group}, at=moved_at)
+            moved_at = max(at, group.moved_at + 1)
+            await self._session.execute(_PUT_GROUP, {"key": group_id, "representative": successor}, at=moved_at)
+            await self._session.execute(_CUT_GROUP_OF, {"representative": former, "key": group_id}, at=moved_at)
 
     async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
         """A few requests with many keys, because a searcher waits: many requests are more work."""
         if not representatives:
             return {}
-        hints = await self._session.execute(_GET_GROUPS_OF, {"keys": sorted(representatives), "count": MAX_GROUPS})
-        groups = sorted({*representatives, *(group for (group,) in hints)})
-        rows = await self._session.execute(_GET_MEMBERS, {"keys": groups, "count": limit})
-        members = sorted({page_id for (page_id,) in rows})
+        groups = await self._groups_of(representatives, limit)
+        members = sorted({page_id for group in groups.values() for page_id in group.members})
         chunks = [members[start : start + KEYS_AT_ONCE] for start in range(0, len(members), KEYS_AT_ONCE)]
         answers = await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks])
         found: dict[UUID, list[Fingerprint]] = {}
-        for page in await self._resolved([page for rows in answers for row in rows if (page := _page(*row))]):
-            if page.representative in set(representatives) - {page.page_id, None}:
-                found.setdefault(page.representative, []).append(page)
+        for page in (page for rows in answers for row in rows if (page := _page(*row))):
+            if page.group is not None and page.group in groups:
+                representative = groups[page.group].representative
+                if representative != page.page_id:
+                    found.setdefault(representative, []).append(replace(page, representative=representative))
         return {representative: pages[:limit] for representative, pages in found.items()}
 
     async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
@@ -232,8 +254,8 @@ class CassandraFingerprints:
     async def _resolved(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
         """The pages with the representatives of their groups."""
         groups = sorted({page.group for page in pages if page.group not in (None, page.page_id)})
-        known = await self._session.execute(_GET_GROUPS, {"keys": groups}) if groups else []
-        moved: dict[UUID | None, UUID] = {group: representative for group, representative, _ in known}
+        known = await self._session.execute(_GET_REPRESENTATIVES, {"keys": groups}) if groups else []
+        moved: dict[UUID | None, UUID] = {group: representative for group, representative in known if representative}
         return [
             replace(
                 page, representative=page.group if page.group == page.page_id else moved.get(page.group, page.group)
@@ -260,19 +282,27 @@ class CassandraFingerprints:
         alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)
         return [page_id for _, page_id in alike[:MAX_FOUND]]
 
-    async def _groups_of(self, representative: UUID) -> list[tuple[UUID, int]]:
-        """The groups of this representative, each with the write time of its row."""
-        hints = await self._session.execute(_GET_GROUPS_OF, {"keys": [representative], "count": MAX_GROUPS})
-        groups = sorted({representative, *(group for (group,) in hints)})
-        rows = await self._session.execute(_GET_GROUPS, {"keys": groups})
-        known = {group: (other, at) for group, other, at in rows}
-        found = {group: known.get(group, (group, 0)) for group in groups}
-        return [(group, at) for group, (other, at) in found.items() if other == representative]
+    async def _groups_of(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, _Group]:
+        """The groups that these pages represent, each with `limit` of its pages."""
+        wanted = set(representatives)
+        found = await self._group_rows(sorted(wanted), MAX_GROUPS + limit)
+        further = sorted({group for row in found.values() for group in row.represents} - wanted)
+        if further:
+            found |= await self._group_rows(further, MAX_GROUPS + limit)
+        return {group_id: group for group_id, group in found.items() if group.representative in wanted}
 
-    async def _put_group(self, group: UUID, representative: UUID, at: int) -> None:
-        row = {"key": group, "representative": representative}
-        await self._session.execute(_PUT_GROUP_OF, row, at=at)
-        await self._session.execute(_PUT_GROUP, row, at=at)
+    async def _group_rows(self, keys: Sequence[UUID], limit: int) -> dict[UUID, _Group]:
+        groups = {key: _Group(key) for key in keys}
+        for key, kind, other, representative, moved_at in await self._session.execute(
+            _GET_GROUPS, {"keys": keys, "count": limit}
+        ):
+            group = groups[key]
+            group.representative, group.moved_at = representative or key, moved_at or 0
+            if kind == _MEMBER:
+                group.members.append(other)
+            elif kind == _REPRESENTS:
+                group.represents.append(other)
+        return groups
 
     async def _put_hints(
         self, page: Fingerprint, at: int, statement: str = "", values: dict[str, Any] | None = None

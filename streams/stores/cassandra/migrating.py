@@ -17,6 +17,7 @@ from cassandra import AlreadyExists, InvalidRequest
 from streams.errors import UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import new_cluster
+from streams.stores.cassandra.group_rows import copy_group_rows
 from streams.stores.cassandra.host_rows import move_host_rows
 from streams.stores.cassandra.session import translated
 
@@ -67,6 +68,7 @@ async def migrate(settings: CassandraSettings, migrations: list[Migration] | Non
         raise translated(error, settings) from error
     if migrations is None:
         await move_host_rows(settings)
+        await copy_group_rows(settings)
     return applied
 
 

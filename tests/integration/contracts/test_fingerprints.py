@@ -7,9 +7,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from streams.stores.cassandra import CassandraFingerprints
+from streams.settings import CassandraSettings
+from streams.stores.cassandra import CassandraFingerprints, CassandraSession, connect, migrate
+from streams.stores.cassandra.group_rows import copy_group_rows
 from streams.stores.memory import MemoryFingerprints
-from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints
+from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, group_of
 from tests.integration.contracts.conftest import BOTH
 
 
@@ -401,3 +403,62 @@ async def test_a_representative_with_another_text_has_another_group(store: Finge
     found = await store.get(late.page_id)
     assert found is not None
     assert found.representative == successor, "a late page joins the group, wherever that has moved"
+
+
+_OLD_MEMBER = "INSERT INTO fingerprint_duplicates (canonical, page_id) VALUES (:group, :page) USING TIMESTAMP :at"
+_OLD_GROUP = (
+    "INSERT INTO fingerprint_groups (group_id, representative, at) VALUES (:group, :page, :at) USING TIMESTAMP :at"
+)
+_OLD_GROUP_OF = (
+    "INSERT INTO fingerprint_groups_of (representative, group_id) VALUES (:page, :group) USING TIMESTAMP :at"
+)
+_OLD_DECISION = "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :group, decided_at = :at WHERE page_id = :page"
+
+
+async def _decide_as_before(session: CassandraSession, page: UUID, group: UUID, at: int) -> None:
+    """Write the decision as the previous release wrote it: without `hidden`, and into its tables."""
+    for statement in (_OLD_MEMBER, _OLD_DECISION):
+        await session.execute(statement, {"group": group, "page": page}, at=at)
+
+
+@pytest.mark.integration("cassandra")
+async def test_groups_of_the_previous_release_are_copied_by_riffle_migrate(
+    cassandra_settings: CassandraSettings, fresh_name: str
+) -> None:
+    settings = cassandra_settings.model_copy(update={"keyspace": fresh_name})
+    await migrate(settings)
+    session = await connect(settings)
+    try:
+        store = CassandraFingerprints(session)
+        representative, successor = a_page(), a_page()
+        group = group_of(representative.page_id, representative.content_hash)
+        stayed, oldest = [a_page() for _ in range(4)], a_page()
+        for page in (representative, successor, *stayed, oldest):
+            await store.put(page, 1)
+        for page in stayed:
+            await _decide_as_before(session, page.page_id, group, 3)
+        await _decide_as_before(session, oldest.page_id, representative.page_id, 3)
+        # The representative was lost: one row gave its group to the successor.
+        for statement, of, at in (
+            (_OLD_GROUP, representative.page_id, 1),
+            (_OLD_GROUP_OF, representative.page_id, 1),
+            (_OLD_GROUP, successor.page_id, 7),
+            (_OLD_GROUP_OF, successor.page_id, 7),
+        ):
+            await session.execute(statement, {"group": group, "page": of}, at=at)
+        await session.execute("TRUNCATE duplicate_groups")
+        await session.execute("DELETE FROM migrations WHERE name = 'rows: duplicate_groups'")
+        assert await copy_group_rows(settings) == 6
+        assert await copy_group_rows(settings) == 0, "it is done once"
+        assert sorted(await ids(store, successor.page_id)) == sorted(page.page_id for page in stayed)
+        assert await ids(store, representative.page_id) == [oldest.page_id]
+        found = await store.get(stayed[0].page_id)
+        assert found is not None
+        assert found.representative == successor.page_id
+        await store.set_representative(stayed[0].page_id, stayed[0].page_id, 9)
+        assert stayed[0].page_id not in await ids(store, successor.page_id), "the copied row can be deleted"
+        assert await found_by_look_ups(store, stayed[0]) == [True] * 3, "its hints are written again"
+        await store.move_duplicates(successor.page_id, representative.page_id, 8)
+        assert len(await ids(store, representative.page_id)) == 4
+    finally:
+        await session.close()
