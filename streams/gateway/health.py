@@ -30,9 +30,8 @@ class Readiness(BaseModel):
     """For each store `ok`, or why it does not answer. Addresses and errors are in the log: this is public."""
 
 
-def health_routes(context: GatewayContext) -> APIRouter:
+def liveness_routes() -> APIRouter:
     router = APIRouter(tags=["operations"])
-    last: dict[str, str] = {}
 
     @router.get(
         "/healthz",
@@ -41,6 +40,13 @@ def health_routes(context: GatewayContext) -> APIRouter:
     )
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
+
+    return router
+
+
+def operations_routes(context: GatewayContext) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+    last: dict[str, str] = {}
 
     @router.get(
         "/readyz",

@@ -5,8 +5,9 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import structlog
 import uvicorn
@@ -44,29 +45,43 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
 
     `publish` sends query events; with None they are not sent. The gateway starts without a store that is down.
     """
-    with contextlib.closing(listen(settings.gateway)) as listening:
+    with contextlib.ExitStack() as sockets:
+        listening = sockets.enter_context(contextlib.closing(listen(settings.gateway)))
+        admin_port = settings.gateway.admin_port
+        admin = None
+        if admin_port is not None:
+            admin = sockets.enter_context(contextlib.closing(listen(settings.gateway, admin_port, "ADMIN_PORT")))
         async with open_lazily(settings, open_store=open_store) as stores:
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
             # The first query would wait for the language model: it is read before anyone can ask.
             await asyncio.to_thread(app.state.gateway.search.warm_up)
-            host, port, *_ = listening.getsockname()
+            served = [(server_config(app, settings.gateway), listening)]
             scheme = "https" if settings.gateway.cert_file else "http"
-            log.info("the gateway listens", address=f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/")
+            log.info("the gateway listens", address=f"{scheme}://{_place_of(listening)}/")
+            if admin is not None:
+                served.append((server_config(app.state.admin, settings.gateway, any_client=True), admin))
+                log.info("the gateway's admin port listens", address=f"{scheme}://{_place_of(admin)}/")
             try:
-                await _run(server_config(app, settings.gateway), listening)
+                await _run(served)
             finally:
                 await app.state.gateway.close()
 
 
-def listen(settings: GatewaySettings) -> socket.socket:
-    """The socket to serve on. Raises StartError, saying how to choose another port."""
+def _place_of(listening: socket.socket) -> str:
+    host, port, *_ = listening.getsockname()
+    return f"{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def listen(settings: GatewaySettings, port: int | None = None, setting: str = "PORT") -> socket.socket:
+    """The socket to serve on, of the public port or another one. Raises StartError, saying how to choose another."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    port = settings.port if port is None else port
     try:
-        listening = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+        listening = socket.create_server((settings.host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise StartError(
-            f"The gateway can't listen on {settings.host} port {settings.port}: {error.strerror}. "
-            "Choose another one with RIFFLE_GATEWAY__PORT (0: any free one) or RIFFLE_GATEWAY__HOST"
+            f"The gateway can't listen on {settings.host} port {port}: {error.strerror}. "
+            f"Choose another one with RIFFLE_GATEWAY__{setting} (0: any free one) or RIFFLE_GATEWAY__HOST"
         ) from error
     # Connections inherit TCP_NODELAY. asyncio sets it only on sockets that it makes itself. Without it the second write
     # of an answer waits for the client's delayed acknowledgement: 40 ms on every request but a connection's first.
@@ -74,11 +89,14 @@ def listen(settings: GatewaySettings) -> socket.socket:
     return listening
 
 
-def server_config(app: FastAPI, settings: GatewaySettings) -> uvicorn.Config:
-    """uvicorn's settings: with limits for connections, without access log and WebSockets."""
+def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool = False) -> uvicorn.Config:
+    """uvicorn's settings: with limits for connections, without access log and WebSockets.
+
+    `any_client`: clients need no certificate. Kubernetes probes the admin port, and has none.
+    """
     return uvicorn.Config(
         app,
-        ssl_context_factory=_tls(settings),
+        ssl_context_factory=_tls(settings, None if any_client else settings.client_ca_file),
         log_config=None,
         access_log=False,  # addresses of people and their searches are not stored
         server_header=False,
@@ -90,28 +108,33 @@ def server_config(app: FastAPI, settings: GatewaySettings) -> uvicorn.Config:
     )
 
 
-def _tls(settings: GatewaySettings) -> Callable[[uvicorn.Config, object], ssl.SSLContext] | None:
+def _tls(
+    settings: GatewaySettings, client_ca: Path | None
+) -> Callable[[uvicorn.Config, object], ssl.SSLContext] | None:
     """A maker of the TLS context, or None for a gateway that serves HTTP. uvicorn's own would read its files once."""
     cert, key = settings.cert_file, settings.key_file
     if cert is None or key is None:
         return None
-    return lambda _config, _default: server_context(cert, key, settings.client_ca_file)
+    return lambda _config, _default: server_context(cert, key, client_ca)
 
 
-async def _run(config: uvicorn.Config, listening: socket.socket) -> None:
-    server = _Server(config)
+async def _run(served: Sequence[tuple[uvicorn.Config, socket.socket]]) -> None:
+    servers = [_Server(config) for config, _ in served]
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
-        loop.add_signal_handler(number, _stop, server)
+        loop.add_signal_handler(number, _stop, servers)
     try:
-        await server.serve(sockets=[listening])
+        async with asyncio.TaskGroup() as tasks:
+            for server, (_, listening) in zip(servers, served, strict=True):
+                tasks.create_task(server.serve(sockets=[listening]))
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
 
 
-def _stop(server: uvicorn.Server) -> None:
+def _stop(servers: Sequence[uvicorn.Server]) -> None:
     """The first signal stops after the running requests, the second at once."""
-    server.force_exit = server.should_exit
-    server.should_exit = True
+    for server in servers:
+        server.force_exit = server.should_exit
+        server.should_exit = True

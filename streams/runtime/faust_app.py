@@ -111,9 +111,10 @@ class StageApp:
         self._on_assigned = on_assigned
         self._on_revoked = on_revoked
         # One for all feeders: an event from a retry topic never runs at the same time as one with its key.
-        self._tasks = KeyedTasks(stage.concurrency)
+        concurrency = settings.runtime.concurrency or stage.concurrency
+        self._tasks = KeyedTasks(concurrency)
         self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry", "retry-long")}
-        self._orders["replay"] = InOrder(REPLAYS_PER_SLOT * stage.concurrency)
+        self._orders["replay"] = InOrder(REPLAYS_PER_SLOT * concurrency)
         self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
         self._epoch = 0
         self._background: list[asyncio.Task[None]] = []

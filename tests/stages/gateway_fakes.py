@@ -89,6 +89,7 @@ def gateway(
     public_url: str = "",
     labels: Path | None = None,
     profile: Literal["local", "production"] = "local",
+    admin_port: int | None = None,
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -100,7 +101,11 @@ def gateway(
         profile=profile,
         crawl=CrawlSettings(contact_url="https://riffle.test/contact"),
         gateway=GatewaySettings(
-            deadline_seconds=deadline_seconds, languages=languages, public_url=public_url, labels=labels
+            deadline_seconds=deadline_seconds,
+            languages=languages,
+            public_url=public_url,
+            labels=labels,
+            admin_port=admin_port,
         ),
     )
     return create_app(settings, stores, publish=publish or append, clock=lambda: NOW, explainer=explainer)

@@ -1,27 +1,97 @@
 """`riffle migrate`: prepare a cluster before the first worker starts, and after each upgrade."""
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
-from streams.commands.console import command, load_settings, out
+import typer
+
+from streams.commands.console import command, err, load_settings, out, styled
+from streams.errors import StoreUnavailable
 from streams.runtime.topics import create_topics
+from streams.settings import Settings
+
+RETRY_SECONDS = 3.0
+"""Seconds between two tries while a server does not answer."""
+
+
+class Step(StrEnum):
+    """A part of the preparation, in its order."""
+
+    topics = "topics"
+    tables = "tables"
+    collection = "collection"
 
 
 @command
-async def migrate() -> None:
+async def migrate(
+    only: Annotated[list[Step] | None, typer.Option(help="Only this step; may be repeated. Default: all.")] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a server that doesn't answer yet.")] = 0.0,
+    repository: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="Read the model's description there instead of asking Triton: `local`, `production`, or a folder.",
+        ),
+    ] = "",
+) -> None:
     """Create the topics, tables and search collection that this version needs. Safe to repeat.
 
     A deployment runs it before its workers. `riffle up` runs it by itself.
 
-    Example:  RIFFLE_PROFILE=production riffle migrate
+    Examples:
+
+        RIFFLE_PROFILE=production riffle migrate
+        riffle migrate --only topics --only tables --wait 600
+        riffle migrate --only collection --repository /models
     """
+    settings = load_settings()
+    steps: dict[Step, Callable[[], Awaitable[str]]] = {
+        Step.topics: lambda: _topics(settings),
+        Step.tables: lambda: _tables(settings),
+        Step.collection: lambda: _collection(settings, repository),
+    }
+    until = time.monotonic() + wait
+    for step in Step:
+        if not only or step in only:
+            out.print(await _done(steps[step], until), highlight=False)
+
+
+async def _done(step: Callable[[], Awaitable[str]], until: float) -> str:
+    """Take the step, again and again while its server doesn't answer. Raises StoreUnavailable after `until`."""
+    while True:
+        try:
+            return await step()
+        except StoreUnavailable as error:
+            if time.monotonic() >= until:
+                raise
+            err.print(styled("[yellow]Waiting:[/] {}", error), soft_wrap=True)
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _topics(settings: Settings) -> str:
+    created = await asyncio.to_thread(create_topics, settings)
+    return f"Topics: {len(created)} created." if created else "Topics: all exist."
+
+
+async def _tables(settings: Settings) -> str:
     from streams.stores import cassandra
+
+    applied = await cassandra.migrate(settings.cassandra)
+    return f"Tables: {', '.join(applied)} applied." if applied else "Tables: up to date."
+
+
+async def _collection(settings: Settings, repository: str) -> str:
+    from streams.stores.inference.repository import model_info, parameters_of, read_config
     from streams.stores.opener import open_stores
 
-    settings = load_settings()
-    topics = await asyncio.to_thread(create_topics, settings)
-    out.print(f"Topics: {len(topics)} created." if topics else "Topics: all exist.", highlight=False)
-    applied = await cassandra.migrate(settings.cassandra)
-    out.print(f"Tables: {', '.join(applied)} applied." if applied else "Tables: up to date.", highlight=False)
-    async with open_stores(settings, ["qdrant", "triton"]) as stores:
-        collection = await stores.vectors.ensure(await stores.embedder.info())
-    out.print(f"Collection: {collection}.", highlight=False)
+    if not repository:
+        async with open_stores(settings, ["qdrant", "triton"]) as stores:
+            return f"Collection: {await stores.vectors.ensure(await stores.embedder.info())}."
+    folder = settings.models_path / repository if "/" not in repository else Path(repository)
+    described = read_config(folder / settings.triton.model)
+    async with open_stores(settings, ["qdrant"]) as stores:
+        return f"Collection: {await stores.vectors.ensure(model_info(parameters_of(described), str(folder)))}."

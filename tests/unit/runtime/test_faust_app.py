@@ -222,3 +222,16 @@ async def test_r13_a_stage_orders_events_by_key_by_subject_or_not_at_all(
 def about(incoming: Incoming, subject: str) -> Incoming:
     headers = [(name, value) for name, value in incoming.headers if name != "ce_subject"]
     return replace(incoming, headers=[*headers, ("ce_subject", subject.encode())])
+
+
+@pytest.mark.parametrize(("setting", "expected"), [(0, 4), (2, 2), (9, 9)])
+async def test_the_concurrency_of_a_setting_replaces_that_of_the_topology(setting: int, expected: int) -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle, concurrency=setting)
+    stage.feed(*(asked(f"key-{number}", 0, offset=number) for number in range(12)))
+    await settle()
+    assert len(gates.running) == expected
+    gates.all_open = True
+    for name, number in [*gates.running]:
+        gates.open(name, number)
+    await stage.stop()

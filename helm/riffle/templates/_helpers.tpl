@@ -1,0 +1,98 @@
+{{/* Names, labels and images that all objects share. Templates get a dict with `root` (the chart's context) and `component`. */}}
+
+{{- define "riffle.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains "riffle" .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-riffle" .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Name of a component's objects. */}}
+{{- define "riffle.name" -}}
+{{- printf "%s-%s" (include "riffle.fullname" .root) .component -}}
+{{- end -}}
+
+{{/* Labels that never change: selectors are immutable. */}}
+{{- define "riffle.selectorLabels" -}}
+app.kubernetes.io/name: riffle
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "riffle.labels" -}}
+{{ include "riffle.selectorLabels" . }}
+app.kubernetes.io/part-of: riffle
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Metadata of a component's object. `suffix`: a further part of its name. */}}
+{{- define "riffle.metadata" -}}
+name: {{ include "riffle.name" . }}{{ with .suffix }}-{{ . }}{{ end }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "riffle.labels" . | nindent 2 }}
+{{- end -}}
+
+{{/* An image by digest or tag. `image`: the values, `default`: the tag if none is set. */}}
+{{- define "riffle.imageName" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .image.repository (.image.tag | default .default) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "riffle.image" -}}
+{{- include "riffle.imageName" (dict "image" .Values.image "default" .Chart.AppVersion) -}}
+{{- end -}}
+
+{{- define "riffle.tritonImage" -}}
+{{- $default := printf "%s-%s" .Chart.AppVersion .Values.triton.flavour -}}
+{{- include "riffle.imageName" (dict "image" .Values.triton.image "default" $default) -}}
+{{- end -}}
+
+{{/* The stages of the topology, as JSON: {"stages": [...]}. */}}
+{{- define "riffle.topology" -}}
+{{- .Files.Get "files/topology.json" -}}
+{{- end -}}
+
+{{/* The values of a stage, as JSON: the defaults, overridden by its own. `stage`: its entry of the topology. */}}
+{{- define "riffle.stageValues" -}}
+{{- $own := index .root.Values.stages .stage.name | default dict -}}
+{{- mustMergeOverwrite (deepCopy .root.Values.stageDefaults) (deepCopy $own) | toJson -}}
+{{- end -}}
+
+{{/* Lag at which a stage gets one more worker: the events that a worker handles in the time for catching up. */}}
+{{- define "riffle.lagThreshold" -}}
+{{- $speed := .values.autoscaling.eventsPerSecond | default .stage.eventsPerSecond -}}
+{{- max 1 (mulf $speed .values.autoscaling.catchUpSeconds | int) -}}
+{{- end -}}
+
+{{- define "riffle.maxReplicas" -}}
+{{- min (int .values.autoscaling.maxReplicas) (int .root.Values.kafka.partitions) -}}
+{{- end -}}
+
+{{/* Address of Triton for the workers, and for queries. */}}
+{{- define "riffle.tritonUrl" -}}
+{{- if .Values.triton.enabled -}}
+{{- printf "%s.%s.svc:8001" (include "riffle.name" (dict "root" . "component" "triton")) .Release.Namespace -}}
+{{- else -}}
+{{- required "triton.url is empty: set it to the gRPC address of your Triton, or triton.enabled to true" .Values.triton.url -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "riffle.queryTritonUrl" -}}
+{{- if .Values.queryEmbedding.enabled -}}
+{{- printf "%s.%s.svc:8001" (include "riffle.name" (dict "root" . "component" "query-embedding")) .Release.Namespace -}}
+{{- else -}}
+{{- include "riffle.tritonUrl" . -}}
+{{- end -}}
+{{- end -}}

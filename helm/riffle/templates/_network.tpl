@@ -1,0 +1,119 @@
+{{/* NetworkPolicies: who may reach a component, and what it may reach. Everything else is forbidden. */}}
+
+{{/* PORT of an address such as HOST:PORT or SCHEME://HOST:PORT/PATH. */}}
+{{- define "riffle.portOf" -}}
+{{- $place := .address | splitList "," | first | trimPrefix "http://" | trimPrefix "https://" | splitList "/" | first -}}
+{{- if contains ":" $place -}}
+{{- $place | splitList ":" | last -}}
+{{- else -}}
+{{- .default -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "riffle.egressTo" -}}
+- to:
+    {{- toYaml .peers | nindent 4 }}
+  ports:
+    {{- range .ports }}
+    - {protocol: TCP, port: {{ . }}}
+    {{- end }}
+{{- end -}}
+
+{{- define "riffle.componentPeer" -}}
+podSelector:
+  matchLabels:
+    {{- include "riffle.selectorLabels" . | nindent 4 }}
+{{- end -}}
+
+{{/* A policy's spec. `stores`: what the component reaches. `ingress`: YAML of its ingress rules. `public`: it leaves the cluster. */}}
+{{- define "riffle.networkPolicySpec" -}}
+{{- $v := .root.Values -}}
+podSelector:
+  matchLabels:
+    {{- include "riffle.selectorLabels" . | nindent 4 }}
+policyTypes: [Ingress, Egress]
+{{- if .ingress }}
+ingress:
+  {{- .ingress | nindent 2 }}
+{{- else }}
+ingress: []
+{{- end }}
+{{- if .stores }}
+egress:
+  - to:
+      {{- toYaml $v.networkPolicy.dnsPeers | nindent 6 }}
+    ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}]
+  {{- if has "kafka" .stores }}
+  {{- include "riffle.egressTo" (dict "peers" $v.kafka.peers "ports" (list (include "riffle.portOf" (dict "address" $v.kafka.bootstrap "default" "9092")))) | nindent 2 }}
+  {{- end }}
+  {{- if has "cassandra" .stores }}
+  {{- include "riffle.egressTo" (dict "peers" $v.cassandra.peers "ports" (list (int $v.cassandra.port))) | nindent 2 }}
+  {{- end }}
+  {{- if has "qdrant" .stores }}
+  {{- $port := include "riffle.portOf" (dict "address" $v.qdrant.url "default" (ternary "443" "80" (hasPrefix "https:" $v.qdrant.url))) }}
+  {{- include "riffle.egressTo" (dict "peers" $v.qdrant.peers "ports" (list $port)) | nindent 2 }}
+  {{- end }}
+  {{- if has "triton" .stores }}
+  {{- if $v.triton.enabled }}
+  {{- $peer := include "riffle.componentPeer" (dict "root" .root "component" "triton") | fromYaml }}
+  {{- include "riffle.egressTo" (dict "peers" (list $peer) "ports" (list 8001)) | nindent 2 }}
+  {{- else }}
+  {{- include "riffle.egressTo" (dict "peers" (required "triton.peers is empty: name the peers of your Triton, or disable networkPolicy" $v.triton.peers) "ports" (list (include "riffle.portOf" (dict "address" $v.triton.url "default" "8001")))) | nindent 2 }}
+  {{- end }}
+  {{- end }}
+  {{- if has "query-embedding" .stores }}
+  {{- $peer := include "riffle.componentPeer" (dict "root" .root "component" "query-embedding") | fromYaml }}
+  {{- include "riffle.egressTo" (dict "peers" (list $peer) "ports" (list 8001)) | nindent 2 }}
+  {{- end }}
+  {{- if has "gateway" .stores }}
+  {{- $peer := include "riffle.componentPeer" (dict "root" .root "component" "gateway") | fromYaml }}
+  {{- include "riffle.egressTo" (dict "peers" (list $peer) "ports" (list 8080)) | nindent 2 }}
+  {{- end }}
+  {{- if and (or (has "setup" .stores) (has "models" .stores)) $v.triton.repository.objectStore.peers (eq $v.triton.repository.source "objectStore") }}
+  {{- include "riffle.egressTo" (dict "peers" $v.triton.repository.objectStore.peers "ports" (list 443)) | nindent 2 }}
+  {{- end }}
+  {{- if and $v.runtime.otlpEndpoint $v.runtime.otlpPeers }}
+  {{- include "riffle.egressTo" (dict "peers" $v.runtime.otlpPeers "ports" (list (include "riffle.portOf" (dict "address" $v.runtime.otlpEndpoint "default" "4318")))) | nindent 2 }}
+  {{- end }}
+  {{- if .public }}
+  # The public internet: HTTPS alone, and none of the networks that the application's own guard refuses.
+  {{- $denied := .root.Files.Get "files/denied-networks.yaml" | fromYaml }}
+  {{- $more := $v.networkPolicy.fetch.denied }}
+  - to:
+      - ipBlock:
+          cidr: 0.0.0.0/0
+          except:
+            {{- range $denied.ipv4 }}
+            - {{ . }}
+            {{- end }}
+            {{- range $more }}
+            {{- if not (contains ":" .) }}
+            - {{ . }}
+            {{- end }}
+            {{- end }}
+      {{- if $v.networkPolicy.fetch.ipv6 }}
+      - ipBlock:
+          cidr: {{ $denied.globalUnicast }}
+          except:
+            {{- range $denied.ipv6 }}
+            - {{ . }}
+            {{- end }}
+            {{- range $more }}
+            {{- if contains ":" . }}
+            - {{ . }}
+            {{- end }}
+            {{- end }}
+      {{- end }}
+    ports: [{protocol: TCP, port: 443}]
+  {{- end }}
+{{- else }}
+egress: []
+{{- end }}
+{{- end -}}
+
+{{/* Ingress from Prometheus to a port. */}}
+{{- define "riffle.metricsIngress" -}}
+- from:
+    {{- toYaml .root.Values.networkPolicy.monitoringPeers | nindent 4 }}
+  ports: [{protocol: TCP, port: {{ .port }}}]
+{{- end -}}

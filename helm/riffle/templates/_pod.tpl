@@ -1,0 +1,215 @@
+{{/* Parts of pods: environment, volumes, security. They get a dict with `root`, `component`, `stores` (list) and `triton` (URL). */}}
+
+{{/* Settings of the application. A component gets addresses and secrets only of the stores that it uses. */}}
+{{- define "riffle.env" -}}
+{{- $v := .root.Values -}}
+- name: RIFFLE_PROFILE
+  value: production
+- name: RIFFLE_CRAWL__CONTACT_URL
+  value: {{ required "crawl.contactUrl is empty: a crawler must name its operator and a contact" $v.crawl.contactUrl | quote }}
+{{- with $v.crawl.userAgent }}
+- name: RIFFLE_CRAWL__USER_AGENT
+  value: {{ . | quote }}
+{{- end }}
+{{- if has "kafka" .stores }}
+- name: RIFFLE_KAFKA__BOOTSTRAP
+  value: {{ required "kafka.bootstrap is empty: set it to HOST:PORT of some brokers" $v.kafka.bootstrap | quote }}
+- name: RIFFLE_KAFKA__PARTITIONS
+  value: {{ int $v.kafka.partitions | quote }}
+- name: RIFFLE_KAFKA__REPLICATION
+  value: {{ int $v.kafka.replication | quote }}
+{{- if $v.kafka.tls.enabled }}
+- name: RIFFLE_KAFKA__SECURITY_PROTOCOL
+  value: SSL
+{{- end }}
+{{- end }}
+{{- if has "cassandra" .stores }}
+- name: RIFFLE_CASSANDRA__HOSTS
+  value: {{ required "cassandra.hosts is empty: name some nodes" $v.cassandra.hosts | toJson | quote }}
+- name: RIFFLE_CASSANDRA__PORT
+  value: {{ int $v.cassandra.port | quote }}
+- name: RIFFLE_CASSANDRA__KEYSPACE
+  value: {{ $v.cassandra.keyspace | quote }}
+- name: RIFFLE_CASSANDRA__DATACENTER
+  value: {{ $v.cassandra.datacenter | quote }}
+- name: RIFFLE_CASSANDRA__REPLICATION
+  value: {{ int $v.cassandra.replication | quote }}
+{{- if $v.cassandra.existingSecret }}
+- name: RIFFLE_CASSANDRA__USERNAME
+  valueFrom: {secretKeyRef: {name: {{ $v.cassandra.existingSecret }}, key: {{ $v.cassandra.usernameKey }}}}
+- name: RIFFLE_CASSANDRA__PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ $v.cassandra.existingSecret }}, key: {{ $v.cassandra.passwordKey }}}}
+{{- end }}
+{{- if $v.cassandra.tls.enabled }}
+- name: RIFFLE_CASSANDRA__CHECK_HOSTNAME
+  value: "true"
+{{- end }}
+{{- end }}
+{{- if has "qdrant" .stores }}
+- name: RIFFLE_QDRANT__URL
+  value: {{ required "qdrant.url is empty: set it to the REST address of your Qdrant" $v.qdrant.url | quote }}
+- name: RIFFLE_QDRANT__SHARDS
+  value: {{ int $v.qdrant.shards | quote }}
+- name: RIFFLE_QDRANT__REPLICATION
+  value: {{ int $v.qdrant.replication | quote }}
+{{- if $v.qdrant.existingSecret }}
+- name: RIFFLE_QDRANT__API_KEY
+  valueFrom: {secretKeyRef: {name: {{ $v.qdrant.existingSecret }}, key: {{ $v.qdrant.apiKeyKey }}}}
+{{- end }}
+{{- end }}
+{{- if has "triton" .stores }}
+- name: RIFFLE_TRITON__URL
+  value: {{ .triton | quote }}
+- name: RIFFLE_TRITON__MODEL
+  value: {{ $v.triton.model | quote }}
+- name: RIFFLE_TRITON__QUERY_MODEL
+  value: {{ $v.triton.queryModel | quote }}
+{{- end }}
+{{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
+{{- $tls := (index $v $store).tls }}
+- name: RIFFLE_{{ upper $store }}__CA_FILE
+  value: /etc/riffle/tls/{{ $store }}/ca.crt
+{{- if $tls.clientSecret }}
+- name: RIFFLE_{{ upper $store }}__CERT_FILE
+  value: /etc/riffle/tls/{{ $store }}/tls.crt
+- name: RIFFLE_{{ upper $store }}__KEY_FILE
+  value: /etc/riffle/tls/{{ $store }}/tls.key
+{{- end }}
+{{- end }}
+{{- with $v.runtime.otlpEndpoint }}
+- name: RIFFLE_OTLP_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- range $name, $value := $v.settings }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Mounts and volumes: a folder for temporary files, and the certificates of each store. */}}
+{{- define "riffle.volumeMounts" -}}
+- {name: tmp, mountPath: /tmp}
+{{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
+- {name: tls-{{ $store }}, mountPath: /etc/riffle/tls/{{ $store }}, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "riffle.volumes" -}}
+- name: tmp
+  emptyDir: {sizeLimit: 1Gi}
+{{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
+{{- $tls := (index $.root.Values $store).tls }}
+- name: tls-{{ $store }}
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ required (printf "%s.tls.caSecret is empty" $store) $tls.caSecret }}
+          items: [{key: {{ $tls.caKey }}, path: ca.crt}]
+      {{- with $tls.clientSecret }}
+      - secret:
+          name: {{ replace "{component}" $.component . }}
+          items: [{key: {{ $tls.certKey }}, path: tls.crt}, {key: {{ $tls.keyKey }}, path: tls.key}]
+      {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "riffle.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .user }}
+runAsGroup: {{ .user }}
+fsGroup: {{ .user }}
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "riffle.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* What the values of a component say of its place: nodes, spread, priority, and the registry's credentials. */}}
+{{- define "riffle.placement" -}}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .values.topologySpread }}
+topologySpreadConstraints:
+  {{- range . }}
+  - topologyKey: {{ .topologyKey }}
+    maxSkew: {{ int .maxSkew }}
+    whenUnsatisfiable: {{ .whenUnsatisfiable }}
+    labelSelector:
+      matchLabels:
+        {{- include "riffle.selectorLabels" (dict "root" $.root "component" $.component) | nindent 8 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A service account without rights and without a token. */}}
+{{- define "riffle.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "riffle.metadata" . | nindent 2 }}
+automountServiceAccountToken: false
+{{- end -}}
+
+{{- define "riffle.podDisruptionBudget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "riffle.metadata" . | nindent 2 }}
+spec:
+  maxUnavailable: {{ .values.podDisruptionBudget.maxUnavailable }}
+  # A worker that waits for a store is not ready. It must not keep a node from being drained.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "riffle.selectorLabels" . | nindent 6 }}
+{{- end -}}
+
+{{/* Scale by CPU time. */}}
+{{- define "riffle.cpuAutoscaler" -}}
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  {{- include "riffle.metadata" . | nindent 2 }}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: {{ include "riffle.name" . }}}
+  minReplicas: {{ int .values.autoscaling.minReplicas }}
+  maxReplicas: {{ int .values.autoscaling.maxReplicas }}
+  metrics:
+    - type: Resource
+      resource:
+        name: cpu
+        target: {type: Utilization, averageUtilization: {{ int .values.autoscaling.targetCPUUtilizationPercentage }}}
+{{- end -}}
+
+{{/* The stores of a component that are reached by TLS, as a JSON list. */}}
+{{- define "riffle.tlsStores" -}}
+{{- $found := list -}}
+{{- range $store := .stores -}}
+{{- if (index $.root.Values $store).tls.enabled -}}
+{{- $found = append $found $store -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
+{{- end -}}

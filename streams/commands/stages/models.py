@@ -1,0 +1,54 @@
+"""`riffle models`: the model repository of a Triton server."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streams.commands.console import command, command_group, out
+from streams.errors import UsageError
+from streams.stores.inference.prepared_repository import Changes, prepare_repository
+
+models_app = command_group("The model repository of a Triton server.")
+
+
+@models_app.command("prepare")
+@command
+def prepare(
+    source: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="SOURCE")],
+    destination: Annotated[Path, typer.Argument(file_okay=False, metavar="DESTINATION")],
+    cpu: Annotated[bool, typer.Option("--cpu", help="Run all models on CPUs.")] = False,
+    instances: Annotated[
+        list[str] | None, typer.Option(metavar="MODEL=COUNT", help="Instances of a model, per GPU; may be repeated.")
+    ] = None,
+    max_queue_delay: Annotated[
+        int | None, typer.Option(min=0, help="Microseconds that a request waits for others to share its batch.")
+    ] = None,
+    preferred_sizes: Annotated[str, typer.Option(metavar="N,N,...", help="Preferred batch sizes.")] = "",
+) -> None:
+    """Copy a model repository, with instances and batching for the machine that will serve it.
+
+    Examples:
+
+        riffle models prepare triton_models/production /models --instances sbert_transformer=4
+        riffle models prepare triton_models/local /models --cpu --instances sbert=8 --max-queue-delay 0
+    """
+    changes = Changes(
+        cpu=cpu,
+        instances=dict(_model_and_count(each) for each in instances or ()),
+        max_queue_delay_microseconds=max_queue_delay,
+        preferred_sizes=tuple(_positive(size) for size in preferred_sizes.split(",") if size),
+    )
+    models = prepare_repository(source, destination, changes)
+    out.print(f"{destination}: {', '.join(models)}.", highlight=False)
+
+
+def _model_and_count(text: str) -> tuple[str, int]:
+    model, _, count = text.partition("=")
+    return model, _positive(count)
+
+
+def _positive(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise UsageError(f"{text!r} is no positive number: write --instances sbert=4, or --preferred-sizes 8,16")
+    return int(text)

@@ -1,0 +1,122 @@
+"""JSON Schemas for kubeconform in .tools/schemas, from registry packages: kubeconform itself fetches nothing.
+
+    python -m tests.chart.kubernetes_schemas WHEEL GO OUT
+
+Those of Kubernetes are in the wheel of kubernetes-validate, those of the custom resources in the Go modules of their
+operators. `make chart` calls it.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+KUBERNETES = "v1.34.0"
+"""Version whose schemas are used: with `additionalProperties: false`, so that an unknown field is an error."""
+REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
+MODULES = {
+    "github.com/kedacore/keda/v2@v2.21.0": "config/crd/bases/*.yaml",
+    "github.com/prometheus-operator/prometheus-operator@v0.85.0": "example/prometheus-operator-crd/*.yaml",
+    "sigs.k8s.io/gateway-api@v1.4.1": "config/crd/standard/*.yaml",
+    "github.com/cert-manager/cert-manager@v1.19.1": "deploy/crds/*.yaml",
+}
+"""Go modules of operators, each with the pattern of its custom resource definitions."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML's safe loader, for files with the plain text `=`, which YAML 1.1 gives a type of its own."""
+
+
+_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: loader.construct_scalar(node))
+
+
+def kubernetes_schemas(wheel: Path) -> Iterator[tuple[str, str]]:
+    """File name and content of the schema of each kind of Kubernetes, with all that it refers to."""
+    folder = f"kubernetes_validate/kubernetes-json-schema/{KUBERNETES}-local-strict/"
+    with zipfile.ZipFile(wheel) as archive:
+        definitions = json.loads(archive.read(f"{folder}_definitions.json"))["$defs"]
+        for name in archive.namelist():
+            if name.startswith(folder) and not name.endswith(("/_definitions.json", "/all.json")):
+                schema = json.loads(archive.read(name).replace(b"/api/_definitions.json#", b"#"))
+                if "kind" in schema.get("properties", {}):
+                    schema["$defs"] = referred(schema, definitions)
+                    yield name.removeprefix(folder), json.dumps(schema)
+
+
+def referred(schema: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the definitions that a schema refers to, directly or through others."""
+    needed: dict[str, Any] = {}
+    waiting = [schema]
+    while waiting:
+        for name in REFERENCE.findall(json.dumps(waiting.pop())):
+            if name not in needed:
+                needed[name] = definitions[name]
+                waiting.append(definitions[name])
+    return needed
+
+
+def module_folder(go: str, module: str) -> Path:
+    """The folder of a Go module, downloaded if need be."""
+    done = subprocess.run([go, "mod", "download", "-json", module], capture_output=True, text=True)
+    answer = json.loads(done.stdout)
+    if "Dir" not in answer:
+        raise SystemExit(f"{module} can't be had: {answer.get('Error', done.stderr)}")
+    return Path(answer["Dir"])
+
+
+def custom_resource_schemas(folder: Path, pattern: str) -> Iterator[tuple[str, str]]:
+    """File name (`KIND-GROUP-VERSION.json`, as kubeconform asks for it) and content of each custom resource."""
+    for path in sorted(folder.glob(pattern)):
+        for document in yaml.load_all(path.read_text(), _Loader):
+            if document and document.get("kind") == "CustomResourceDefinition":
+                yield from _versions(document["spec"])
+
+
+def _versions(spec: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    kind, group = spec["names"]["kind"].lower(), spec["group"].split(".")[0]
+    for version in spec["versions"]:
+        if version.get("served", True) and not version.get("deprecated"):
+            schema = closed(version["schema"]["openAPIV3Schema"])
+            yield f"{kind}-{group}-{version['name']}.json", json.dumps(schema)
+
+
+def closed(schema: Any) -> Any:
+    """The schema with unknown properties forbidden, as a server prunes them. Free-form objects stay open."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {
+        name: {each: closed(below) for each, below in value.items()} if name == "properties" else closed(value)
+        for name, value in schema.items()
+        if name != "description"
+    }
+    free = made.get("x-kubernetes-preserve-unknown-fields") or made.get("x-kubernetes-embedded-resource")
+    properties = made.get("properties")
+    is_object = made.get("type") == "object" and isinstance(properties, dict) and "metadata" not in properties
+    if is_object and "additionalProperties" not in made and not free:
+        made["additionalProperties"] = False
+    return made
+
+
+def write(wheel: Path, go: str, out: Path) -> int:
+    """Write all schemas. Returns their number."""
+    files = dict(kubernetes_schemas(wheel))
+    for module, pattern in MODULES.items():
+        found = dict(custom_resource_schemas(module_folder(go, module), pattern))
+        assert found, f"{module} has no custom resource definition at {pattern}"
+        files |= found
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (out / name).write_text(content)
+    return len(files)
+
+
+if __name__ == "__main__":
+    print(f"{write(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))} schemas in {sys.argv[3]}")

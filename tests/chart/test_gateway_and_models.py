@@ -1,0 +1,179 @@
+"""The gateway, Triton and the jobs before an installation."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from streams.gateway.serve import STOP_SECONDS
+from streams.runtime.lag import input_topics
+from streams.topology import stage
+from tests.chart.rendering import (
+    CHART,
+    VALUES,
+    component,
+    containers,
+    environment,
+    named,
+    of_kind,
+    pod_spec,
+    render,
+)
+
+
+def test_a_roll_out_of_the_gateway_loses_no_request() -> None:
+    gateway = named(render(), "Deployment", "gateway")
+    assert gateway["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    (container,) = containers(gateway)
+    drain = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert pod_spec(gateway)["terminationGracePeriodSeconds"] > drain + STOP_SECONDS
+    probe = container["readinessProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] <= drain, "an unready gateway is out before it stops"
+
+
+def test_operators_have_a_port_of_their_own_that_nothing_publishes() -> None:
+    objects = render("autoscaling")
+    (container,) = containers(named(objects, "Deployment", "gateway"))
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert environment(container)["RIFFLE_GATEWAY__ADMIN_PORT"] == str(ports["admin"])
+    assert ports["admin"] != ports["http"]
+    assert [p["targetPort"] for p in named(objects, "Service", "gateway")["spec"]["ports"]] == ["http"]
+    assert named(objects, "Service", "gateway-admin")["spec"]["type"] == "ClusterIP"
+    backends = [
+        path["backend"]["service"]["name"]
+        for rule in named(objects, "Ingress", "gateway")["spec"]["rules"]
+        for path in rule["http"]["paths"]
+    ]
+    assert backends == ["riffle-gateway"]
+
+
+def test_routes_leave_headers_alone() -> None:
+    route = named(render("external-services"), "HTTPRoute", "search-gateway")["spec"]
+    assert route["rules"] == [
+        {
+            "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
+            "backendRefs": [{"name": "search-gateway", "port": 443}],
+        }
+    ]
+    assert route["hostnames"] == ["search.example.org"]
+
+
+def test_queries_are_embedded_by_a_server_of_their_own() -> None:
+    objects = render("gpu-fleet")
+    gateway, embed = named(objects, "Deployment", "gateway"), named(objects, "Deployment", "embed")
+    assert environment(containers(gateway)[0])["RIFFLE_TRITON__URL"] == "riffle-query-embedding.search.svc:8001"
+    assert environment(containers(embed)[0])["RIFFLE_TRITON__URL"] == "riffle-triton.search.svc:8001"
+    small = named(objects, "Deployment", "query-embedding")
+    assert all("nvidia.com/gpu" not in each["resources"]["limits"] for each in containers(small))
+    (prepare,) = (each for each in containers(small) if each["name"] == "prepare-repository")
+    assert "--cpu" in prepare["args"]
+
+
+def test_a_gpu_server_asks_for_its_gpus_and_tolerates_preemptible_nodes() -> None:
+    triton = named(render("gpu-fleet"), "Deployment", "triton")
+    (server,) = (each for each in containers(triton) if each["name"] == "triton")
+    assert server["resources"]["limits"]["nvidia.com/gpu"] == 1
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod_spec(triton)["tolerations"]
+    (prepare,) = (each for each in containers(triton) if each["name"] == "prepare-repository")
+    assert "--cpu" not in prepare["args"]
+    assert "--instances=sbert_transformer=2" in prepare["args"]
+    assert "--max-queue-delay=4000" in prepare["args"]
+    assert "--preferred-sizes=64,128,256" in prepare["args"]
+
+
+def test_gpus_follow_the_lag_of_the_stage_that_embeds() -> None:
+    scaled = named(render("gpu-fleet"), "ScaledObject", "triton")["spec"]
+    assert [t["metadata"]["topic"] for t in scaled["triggers"]] == input_topics(stage("embed"))
+    assert scaled["maxReplicaCount"] == 64
+
+
+@pytest.mark.parametrize(
+    ("repository", "first"),
+    [
+        ({"source": "bundled"}, "riffle-triton:0.1.0-cpu"),
+        ({"source": "image", "image": "models:7"}, "models:7"),
+        ({"source": "volume", "existingClaim": "models"}, None),
+        ({"source": "objectStore", "objectStore": {"image": "rclone:1", "command": ["rclone"]}}, "rclone:1"),
+    ],
+    ids=lambda value: value["source"] if isinstance(value, dict) else "",
+)
+def test_the_model_repository_comes_from_any_of_four_sources(repository: dict[str, object], first: str | None) -> None:
+    triton = named(render("minimal", {"triton": {"repository": repository}}), "Deployment", "triton")
+    pod = pod_spec(triton)
+    images = {each["name"]: each["image"] for each in pod["initContainers"]}
+    assert images.get("copy-repository") == first
+    assert images["prepare-repository"] == "riffle:0.1.0"
+    source = next(volume for volume in pod["volumes"] if volume["name"] == "source")
+    assert ("persistentVolumeClaim" in source) == (repository["source"] == "volume")
+
+
+def test_jobs_run_before_workers_and_in_order() -> None:
+    jobs = of_kind(render(), "Job")
+    steps = sorted(jobs, key=lambda job: int(job["metadata"]["annotations"]["helm.sh/hook-weight"]))
+    assert [containers(job)[0]["args"][:2] for job in steps] == [
+        ["migrate", "--only=topics"],
+        ["migrate", "--only=tables"],
+        ["migrate", "--only=collection"],
+    ]
+    for job in jobs:
+        notes = job["metadata"]["annotations"]
+        assert notes["helm.sh/hook"] == "pre-install,pre-upgrade"
+        assert "before-hook-creation" in notes["helm.sh/hook-delete-policy"], "a second run must not meet the first"
+        assert job["spec"]["activeDeadlineSeconds"] > 600, "longer than the wait for servers"
+
+
+def test_what_the_jobs_need_exists_before_them() -> None:
+    objects = render()
+    first = min(int(job["metadata"]["annotations"]["helm.sh/hook-weight"]) for job in of_kind(objects, "Job"))
+    for each in (named(objects, "ServiceAccount", "setup"), named(objects, "NetworkPolicy", "setup")):
+        assert int(each["metadata"]["annotations"]["helm.sh/hook-weight"]) < first
+
+
+def test_the_collection_needs_no_triton_that_does_not_run_yet() -> None:
+    arguments = containers(named(render(), "Job", "setup-collection"))[-1]["args"]
+    assert "--repository=local" in arguments
+    fleet = named(render("gpu-fleet"), "Job", "setup-collection")
+    assert [each["name"] for each in containers(fleet)] == ["copy-repository", "setup"]
+    assert "--repository=/source" in containers(fleet)[-1]["args"]
+    external = containers(named(render("external-services"), "Job", "search-setup-collection"))[-1]
+    assert not [each for each in external["args"] if each.startswith("--repository")]
+    assert environment(external)["RIFFLE_TRITON__URL"] == "triton.example.net:8001"
+
+
+IMMUTABLE = {
+    "Deployment": ("selector",),
+    "StatefulSet": ("selector", "serviceName", "podManagementPolicy"),
+    "Service": ("clusterIP",),
+}
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_an_upgrade_and_a_rollback_change_no_immutable_field_and_no_name(values: str, tmp_path: Path) -> None:
+    """The next version of chart and application, rendered beside this one."""
+    newer = tmp_path / "riffle"
+    shutil.copytree(CHART, newer)
+    chart = (newer / "Chart.yaml").read_text()
+    (newer / "Chart.yaml").write_text(chart.replace("version: 0.1.0", "version: 0.2.0").replace('"0.1.0"', '"0.2.0"'))
+    before, after = render(values), render(values, chart=newer)
+    assert [(each["kind"], each["metadata"]["name"]) for each in before] == [
+        (each["kind"], each["metadata"]["name"]) for each in after
+    ]
+    for old, new in zip(before, after, strict=True):
+        for field in IMMUTABLE.get(old["kind"], ()):
+            assert old["spec"].get(field) == new["spec"].get(field), (old["kind"], field)
+        assert component(old) == component(new)
+    assert before != after, "the versions are in the labels and images"
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_selectors_match_their_own_pods_and_no_others(values: str) -> None:
+    objects = render(values)
+    pods = {
+        component(each): each["spec"]["template"]["metadata"]["labels"]
+        for each in of_kind(objects, "Deployment", "StatefulSet")
+    }
+    for each in of_kind(objects, "Deployment", "StatefulSet", "Service", "PodDisruptionBudget"):
+        selector = each["spec"]["selector"]
+        selector = selector.get("matchLabels", selector)
+        matching = [name for name, labels in pods.items() if selector.items() <= labels.items()]
+        assert matching == [component(each)], each["metadata"]["name"]
