@@ -20,11 +20,24 @@ RUN /opt/riffle/bin/uv pip install -q --python /opt/riffle --no-deps --no-build-
     && /opt/riffle/bin/python -m compileall -q /opt/riffle/lib
 
 FROM python:3.12-slim-bookworm
+LABEL org.opencontainers.image.title="Riffle" \
+      org.opencontainers.image.description="An open web search engine: every worker, and the gateway" \
+      org.opencontainers.image.source="https://github.com/riffle-search/riffle" \
+      org.opencontainers.image.licenses="Apache-2.0"
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin riffle
 COPY --from=build /opt/riffle /opt/riffle
 ENV PATH=/opt/riffle/bin:$PATH PYTHONUNBUFFERED=1 RIFFLE_PROFILE=production RIFFLE_LOG_JSON=true \
     RIFFLE_RUNTIME__HEALTH_HOST=0.0.0.0 RIFFLE_RUNTIME__HEALTH_PORT=9090 RIFFLE_GATEWAY__HOST=0.0.0.0
 USER 10001
 EXPOSE 8080 9090
+# A worker answers at 9090, the gateway at 8080. Kubernetes has probes of its own instead.
+HEALTHCHECK --start-period=120s --interval=15s --timeout=5s CMD ["python", "-c", "\
+import urllib.error, urllib.request\n\
+for port in (9090, 8080):\n\
+    try: urllib.request.urlopen(f'http://127.0.0.1:{port}/healthz', timeout=4)\n\
+    except urllib.error.HTTPError: raise SystemExit(1)\n\
+    except OSError: continue\n\
+    raise SystemExit(0)\n\
+raise SystemExit(1)"]
 ENTRYPOINT ["riffle"]
 CMD ["--help"]

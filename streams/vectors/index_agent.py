@@ -9,7 +9,8 @@ out points afterwards. So at least one of the two sees the other, and the loser'
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -29,9 +30,15 @@ Parts = Mapping[Any, Mapping[str, Any]]
 class IndexAgent(Agent):
     """Points, then the record (`indexed` or `removed`), then PageIndexed (nothing for a removal)."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, now: Callable[[], float] = time.time) -> None:
         self._stores = stores
+        self._now = now
         self._collections: dict[tuple[str, str], str] = {}
+        self._page_age_seconds = 0.0
+        """Seconds from the fetch of the page that was indexed last until it could be found."""
+
+    def measurements(self) -> Mapping[str, float]:
+        return {"index_page_age_seconds": self._page_age_seconds}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -57,6 +64,8 @@ class IndexAgent(Agent):
         if below := _superseded_below(parts, event.generation):
             await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
             return []
+        # A generation is the time of the fetch in microseconds.
+        self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
         indexed = _indexed(event, page, collection)
         record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), "statements_ref": event.statements_ref}
         await self._record(parts, "indexed", event, record, at)

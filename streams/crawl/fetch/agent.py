@@ -7,13 +7,14 @@ frontier has queued the page for another attempt, and a late request would ignor
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 import structlog
 
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.envelope import micros_from_utc
+from streams.crawl.fetch.host_load import HostLoad
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
 from streams.crawl.fetch.robots_pace import RobotsPace
@@ -39,6 +40,7 @@ class FetchAgent(Agent):
         self._stores = stores
         self._now = now
         self._robots_pace = RobotsPace(settings.delay_seconds)
+        self._load = HostLoad(settings.host_concurrency)
         self._starting = asyncio.Lock()
         self._thread: FetchThread | None = None
 
@@ -49,6 +51,9 @@ class FetchAgent(Agent):
         if self._thread:
             await self._thread.stop()
             self._thread = None
+
+    def measurements(self) -> Mapping[str, float]:
+        return {"fetch_politeness_violations": self._load.violations}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         match delivery.event:
@@ -76,7 +81,8 @@ class FetchAgent(Agent):
         async with self._starting:
             if self._thread is None:
                 self._thread = await FetchThread.start(self._settings)
-        return await self._thread.get(scheduled)
+        with self._load.request(scheduled.host):
+            return await self._thread.get(scheduled)
 
     async def _answer_to(self, page_id: UUID, lease_id: UUID) -> PageFetched | None:
         record = (await self._stores.pages.get(page_id)).get("fetched")

@@ -1,0 +1,32 @@
+"""The number of requests in progress to each host, and how often it was more than a host may have. Pure.
+
+The frontier decides when a host is asked, and the fetchers only obey. This counts what really goes out, so that an
+error of the frontier or of two owners of one host is seen by operators before it is seen by the host.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class HostLoad:
+    """The requests in progress of one worker. Other workers never have events of the same host."""
+
+    def __init__(self, allowed: int) -> None:
+        self._allowed = allowed
+        self._open: Counter[str] = Counter()
+        self.violations = 0
+        """Number of requests that began while their host had as many as it may have."""
+
+    @contextmanager
+    def request(self, host: str) -> Iterator[None]:
+        """Count a request to the host while the block runs."""
+        self._open[host] += 1
+        if self._open[host] > self._allowed:
+            self.violations += 1
+        try:
+            yield
+        finally:
+            self._open[host] -= 1
+            if not self._open[host]:
+                del self._open[host]

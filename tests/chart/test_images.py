@@ -1,0 +1,101 @@
+"""The Dockerfiles: rules that a linter would ask for, and that each image holds the code that runs in it."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.chart.rendering import CHART, ROOT
+
+DOCKERFILES = [ROOT / "Dockerfile", ROOT / "triton_models" / "Dockerfile"]
+
+
+def instructions(path: Path) -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile with their arguments, continued lines joined, comments left out."""
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", "")
+    parts = (line.split(None, 1) for line in joined.splitlines() if line.strip())
+    return [(part[0].upper(), part[1]) for part in parts]
+
+
+def stages(path: Path) -> list[list[tuple[str, str]]]:
+    """The instructions of each stage of the build."""
+    found: list[list[tuple[str, str]]] = []
+    for name, arguments in instructions(path):
+        if name == "FROM":
+            found.append([])
+        if found:
+            found[-1].append((name, arguments))
+    return found
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=name)
+def test_a_base_image_has_a_version(path: Path) -> None:
+    arguments = dict(value.split("=", 1) for kind, value in instructions(path) if kind == "ARG" and "=" in value)
+    own = {match[1] for _, value in instructions(path) if (match := re.search(r" AS (\w+)$", value))}
+    for stage in stages(path):
+        image = re.sub(r"\$\{(\w+)\}", lambda match: arguments[match[1]], stage[0][1].split()[0])
+        assert image in own or (":" in image and not image.endswith(":latest")), image
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=name)
+def test_the_image_runs_without_root_and_has_labels_and_a_health_check(path: Path) -> None:
+    text = instructions(path)
+    assert ("USER", "10001") in text
+    assert [kind for kind, _ in text].index("USER") > [kind for kind, _ in text].index("LABEL")
+    assert "HEALTHCHECK" in dict(text)
+    labels = " ".join(value for kind, value in text if kind == "LABEL")
+    for label in ("title", "source", "licenses"):
+        assert f"org.opencontainers.image.{label}=" in labels
+    for kind, value in text:
+        if kind in {"CMD", "ENTRYPOINT"}:
+            assert json.loads(value), "the exec form: signals reach the program"
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=name)
+def test_packages_are_installed_by_checksum_and_nothing_is_fetched(path: Path) -> None:
+    for kind, value in instructions(path):
+        assert kind != "ADD"
+        assert not re.search(r"\b(sudo|curl|wget|apt-get|git clone)\b", value), value
+        for command in value.split("&&") if kind == "RUN" else ():
+            if re.search(r"pip install", command) and not command.strip().endswith(" ."):
+                assert "--require-hashes" in command, command
+
+
+def test_no_build_tool_is_left_in_the_application_image() -> None:
+    *_, last = stages(ROOT / "Dockerfile")
+    assert [value for kind, value in last if kind == "RUN" and "pip install" in value] == []
+    assert [value for kind, value in last if kind == "COPY"] == ["--from=build /opt/riffle /opt/riffle"]
+
+
+def test_the_targets_of_tritons_image_are_the_flavours_of_the_chart() -> None:
+    targets = re.findall(r"^FROM \S+ AS (\w+)$", (ROOT / "triton_models" / "Dockerfile").read_text(), re.M)
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    assert set(schema["properties"]["triton"]["properties"]["flavour"]["enum"]) <= set(targets)
+
+
+def test_what_is_copied_into_tritons_image_is_all_that_its_models_import(tmp_path: Path) -> None:
+    for kind, value in instructions(ROOT / "triton_models" / "Dockerfile"):
+        *sources, target = value.split()
+        if kind == "COPY" and target.startswith("/opt/riffle/code/"):
+            folder = tmp_path / target.removeprefix("/opt/riffle/code/")
+            folder.mkdir(parents=True, exist_ok=True)
+            for source in sources:
+                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                copy(ROOT / source, folder, **({"dirs_exist_ok": True} if copy is shutil.copytree else {}))
+    models = (ROOT / "triton_models").glob("*/*/1/model.py")
+    imported = {m for path in models for m in re.findall(r"^from (streams\S*) import", path.read_text(), re.M)}
+    assert imported
+    program = "import sys, types; sys.modules['triton_python_backend_utils'] = types.ModuleType('stub')\n"
+    program += "\n".join(f"import {module}" for module in sorted(imported))
+    command = [sys.executable, "-P", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
