@@ -10,9 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from schemas import Event
+from schemas.unknown_values import Waits
 from streams.errors import PoisonError, StoreUnavailable, TransientError, UsageError
 from streams.logs import configure_logging
 from streams.runtime.agent import Agent, Delivery
@@ -23,12 +24,17 @@ from streams.stores.opener import Stores
 from streams.topology import Stage, topics_of
 
 
+STEPS = ("walk", "run") if os.environ.get("NEWER_RELEASE") else ("walk",)
+"""The values that this release of the worker knows."""
+
+
 class Asked(Event):
     key_field: ClassVar[str] = "name"
     name: str
     number: int
     wish: str = "work"
     """work, raise (an unforeseen error, once), flaky (transient, twice), poison, or hang."""
+    step: Annotated[Literal[STEPS], Waits()] = "walk"  # type: ignore[valid-type]
 
 
 class Answered(Event):

@@ -10,6 +10,8 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,6 +26,7 @@ from streams.runtime.failure_headers import read_failure
 from streams.runtime.lag import check_retention, stage_lags
 from streams.runtime.processing import SHORT_ROUNDS
 from streams.runtime.producer import EventProducer
+from streams.runtime.records import encode
 from streams.runtime.topics import create_topics
 from streams.runtime.worker import EXIT_CONFIGURATION
 from streams.settings import Settings
@@ -45,12 +48,18 @@ class Run:
         self.workers: list[subprocess.Popen[bytes]] = []
         create_topics(self.settings, topics_of((Asked, Answered), (self.stage,)))
 
-    def start_worker(self, *options: str, instance: str = "", pause_seconds: float = 0.0) -> subprocess.Popen[bytes]:
+    def start_worker(
+        self, *options: str, instance: str = "", pause_seconds: float = 0.0, newer: bool = False
+    ) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.integration.runtime_worker"]
         command += [self.settings.kafka.bootstrap, self.stage.name, str(self.home), "--instance", instance, *options]
+        release = {"NEWER_RELEASE": "yes"} if newer else {}
         with (self.home / f"worker-{len(self.workers)}.log").open("wb") as log:
             worker = subprocess.Popen(
-                command, stderr=log, stdout=log, env={"PAUSE_SECONDS": str(pause_seconds), "PATH": "/usr/bin"}
+                command,
+                stderr=log,
+                stdout=log,
+                env={**release, "PAUSE_SECONDS": str(pause_seconds), "PATH": "/usr/bin"},
             )
         self.workers.append(worker)
         return worker
@@ -260,6 +269,28 @@ async def test_r9_a_missing_permission_stops_the_worker_with_its_message(run: Ru
     assert run.read_topic(run.stage.dead_topic) == []
     (lag,) = [lag for lag in stage_lags(run.settings, (run.stage,)) if lag.topic == run.stage.inputs[0].topic]
     assert lag.events == 1
+
+
+async def test_r14_an_event_of_a_newer_release_waits_until_the_worker_is_upgraded(run: Run) -> None:
+    plain = encode(Asked(name="key-1", number=20), cause="newer", source="test", time=datetime.now(UTC))
+    newer = replace(plain, value=plain.value.replace(b'"walk"', b'"run"'))
+    assert newer != plain
+    async with EventProducer(run.settings, "test") as producer:
+        await producer.send_records([newer])
+    await run.ask(range(20))
+    former = run.start_worker()
+    await run.until_logged("A newer release of Riffle may know it")
+    end = time.monotonic() + DEADLINE_SECONDS
+    while len(run.handled()) < 20 or not run.read_topic(run.stage.long_retry_topic):
+        assert time.monotonic() < end, "the other events are handled, and this one waits"
+        await asyncio.sleep(0.2)
+    assert 20 not in run.handled()
+    former.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(former.wait, 30) == 0
+    run.start_worker(newer=True)
+    await run.until_done(21)
+    assert set(run.handled()) == set(range(21))
+    assert run.read_topic(run.stage.dead_topic) == []
 
 
 async def test_r5_events_that_are_deleted_before_the_first_one_was_handled_are_noticed(run: Run) -> None:

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import ClassVar
 
 import pytest
+from faust.types import TP
 
 from schemas import Event
 from streams.runtime.agent import Delivery
@@ -72,6 +74,35 @@ async def test_r4_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> 
     stage.feed(asked("a", 1))
     await settle()
     assert gates.done == [("a", 1)]
+    await stage.stop()
+
+
+class BrokerConsumer:
+    """A consumer that has read all that it knows of, while the broker has five events more."""
+
+    place = TP(Asked.topic, 0)
+    _committed_offset: ClassVar[dict[TP, int]] = {place: 7}
+
+    def assignment(self) -> set[TP]:
+        return {self.place}
+
+    def highwater(self, _: TP) -> int:
+        return 7
+
+    async def highwaters(self, *places: TP) -> dict[TP, int]:
+        return dict.fromkeys(places, 12)
+
+    async def earliest_offsets(self, *places: TP) -> dict[TP, int]:
+        return dict.fromkeys(places, 0)
+
+
+async def test_the_lag_is_the_brokers_so_a_fetcher_that_hangs_does_not_look_idle() -> None:
+    stage = RunningStage(Gates().handle)
+    stage.app.ready = True
+    stage.faust.started = True
+    stage.faust.consumer = BrokerConsumer()  # type: ignore[attr-defined]
+    assert {place.partition: found.waiting for place, found in (await stage.app.offsets()).items()} == {0: 5}
+    stage.faust.started = False
     await stage.stop()
 
 
