@@ -23,7 +23,6 @@ from streams.settings import KafkaSettings, RuntimeSettings, Settings
 from streams.stores.opener import Stores
 from streams.topology import Stage, topics_of
 
-
 STEPS = ("walk", "run") if os.environ.get("NEWER_RELEASE") else ("walk",)
 """The values that this release of the worker knows."""
 
