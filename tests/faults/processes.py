@@ -19,6 +19,17 @@ FIND_SECONDS = 120.0
 """Maximum time to wait until the process that a fault needs is there (seconds): it may just be starting again."""
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 STOP_SECONDS = 60.0
+TIME_SCALE = 20.0
+"""The factor by which the times of the runtime are shortened. An outage of 15 s is one of 5 minutes, then."""
+LEASE_SECONDS = 8.0
+SESSION_SECONDS = 6.0
+STACK_SETTINGS = {
+    "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
+    "RIFFLE_RUNTIME__SESSION_TIMEOUT_SECONDS": str(SESSION_SECONDS),
+    "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(900 / TIME_SCALE),
+    "RIFFLE_RUNTIME__RETRY_TOPIC_DELAY_SECONDS": str(5 / TIME_SCALE),
+}
+"""The settings of the stack and of all processes beside it, as environment variables."""
 
 
 async def process(home: Path, name: str) -> ProcessState:
@@ -99,7 +110,9 @@ async def beside(
     At the end it gets SIGTERM, and time to hand back its partitions.
     """
     log = home / "logs" / f"{name}.log"
-    child = _spawn(command, log, folder, {"RIFFLE_HOME": str(home), "PYTHONUNBUFFERED": "1", **environment})
+    child = _spawn(
+        command, log, folder, {**STACK_SETTINGS, "RIFFLE_HOME": str(home), "PYTHONUNBUFFERED": "1", **environment}
+    )
     try:
         yield log
     finally:

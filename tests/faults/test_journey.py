@@ -35,19 +35,15 @@ from streams.stores.opener import Stores, open_stores
 from streams.topology import STAGES
 from tests.faults.disk_web import explore
 from tests.faults.faults import FAULTS, Fault, Times
-from tests.faults.processes import until_healthy
+from tests.faults.processes import LEASE_SECONDS, SESSION_SECONDS, STACK_SETTINGS, TIME_SCALE, until_healthy
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]
 
 ROUNDS = int(os.environ.get("RIFFLE_TEST_ROUNDS", "1"))
 SCALE = float(os.environ.get("RIFFLE_TEST_FAULT_SCALE", "1"))
-TIME_SCALE = 20.0
-"""The factor by which the times of the runtime are shortened. An outage of 15 s is one of 5 minutes, then."""
 OUTAGE_SECONDS = float(os.environ.get("RIFFLE_TEST_OUTAGE_MINUTES", "5")) * 60 / TIME_SCALE
 DEPTH = 40
 SECONDS_BETWEEN_FAULTS = (0.5, float(os.environ.get("RIFFLE_TEST_FAULT_PAUSE", "2.5")))
-LEASE_SECONDS = 8.0
-SESSION_SECONDS = 6.0
 IDLE_SECONDS = 240.0
 """Maximum time in which all events are handled after the crawl and the last fault."""
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
@@ -67,12 +63,9 @@ def whole_stack(tmp_path_factory: pytest.TempPathFactory, web: Path) -> Iterator
     home = tmp_path_factory.mktemp("stack")
     environment = {
         **os.environ,
+        **STACK_SETTINGS,
         "RIFFLE_HOME": str(home),
         "RIFFLE_LOCAL_WEB": str(web),
-        "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
-        "RIFFLE_RUNTIME__SESSION_TIMEOUT_SECONDS": str(SESSION_SECONDS),
-        "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(900 / TIME_SCALE),
-        "RIFFLE_RUNTIME__RETRY_TOPIC_DELAY_SECONDS": str(5 / TIME_SCALE),
     }
     started = subprocess.run([*RIFFLE, "up"], env=environment, capture_output=True, text=True)
     assert started.returncode == 0, started.stdout + started.stderr
