@@ -32,8 +32,11 @@ class Follower:
                 "auto.offset.reset": "latest",
             }
         )
+        self._next: dict[tuple[str, int], int] = {}
+        """The offset after the last event of each partition."""
         try:
-            self._consumer.assign(self._ends())
+            self._next = self._ends()
+            self._assign()
         except KafkaException as error:
             raise unreachable(settings.kafka, error) from error
         self._looked_at = time.monotonic()
@@ -42,7 +45,10 @@ class Follower:
         topics = self._consumer.list_topics(timeout=TIMEOUT_SECONDS).topics
         return {(name, number) for name in self._models if name in topics for number in topics[name].partitions}
 
-    def _ends(self) -> list[TopicPartition]:
+    def _assign(self) -> None:
+        self._consumer.assign([TopicPartition(*place, offset) for place, offset in self._next.items()])
+
+    def _ends(self) -> dict[tuple[str, int], int]:
         places = self._partitions()
         if missing := sorted(self._models.keys() - {name for name, _ in places}):
             raise UsageError(
@@ -50,7 +56,7 @@ class Follower:
                 "Create the topics: riffle topics --create"
             )
         # Offsets rather than "the end": librdkafka looks "the end" up later, and events before that would be missed.
-        return [TopicPartition(*place, self._end(TopicPartition(*place))) for place in sorted(places)]
+        return {place: self._end(TopicPartition(*place)) for place in sorted(places)}
 
     def _end(self, place: TopicPartition) -> int:
         _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
@@ -63,6 +69,7 @@ class Follower:
             self._add_partitions()
         for message in self._consumer.consume(BATCH_MESSAGES, timeout=timeout_seconds):
             incoming = incoming_from(message)
+            self._next[incoming.topic, incoming.partition] = incoming.offset + 1
             try:
                 event, _ = decode(self._models[incoming.topic], incoming.value, incoming.headers)
             except InvalidEvent:
@@ -72,9 +79,9 @@ class Follower:
     def _add_partitions(self) -> None:
         """Read partitions that were added since from their beginning."""
         try:
-            known = {(place.topic, place.partition) for place in self._consumer.assignment()}
-            if new := sorted(self._partitions() - known):
-                self._consumer.incremental_assign([TopicPartition(*place, 0) for place in new])
+            if new := sorted(self._partitions() - self._next.keys()):
+                self._next |= dict.fromkeys(new, 0)
+                self._assign()
         except KafkaException:
             return  # the cluster doesn't answer: the next look finds them
 

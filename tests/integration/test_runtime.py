@@ -18,9 +18,10 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka import Producer as RawProducer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from streams.local.ports import free_ports
+from streams.runtime import topic_tail
 from streams.runtime.connection import client_config
 from streams.runtime.failure_headers import read_failure
 from streams.runtime.lag import check_retention, stage_lags
@@ -269,6 +270,30 @@ async def test_r9_a_missing_permission_stops_the_worker_with_its_message(run: Ru
     assert run.read_topic(run.stage.dead_topic) == []
     (lag,) = [lag for lag in stage_lags(run.settings, (run.stage,)) if lag.topic == run.stage.inputs[0].topic]
     assert lag.events == 1
+
+
+async def test_a_follower_reads_partitions_that_were_added_since(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_tail, "PARTITIONS_SECONDS", 0.0)
+    follower = topic_tail.Follower(run.settings, (Asked,))
+    await run.ask(range(20))
+    seen = await asyncio.to_thread(lambda: poll_until(follower, 20))
+    admin = AdminClient(client_config(run.settings.kafka))
+    for future in admin.create_partitions([NewPartitions(Asked.topic, 9)]).values():
+        future.result(30)
+    await asyncio.sleep(1)
+    await run.ask(range(20, 60))
+    seen += await asyncio.to_thread(lambda: poll_until(follower, 40))
+    follower.close()
+    assert sorted(seen) == list(range(60)), "none twice, none left out"
+
+
+def poll_until(follower: topic_tail.Follower, count: int) -> list[int]:
+    """The numbers of the next events."""
+    seen: list[int] = []
+    end = time.monotonic() + DEADLINE_SECONDS
+    while len(seen) < count and time.monotonic() < end:
+        seen += [event.number for event in follower.poll(0.5)]  # type: ignore[attr-defined]
+    return seen
 
 
 async def test_r14_an_event_of_a_newer_release_waits_until_the_worker_is_upgraded(run: Run) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from streams.commands.stack.down import stop_stack
 from streams.commands.stack.status import health_of
-from streams.commands.stack.up import start_detached, supervisor_log, up
+from streams.commands.stack.up import detached, start_detached, supervisor_log, up
 from streams.errors import StartError
 from streams.local.server_set import running_servers
 from streams.local.state import ProcessState, StackState, read_state, running_state
@@ -138,6 +138,7 @@ def test_down_stops_everything(home: Path) -> None:
 
     assert not left(started)
     assert not stack_file(home).exists()
+    assert all(supervisor.returncode is not None for supervisor in detached), "else Python warns at its end"
 
 
 def test_a_server_that_can_not_start_says_why(tmp_path: Path) -> None:
