@@ -42,6 +42,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Events that failed for good: list, show, replay.",
         ),
         "doctor": ("streams.commands.stages.doctor:doctor", "Check an installation, and what to do."),
+        "round-trip": (
+            "streams.commands.stages.round_trip:round_trip_command",
+            "Send a page through the whole journey, search it, and remove it.",
+        ),
         "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
         "reindex": ("streams.commands.stages.reindex:reindex", "Fill a model's collection, and search it."),
         "blobs": ("streams.commands.stages.blobs:blobs_app", "Delete the blobs that nothing refers to."),

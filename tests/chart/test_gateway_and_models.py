@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.cli import COMMANDS
 from streams.gateway.serve import STOP_SECONDS
 from streams.runtime.lag import input_topics
 from streams.topology import stage
@@ -138,6 +139,23 @@ def test_the_collection_needs_no_triton_that_does_not_run_yet() -> None:
     external = containers(named(render("external-services"), "Job", "search-setup-collection"))[-1]
     assert not [each for each in external["args"] if each.startswith("--repository")]
     assert environment(external)["RIFFLE_TRITON__URL"] == "triton.example.net:8001"
+
+
+@pytest.mark.parametrize("values", ["minimal", "mtls"])
+def test_helm_test_sends_a_page_through_the_whole_journey(values: str) -> None:
+    objects = render(values)
+    (pod,) = of_kind(objects, "Pod")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    (container,) = containers(pod)
+    assert container["args"][0] in COMMANDS
+    variables = environment(container)
+    assert variables["RIFFLE_GATEWAY__HOST"] == named(objects, "Service", "gateway")["metadata"]["name"]
+    assert {"RIFFLE_KAFKA__BOOTSTRAP", "RIFFLE_CASSANDRA__HOSTS"} <= variables.keys()
+    if values == "mtls":
+        (volume,) = (each for each in pod_spec(pod)["volumes"] if each["name"] == "tls-kafka")
+        assert volume["projected"]["sources"][1]["secret"]["name"] == "riffle-operator", (
+            "it sends what no stage may send"
+        )
 
 
 IMMUTABLE = {

@@ -108,7 +108,7 @@
           items: [{key: {{ $tls.caKey }}, path: ca.crt}]
       {{- with $tls.clientSecret }}
       - secret:
-          name: {{ replace "{component}" $.component . }}
+          name: {{ replace "{component}" ($.identity | default $.component) . }}
           items: [{key: {{ $tls.certKey }}, path: tls.crt}, {key: {{ $tls.keyKey }}, path: tls.key}]
       {{- end }}
 {{- end }}
