@@ -16,6 +16,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "down": ("streams.commands.stack.down:down", "Stop the local stack."),
         "status": ("streams.commands.stack.status:status", "Show the processes of the stack and their health."),
         "demo": ("streams.commands.stack.demo:demo", "Crawl a bundled web of real pages and open a search page."),
+        "certificates": (
+            "streams.commands.stack.certificates:certificates_app",
+            "Identities of the local stack: list, renew.",
+        ),
         "web": ("streams.commands.stack.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
     },
     "Pages": {
@@ -41,6 +45,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.stages.dead_letters:dead_letters_app",
             "Events that failed for good: list, show, replay.",
         ),
+        "backup": ("streams.commands.stages.backup:backup", "Copy all stores of a small installation into a folder."),
+        "restore": ("streams.commands.stages.backup:restore", "Bring an installation to the state of a backup."),
         "doctor": ("streams.commands.stages.doctor:doctor", "Check an installation, and what to do."),
         "round-trip": (
             "streams.commands.stages.round_trip:round_trip_command",

@@ -63,4 +63,5 @@ def configure_logging(settings: Settings) -> None:
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     logging.basicConfig(handlers=[handler], level=level, force=True)
     for name in QUIET:
-        logging.getLogger(name).setLevel(max(level, logging.WARNING))
+        logger = logging.getLogger(name)
+        logger.setLevel(max(level, logging.WARNING, logger.level))  # the Cassandra driver's module sets a higher one

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
-from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.findings import Finding, Level, failure, ok, warning
 from streams.errors import UsageError
 from streams.settings import Settings
 from streams.tls import TlsFiles, client_context
@@ -40,14 +40,13 @@ class Endpoint:
 def check_certificates(settings: Settings) -> Iterator[Finding]:
     """The files first, then each server."""
     now = datetime.now(UTC)
-    seen: set[Path] = set()
-    for name, path in certificate_files(settings):
-        if path not in seen:
-            seen.add(path)
-            yield judge_file(name, path, now)
-    for endpoint in endpoints(settings):
-        yield ask_server(endpoint, now)
-    if not seen:
+    files = {path: name for name, path in reversed(list(certificate_files(settings)))}
+    judged = [judge_file(name, path, now) for path, name in reversed(files.items())]
+    judged += [ask_server(endpoint, now) for endpoint in endpoints(settings)]
+    yield from (finding for finding in judged if finding.level is not Level.OK)
+    if fine := [finding.says for finding in judged if finding.level is Level.OK]:
+        yield ok("certificates", f"{len(fine)} are valid for at least {WARN_DAYS} days", *fine)
+    if not files:
         production = settings.profile == "production"
         yield (warning if production else ok)(
             "certificates", "No connection is encrypted", *(["See docs/operate/security.md."] if production else [])

@@ -19,6 +19,9 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
         answer = httpx.get(
             f"{base}/readyz", verify=_context(base, settings.gateway), timeout=REQUEST_SECONDS, trust_env=False
         )
+        if answer.status_code == httpx.codes.NOT_FOUND:  # with an admin port, only that port knows the stores
+            yield _alive(base, settings.gateway)
+            return
         stores: Mapping[str, str] = answer.json()["stores"]
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         yield failure(
@@ -28,6 +31,13 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
         )
         return
     yield judge_readiness(base, stores)
+
+
+def _alive(base: str, settings: GatewaySettings) -> Finding:
+    answer = httpx.get(f"{base}/healthz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
+    if answer.status_code != httpx.codes.OK:
+        return failure("gateway", f"{base} is no gateway of Riffle", "Say where it is: riffle doctor --gateway URL")
+    return ok("gateway", f"{base} answers. Its admin port knows whether the stores do: riffle doctor --gateway URL")
 
 
 def gateway_address(settings: Settings) -> str:

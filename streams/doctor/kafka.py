@@ -14,7 +14,7 @@ from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
 from streams.errors import StoreUnavailable
 from streams.runtime.connection import client_config, unreachable
-from streams.runtime.lag import Lag, input_topics, stage_lags, topic_sizes
+from streams.runtime.lag import Lag, active_groups, input_topics, stage_lags, topic_sizes
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
@@ -176,16 +176,6 @@ def check_lag(settings: Settings) -> Iterator[Finding]:
     if not refused(settings.kafka.bootstrap):
         lags = _patiently(lambda: stage_lags(settings))
         yield from judge_lag(lags, active_groups(settings), settings.crawl.max_stage_lag_events)
-
-
-def active_groups(settings: Settings) -> set[str]:
-    """The consumer groups that have members. Raises StoreUnavailable."""
-    admin = AdminClient(client_config(settings.kafka))
-    try:
-        listed = admin.list_consumer_groups(request_timeout=REQUEST_SECONDS).result(timeout=REQUEST_SECONDS)
-    except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
-    return {group.group_id for group in listed.valid if group.state.name not in ("EMPTY", "DEAD")}
 
 
 def judge_lag(lags: Sequence[Lag], groups: set[str], max_events: int) -> Iterator[Finding]:

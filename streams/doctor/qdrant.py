@@ -1,4 +1,4 @@
-"""Qdrant: the server, and the collection behind the alias that searches read. Asked in its REST API."""
+"""Qdrant: the server, and the collection behind the alias that searches read."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 import httpx
 
 from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.triton import embedding_model
 from streams.doctor.versions import judge_version
+from streams.errors import StoreUnavailable
 from streams.settings import QdrantSettings, Settings
 from streams.stores.protocols import ModelInfo
+from streams.stores.qdrant_rest import QdrantRest
 from streams.stores.vector_collection import ALIAS, collection_name
-from streams.tls import TlsFiles, client_context
 
 REQUEST_SECONDS = 8.0
 INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation"})
@@ -20,41 +22,22 @@ INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation"})
 def check_qdrant(settings: Settings) -> Iterator[Finding]:
     """The server answers, and searches have a collection to read."""
     try:
-        with _client(settings.qdrant) as client:
-            yield judge_version("qdrant", settings.qdrant.url, str(_get(client, "/").get("version", "")))
-            aliases = _get(client, "/aliases")["result"]["aliases"]
-            target = next((one["collection_name"] for one in aliases if one["alias_name"] == ALIAS), None)
-            collections = [one["name"] for one in _get(client, "/collections")["result"]["collections"]]
-            info = _get(client, f"/collections/{target}")["result"] if target in collections else None
+        with QdrantRest(settings.qdrant, REQUEST_SECONDS) as qdrant:
+            yield judge_version("qdrant", settings.qdrant.url, qdrant.version())
+            target, collections = qdrant.aliases().get(ALIAS), qdrant.collections()
+            info = qdrant.info(target) if target in collections else None
     except httpx.HTTPStatusError as error:
         yield _refused(settings.qdrant, error.response.status_code)
-    except (httpx.HTTPError, ValueError, KeyError) as error:
+    except (StoreUnavailable, ValueError, KeyError) as error:
         yield failure(
             "qdrant",
-            f"{settings.qdrant.url} doesn't answer ({str(error) or type(error).__name__})",
+            str(error),
             "Start it (`riffle up`), or set RIFFLE_QDRANT__URL to a server that runs. With TLS: check `certificates`.",
         )
     else:
         yield from judge_collection(target, info, collections, settings.qdrant)
-
-
-def _client(settings: QdrantSettings) -> httpx.Client:
-    verify = client_context(TlsFiles.of(settings)) if settings.url.startswith("https:") else False
-    key = settings.api_key.get_secret_value()
-    return httpx.Client(
-        base_url=settings.url,
-        headers={"api-key": key} if key else {},
-        verify=verify,
-        timeout=REQUEST_SECONDS,
-        trust_env=False,
-    )
-
-
-def _get(client: httpx.Client, path: str) -> dict[str, Any]:
-    answer = client.get(path)
-    answer.raise_for_status()
-    content: dict[str, Any] = answer.json()
-    return content
+        if model := embedding_model(settings):
+            yield from judge_model(target, info, model)
 
 
 def _refused(settings: QdrantSettings, status: int) -> Finding:

@@ -1,13 +1,16 @@
 """Triton and its models."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
+from streams.errors import RiffleError
 from streams.settings import Settings
 from streams.stores.inference.repository import CHAIN_MODEL
-from streams.stores.triton import IN_PROCESS, server_state
+from streams.stores.protocols import ModelInfo
+from streams.stores.triton import IN_PROCESS, open_models, server_state
 
 REQUEST_SECONDS = 8.0
 
@@ -28,6 +31,25 @@ def check_triton(settings: Settings) -> Iterator[Finding]:
     state = server_state(settings.triton, REQUEST_SECONDS)
     yield judge_version("triton", url, state.version)
     yield judge_models(state.models, (settings.triton.model, CHAIN_MODEL))
+
+
+def embedding_model(settings: Settings) -> ModelInfo | None:
+    """The model that embeds statements and queries, or None if no server answers."""
+    url = settings.triton.url
+    if url.startswith(IN_PROCESS) or refused(url):  # loading a model only to ask for its name would take seconds
+        return None
+    try:
+        return asyncio.run(_embedding_model(settings))
+    except RiffleError:
+        return None
+
+
+async def _embedding_model(settings: Settings) -> ModelInfo:
+    models = await open_models(settings)
+    try:
+        return await models.embedder.info()
+    finally:
+        await models.close()
 
 
 def judge_models(models: Sequence[Mapping[str, str]], needed: Sequence[str]) -> Finding:

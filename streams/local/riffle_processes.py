@@ -75,10 +75,10 @@ def gateway(
 ) -> RiffleProcess:
     """The gateway, on `wanted_port` if that is free, else on any port."""
     port = preferred_port(wanted_port)
-    if tls is None:
-        return RiffleProcess("gateway", "Gateway", port, ("gateway",), home)
-    context = client_context(tls[OPERATOR].files)
-    return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, tls[GATEWAY].environment(encrypted), context)
+    # The environment may name another port, which was taken, or 0 for any.
+    environment = {"RIFFLE_GATEWAY__PORT": str(port), **(tls[GATEWAY].environment(encrypted) if tls else {})}
+    context = client_context(tls[OPERATOR].files) if tls else None
+    return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, environment, context)
 
 
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The file `<home>/stack.json`: the state of the running stack, and a check that it is still valid.
 
     {"pid": 41, "create_time": 1763724000.1, "started": "2026-01-31T12:00:00+00:00", "servers_only": false,
-     "state": "starting" | "ready" | "stopping",
+     "state": "starting" | "ready" | "paused" | "stopping",
      "settings": {"kafka": {"bootstrap": ...}, ...},        settings that the environment overrides
      "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...]}
 

@@ -6,6 +6,7 @@ that made it.
 """
 
 import argparse
+import math
 import shutil
 import signal
 import threading
@@ -23,6 +24,7 @@ import psutil
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
 from streams.local.child_process import Child, kill_orphans, stop
+from streams.local.pausing import PAUSED, pause_asked
 from streams.local.probing import answers
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all
@@ -85,6 +87,10 @@ class Watched:
         starts = not self.answered and now - self.started_at < self.server.ready_timeout_seconds
         self.unhealthy = 0 if healthy or starts else self.unhealthy + 1
         return self.unhealthy >= UNHEALTHY_CHECKS
+
+    @property
+    def is_worker(self) -> bool:
+        return self.server.name.startswith("worker-")
 
     @property
     def state(self) -> ProcessState:
@@ -187,12 +193,28 @@ class Supervisor:
         """Until the stop signal: restart processes that end, and workers that make no progress."""
         next_health = time.monotonic() + HEALTH_SECONDS
         while not self.stop_asked.wait(LOOK_SECONDS):
+            self._pause_or_resume()
             now = time.monotonic()
             for watched in self.watched:
                 self._check(watched, now)
             if now >= next_health:
                 next_health = now + HEALTH_SECONDS
                 self._check_health()
+
+    def _pause_or_resume(self) -> None:
+        """Stop the workers while a backup wants them stopped, and start them again after it."""
+        asked, paused = pause_asked(self.home), self.state.state == PAUSED
+        workers = [watched for watched in self.watched if watched.is_worker]
+        if asked and not paused:
+            for name in stop([watched.child for watched in workers], RIFFLE_GRACE_SECONDS):
+                self._warn(f"{name} did not end within {RIFFLE_GRACE_SECONDS:.0f} s and was killed")
+            for watched in workers:
+                watched.start_again_at = math.inf
+            self._note(state=PAUSED)
+        elif paused and not asked:
+            for watched in workers:
+                watched.start_again_at, watched.failures = time.monotonic(), 0
+            self._note(state="ready")
 
     def _check(self, watched: Watched, now: float) -> None:
         if watched.start_again_at is None and watched.child.exit_code is not None:
@@ -217,7 +239,7 @@ class Supervisor:
 
     def _check_health(self) -> None:
         for watched in self.watched:
-            if not watched.server.name.startswith("worker-") or watched.start_again_at is not None:
+            if not watched.is_worker or watched.start_again_at is not None:
                 continue
             if watched.checked(answers(watched.server.health), time.monotonic()):
                 self._warn(f"{watched.server.title} runs but makes no progress: it is restarted")

@@ -73,7 +73,7 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
         starts = _offsets(admin, list(ends), OffsetSpec.earliest())
         lags = []
         for stage in stages:
-            committed = _committed(settings, stage, [place for place in ends if place[0] in input_topics(stage)])
+            committed = committed_offsets(settings, stage, [place for place in ends if place[0] in input_topics(stage)])
             for topic in input_topics(stage):
                 parts = [PartitionOffsets(committed.get(p), starts[p], ends[p]) for p in ends if p[0] == topic]
                 waiting, lost = sum(part.waiting for part in parts), sum(part.lost for part in parts)
@@ -81,6 +81,16 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
         return lags
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
+
+
+def active_groups(settings: Settings) -> set[str]:
+    """The consumer groups that have members. Raises StoreUnavailable."""
+    admin = AdminClient(client_config(settings.kafka))
+    try:
+        listed = admin.list_consumer_groups(request_timeout=TIMEOUT_SECONDS).result(timeout=TIMEOUT_SECONDS)
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
+    return {group.group_id for group in listed.valid if group.state.name not in ("EMPTY", "DEAD")}
 
 
 def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int]:
@@ -97,6 +107,12 @@ def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int
 Place = tuple[str, int]
 
 
+def end_offsets(settings: Settings, partitions: dict[str, int]) -> dict[Place, int]:
+    """The offset after the last record of each partition."""
+    places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
+    return _offsets(AdminClient(client_config(settings.kafka)), places, OffsetSpec.latest())
+
+
 def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[Place, int]:
     if not places:
         return {}
@@ -106,7 +122,7 @@ def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[
     return {(p.topic, p.partition): f.result(timeout=TIMEOUT_SECONDS).offset for p, f in futures.items()}
 
 
-def _committed(settings: Settings, stage: Stage, places: list[Place]) -> dict[Place, int]:
+def committed_offsets(settings: Settings, stage: Stage, places: list[Place]) -> dict[Place, int]:
     """The committed offsets of a stage, of the partitions that have one.
 
     A consumer asks for them, without joining the group. The same request of an AdminClient crashes the process while
@@ -151,7 +167,7 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
     try:
         # Only partitions with committed offsets: nothing of the others is lost, and their topics may be so new that no
         # broker answers for them yet.
-        committed = {stage: _committed(settings, stage, _places(admin, input_topics(stage))) for stage in stages}
+        committed = {stage: committed_offsets(settings, stage, _places(admin, input_topics(stage))) for stage in stages}
         for stage, offsets in committed.items():
             _note_starts(settings, stage, offsets)
         starts = _offsets(

@@ -1,6 +1,6 @@
 """A reader of a topic from its start, or from a time, to its present end. It joins no consumer group."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from uuid import uuid4
 
@@ -15,8 +15,13 @@ BATCH_MESSAGES = 500
 POLL_SECONDS = 1.0
 
 
-def read_topic(settings: Settings, topic: str, since: datetime | None = None) -> Iterator[Incoming]:
-    """Yield the records of a topic up to its present end, partition by partition. Raises StoreUnavailable."""
+def read_topic(
+    settings: Settings, topic: str, since: datetime | None = None, starts: Mapping[int, int] | None = None
+) -> Iterator[Incoming]:
+    """Yield the records of a topic up to its present end, partition by partition. Raises StoreUnavailable.
+
+    `starts`: the offset to begin with, by partition.
+    """
     consumer = Consumer(
         {
             **client_config(settings.kafka),
@@ -28,16 +33,18 @@ def read_topic(settings: Settings, topic: str, since: datetime | None = None) ->
     try:
         known = consumer.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
         for number in known.partitions:
-            yield from _read_partition(consumer, topic, number, since)
+            yield from _read_partition(consumer, topic, number, since, (starts or {}).get(number, 0))
     except KafkaException as error:
         raise StoreUnavailable(f"Kafka at {settings.kafka.bootstrap}: can't read {topic}: {error.args[0]}") from error
     finally:
         consumer.close()
 
 
-def _read_partition(consumer: Consumer, topic: str, number: int, since: datetime | None) -> Iterator[Incoming]:
+def _read_partition(
+    consumer: Consumer, topic: str, number: int, since: datetime | None, first: int
+) -> Iterator[Incoming]:
     bottom, top = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=TIMEOUT_SECONDS)
-    start = bottom if since is None else _offset_at(consumer, topic, number, since, top)
+    start = max(bottom, first) if since is None else _offset_at(consumer, topic, number, since, top)
     if start >= top:
         return
     consumer.assign([TopicPartition(topic, number, start)])
@@ -75,6 +82,7 @@ def incoming_from(message: Message) -> Incoming:
         key=_bytes(message.key()),
         value=None if message.value() is None else _bytes(message.value()),
         headers=[(name, _bytes(value)) for name, value in message.headers() or []],
+        time=max(message.timestamp()[1], 0) / 1_000,
     )
 
 

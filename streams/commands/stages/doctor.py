@@ -70,7 +70,8 @@ def _show(finding: Finding) -> None:
     mark, colour = _MARKS[finding.level]
     indent = " " * (_NAME_WIDTH + 6)
     _line(styled("[" + colour + "]{:<4}[/]  {:<13}{}", mark, finding.check, finding.says))
-    for detail in finding.details:
+    # Details of what is fine would hide what is not; --json has them.
+    for detail in finding.details if finding.level is not Level.OK else ():
         _line(Text(f"{indent}- {detail}"))
     if finding.advice:
         _line(Text(f"{indent}> {finding.advice}"))

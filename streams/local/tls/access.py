@@ -29,11 +29,13 @@ def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:
     bindings = {_binding(grant) for grant in wanted}
     try:
         existing = set(admin.describe_acls(_EVERY, request_timeout=TIMEOUT_SECONDS).result(timeout=TIMEOUT_SECONDS))
-        for created in admin.create_acls(list(bindings - existing), request_timeout=TIMEOUT_SECONDS).values():
-            created.result(timeout=TIMEOUT_SECONDS)
-        obsolete = [_exactly(binding) for binding in existing - bindings]
-        for deleted in admin.delete_acls(obsolete, request_timeout=TIMEOUT_SECONDS).values() if obsolete else ():
-            deleted.result(timeout=TIMEOUT_SECONDS)
+        # The client refuses empty lists.
+        if missing := list(bindings - existing):
+            for created in admin.create_acls(missing, request_timeout=TIMEOUT_SECONDS).values():
+                created.result(timeout=TIMEOUT_SECONDS)
+        if obsolete := [_exactly(binding) for binding in existing - bindings]:
+            for deleted in admin.delete_acls(obsolete, request_timeout=TIMEOUT_SECONDS).values():
+                deleted.result(timeout=TIMEOUT_SECONDS)
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
 

@@ -100,6 +100,10 @@ class Identities:
     def authority(self, now: dt.datetime) -> Authority:
         return open_authority(self.folder, now, "Riffle local stack")
 
+    def usages(self, name: str) -> tuple[ObjectIdentifier, ...]:
+        """The extended key usages of an identity's certificate."""
+        return _USAGES[name]
+
     def prepare(self, now: dt.datetime) -> None:
         """Make what is missing, and renew what expires within a month or is of a former authority."""
         authority = self.authority(now)

@@ -136,6 +136,21 @@ class CassandraSession:
                 worker.cancel()
         return answers
 
+    async def page(
+        self, cql: str, params: Params, *, page_rows: int, after: bytes | None = None
+    ) -> tuple[list[Row], bytes | None]:
+        """One page of a statement's rows, and the place after which the next begins, or None at the end.
+
+        Raises as `execute` does.
+        """
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                statement = _bound(await self._prepare(cql), params)
+                statement.fetch_size = page_rows
+                return await self._ask_for_page(statement, after)
+        except Exception as error:
+            raise translated(error, self._settings, cql) from error
+
     async def close(self) -> None:
         """Close all connections. Requests on their way fail."""
         await asyncio.to_thread(self._cluster.shutdown)
@@ -182,6 +197,19 @@ class CassandraSession:
 
         request.add_callbacks(more, lambda error: _call_in_loop(loop, partial(_fail, answer, error)))
         return await answer
+
+    async def _ask_for_page(self, statement: Any, after: bytes | None) -> tuple[list[Row], bytes | None]:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Row]] = loop.create_future()
+        timeout_seconds = self._settings.request_timeout_seconds
+        request = self._driver.execute_async(statement, timeout=timeout_seconds, paging_state=after)
+        request.add_callbacks(
+            lambda rows: _call_in_loop(loop, partial(_resolve, answer, list(rows or ()))),
+            lambda error: _call_in_loop(loop, partial(_fail, answer, error)),
+        )
+        rows = await answer
+        # The driver makes the paging state public only for its blocking results.
+        return rows, request._paging_state
 
 
 def _bound(prepared: Any, params: Params) -> Any:

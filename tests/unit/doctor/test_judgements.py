@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdr
 from streams.doctor.findings import Finding, Level
 from streams.doctor.kafka import ActualTopic
 from streams.doctor.versions import judge_version
+from streams.local.tls.identities import Identities
 from streams.runtime.failure_headers import FailureInfo
 from streams.runtime.lag import Lag
 from streams.runtime.processing import Incoming
@@ -271,3 +273,19 @@ def test_settings_of_a_single_machine_in_production() -> None:
     assert levels(list(machine.check_settings(one))) == [WARNING]
     assert levels(list(machine.check_settings(three))) == [OK]
     assert levels(list(machine.check_settings(Settings()))) == [OK]
+
+
+def test_certificate_files_of_the_settings(tmp_path: Path) -> None:
+    identities = Identities(tmp_path)
+    now = datetime.now(UTC)
+    identities.prepare(now)
+    files = identities["fetch"].files
+    kafka = KafkaSettings(security_protocol="SSL", ca_file=files.ca, cert_file=files.cert, key_file=files.key)
+    named = list(certificates.certificate_files(Settings(kafka=kafka)))
+    assert named == [("kafka.ca_file", files.ca), ("kafka.cert_file", files.cert)]
+    assert levels([certificates.judge_file(name, path, now) for name, path in named]) == [OK, OK]
+    identities.renew(["fetch"], now - timedelta(days=20), days=5)
+    assert certificates.judge_file("kafka.cert_file", identities["fetch"].cert, now).level is FAILURE
+    (tmp_path / "broken.pem").write_text("nothing")
+    assert certificates.judge_file("kafka.ca_file", tmp_path / "broken.pem", now).level is FAILURE
+    assert certificates.judge_file("kafka.ca_file", tmp_path / "missing.pem", now).level is FAILURE

@@ -1,0 +1,230 @@
+"""Kafka's part of a backup: the events that are still to be handled, and those that are kept nowhere else.
+
+An event that every stage has handled is not kept: its effects are in Cassandra. Kept are
+
+- events that some stage has not handled, and with them all later ones of the partition
+- the whole of compacted topics (the last state of each key), of dead letters, and of topics that no stage reads
+  (queries, clicks)
+
+A restored record has the same partition, key, value, headers and time as before, and another offset. So instead of
+offsets, a backup holds the number of its records that a stage has handled, by partition.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streams.backup.items import ItemWriter, read_items
+from streams.backup.manifest import Manifest, Part, Progress
+from streams.errors import StoreUnavailable, UsageError
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.lag import committed_offsets, end_offsets, input_topics, topic_sizes
+from streams.runtime.processing import Incoming
+from streams.runtime.topic_reader import read_topic
+from streams.runtime.topics import create_topics, topic_config
+from streams.settings import Settings
+from streams.topology import STAGES, TOPICS, Topic
+
+REPLACE_ADVICE = (
+    "Restore into an empty installation, or use --replace, which removes everything that this installation holds"
+)
+Place = tuple[str, int]
+Offsets = dict[str, dict[Place, int]]
+"""Stage -> (topic, partition) -> committed offset."""
+FLUSH_RECORDS = 5_000
+"""Number of records after which the producer waits until all are delivered."""
+GONE_SECONDS = 30.0
+"""Maximum time until a deleted topic is gone and a new one answers (seconds)."""
+_LOOK_SECONDS = 0.2
+
+
+def partitions_of(settings: Settings) -> dict[str, int]:
+    """The number of partitions of each topic of the topology that exists. Raises StoreUnavailable."""
+    try:
+        metadata = AdminClient(client_config(settings.kafka)).list_topics(timeout=TIMEOUT_SECONDS).topics
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
+    return {topic.name: len(metadata[topic.name].partitions) for topic in TOPICS if topic.name in metadata}
+
+
+def committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
+    """The committed offsets of all stages. Raises StoreUnavailable."""
+    try:
+        return {
+            stage.name: committed_offsets(
+                settings,
+                stage,
+                [(topic, number) for topic in input_topics(stage) for number in range(partitions.get(topic, 0))],
+            )
+            for stage in STAGES
+        }
+    except KafkaException as error:
+        raise unreachable(settings.kafka, error) from error
+
+
+def first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
+    """The offset of the first record of a partition that a backup keeps. Retention may have deleted it."""
+    readers = [stage for stage in STAGES if topic.name in input_topics(stage)]
+    if topic.compacted or not readers:
+        return 0
+    return min(offsets[stage.name].get((topic.name, number), 0) for stage in readers)
+
+
+def refuse_events(settings: Settings) -> None:
+    """Raise UsageError if a topic holds records."""
+    if full := sorted(name for name, count in topic_sizes(settings, partitions_of(settings)).items() if count):
+        raise UsageError(f"Kafka holds events in {', '.join(full)}. {REPLACE_ADVICE}")
+
+
+def write_records(settings: Settings, folder: Path, manifest: Manifest, offsets: Offsets, progress: Progress) -> None:
+    """Write the records that are kept to files, and note in the manifest which of them each stage has handled."""
+    total = 0
+    handled: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+    for topic in (topic for topic in TOPICS if topic.name in manifest.partitions):
+        starts = {number: first_kept(topic, number, offsets) for number in range(manifest.partitions[topic.name])}
+        with ItemWriter(folder, f"kafka/{topic.name}.msgpack.zst") as writer:
+            for record in read_topic(settings, topic.name, starts=starts):
+                writer.write(_item(record))
+                total += 1
+                progress("Events", total)
+                for stage, of_stage in offsets.items():
+                    if record.offset < of_stage.get((record.topic, record.partition), 0):
+                        handled[stage][record.topic][str(record.partition)] += 1
+        manifest.topics[topic.name] = writer.part
+    manifest.committed = {
+        stage: {topic: dict(parts) for topic, parts in topics.items()} for stage, topics in handled.items()
+    }
+
+
+def _item(record: Incoming) -> list[object]:
+    milliseconds = round(record.time * 1_000)
+    return [record.partition, milliseconds, record.key, record.value, [list(header) for header in record.headers]]
+
+
+def empty_topics(settings: Settings, manifest: Manifest) -> None:
+    """Make every topic empty, with the number of partitions that it had. Raises StoreUnavailable."""
+    present = partitions_of(settings)
+    wrong = {name for name, count in present.items() if manifest.partitions.get(name, count) != count}
+    admin = AdminClient(client_config(settings.kafka))
+    # A topic whose records were deleted by retention is made anew, too, so that its offsets begin with 0.
+    used = {topic for (topic, _), end in end_offsets(settings, present).items() if end}
+    _delete(admin, sorted(used | wrong))
+    for topic in (topic for topic in TOPICS if topic.name in manifest.partitions):
+        _create(admin, settings, topic, manifest.partitions[topic.name])
+    create_topics(settings)
+
+
+def _delete(admin: AdminClient, names: list[str]) -> None:
+    for deleted in admin.delete_topics(names, operation_timeout=TIMEOUT_SECONDS).values() if names else ():
+        deleted.result(timeout=TIMEOUT_SECONDS)
+    end = time.monotonic() + GONE_SECONDS
+    while set(names) & admin.list_topics(timeout=TIMEOUT_SECONDS).topics.keys():
+        if time.monotonic() > end:
+            raise StoreUnavailable(f"Kafka did not delete {', '.join(names)} within {GONE_SECONDS:.0f} s")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _create(admin: AdminClient, settings: Settings, topic: Topic, partitions: int) -> None:
+    replication = settings.kafka.replication
+    wanted = NewTopic(
+        topic.name, num_partitions=partitions, replication_factor=replication, config=topic_config(topic, replication)
+    )
+    try:
+        admin.create_topics([wanted], operation_timeout=TIMEOUT_SECONDS)[topic.name].result(timeout=TIMEOUT_SECONDS)
+    except KafkaException as error:
+        reason = error.args[0]
+        if not isinstance(reason, KafkaError) or reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+
+
+def restore_records(settings: Settings, folder: Path, manifest: Manifest, progress: Progress) -> None:
+    """Send all records of a backup again, in their order. Raises StoreUnavailable."""
+    producer = Producer(
+        {
+            **client_config(settings.kafka),
+            "acks": "all",
+            "enable.idempotence": True,
+            "message.max.bytes": settings.kafka.max_record_bytes,
+            "compression.type": settings.kafka.compression,
+        }
+    )
+    sending, total = _Sending(producer), 0
+    for topic, part in manifest.topics.items():
+        for record in _records(folder, part):
+            sending.send(topic, record)
+            total += 1
+            if not total % FLUSH_RECORDS:
+                sending.flush()
+            progress("Events", total)
+    sending.flush()
+
+
+def _records(folder: Path, part: Part) -> Iterator[Incoming]:
+    for partition, milliseconds, key, value, headers in read_items(folder, part):
+        pairs = [(str(name), bytes(content)) for name, content in headers]
+        yield Incoming("", partition, 0, key, value, pairs, milliseconds / 1_000)
+
+
+class _Sending:
+    """Sends records and remembers the first that could not be delivered."""
+
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+        self._failed: KafkaError | None = None
+
+    def send(self, topic: str, record: Incoming) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    topic,
+                    value=record.value,
+                    key=record.key,
+                    partition=record.partition,
+                    timestamp=round(record.time * 1_000),
+                    headers=list(record.headers),
+                    on_delivery=self._delivered,
+                )
+                return
+            except BufferError:  # the client's queue is full
+                self._producer.poll(1.0)
+
+    def flush(self) -> None:
+        if self._producer.flush(TIMEOUT_SECONDS) or self._failed:
+            raise StoreUnavailable(f"Kafka did not take the events: {self._failed or 'no answer'}")
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        self._failed = self._failed or error
+
+
+def restore_offsets(settings: Settings, manifest: Manifest) -> None:
+    """Let each stage begin with the first restored event that it has not handled. Raises StoreUnavailable."""
+    for stage in STAGES:
+        handled = manifest.committed.get(stage.name, {})
+        places = [
+            TopicPartition(topic, number, handled.get(topic, {}).get(str(number), 0))
+            for topic in input_topics(stage)
+            for number in range(manifest.partitions.get(topic, 0))
+        ]
+        if places:
+            _commit(settings, stage.group, places)
+
+
+def _commit(settings: Settings, group: str, places: Iterable[TopicPartition]) -> None:
+    """Commit offsets for a group without members, as a consumer that joins no group."""
+    consumer = Consumer({**client_config(settings.kafka), "group.id": group, "enable.auto.commit": False})
+    end = time.monotonic() + TIMEOUT_SECONDS
+    try:
+        while True:
+            try:
+                consumer.commit(offsets=list(places), asynchronous=False)
+                return
+            except KafkaException as error:
+                if time.monotonic() > end:
+                    raise unreachable(settings.kafka, error) from error
+                time.sleep(_LOOK_SECONDS)  # the group's coordinator starts
+    finally:
+        consumer.close()

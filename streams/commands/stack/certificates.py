@@ -1,0 +1,66 @@
+"""`riffle certificates`: the identities of the local stack."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from cryptography import x509
+
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    command_group,
+    load_settings,
+    local_home,
+    out,
+    print_json,
+    table,
+)
+from streams.local.tls.identities import NAMES, Identities
+from streams.local.tls.renewal import renew_all
+
+certificates_app = command_group("Identities of the local stack: list, renew.")
+
+
+@certificates_app.command("list")
+@command
+def show(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
+    """List the identities: name, file, days left.
+
+    Example:  riffle certificates list
+    """
+    rows = _rows(Identities(local_home()), datetime.now(UTC))
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        out.print("There are no certificates here. Make them with `riffle up --tls`.")
+    else:
+        listed = table("Name", "Days left", "File", whole=("Name",), title="Certificates")
+        for row in rows:
+            listed.add_row(str(row["name"]), str(row["days_left"]), str(row["file"]))
+        out.print(listed)
+    return 0 if rows else EXIT_NO
+
+
+def _rows(identities: Identities, now: datetime) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for name in NAMES:
+        path = identities[name].cert
+        if path.exists():
+            until = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
+            rows.append({"name": name, "days_left": (until - now).days, "valid_until": until, "file": str(path)})
+    return rows
+
+
+@certificates_app.command("renew")
+@command
+def renew() -> int:
+    """Give every identity a new certificate while the stack runs.
+
+    Riffle's processes and Kafka go on without a restart. Triton and Cassandra are restarted one after the other.
+
+    Example:  riffle certificates renew
+    """
+    home = local_home()
+    renew_all(home, load_settings(home=home), datetime.now(UTC), lambda text: out.print(text, highlight=False))
+    return 0

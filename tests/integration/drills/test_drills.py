@@ -1,0 +1,180 @@
+"""The two drills of docs/operate/backup.md on a whole stack: everything is lost and restored, and Qdrant alone is lost.
+
+A small web is crawled. The same searches must give the same answers after each drill, and an event that was in flight
+when the backup was made must be handled after the restore.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.cli import COMMANDS
+from streams.commands.pages.crawl import seed
+from streams.commands.pages.search import ask
+from streams.errors import RiffleError
+from streams.local.state import running_state
+from streams.runtime.producer import EventProducer
+from streams.settings import Settings
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_500)]
+
+RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
+HOST, LATE_HOST = "drill.test", "late.test"
+PAGES = {
+    "index.html": "Write-ahead logs keep a database whole when a machine loses power in the middle of a write.",
+    "otters.html": "Sea otters hold hands while they sleep, so that the current does not carry them apart.",
+    "bread.html": "Sourdough rises slowly, because wild yeast needs a night to fill the dough with bubbles.",
+    "bridges.html": "A suspension bridge hangs its deck from cables that two high towers carry across the water.",
+}
+LATE_PAGE = "Lighthouses flash in a rhythm of their own, so that sailors know which one they see."
+QUESTIONS = ("what happens when the power fails during a write?", "why do otters hold hands?", "towers and cables")
+WAIT_SECONDS = 240.0
+
+
+def page(title: str, text: str, links: list[str]) -> str:
+    items = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    return (
+        f"<!doctype html><html lang=en><title>{title}</title><main><h1>{title}</h1><p>{text}</p>"
+        f"<p>This page is about {title}. {text} It was written for a drill.</p></main><ul>{items}</ul></html>"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """A home, and the commands that people run in it."""
+
+    home: Path
+    web: Path
+
+    def riffle(self, *arguments: str) -> str:
+        environment = {**os.environ, "RIFFLE_HOME": str(self.home), "RIFFLE_LOCAL_WEB": str(self.web)}
+        done = subprocess.run([*RIFFLE, *arguments], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, f"riffle {' '.join(arguments)}: {done.stdout[-3_000:]}{done.stderr[-3_000:]}"
+        return done.stdout
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.load(home=self.home)
+
+    def answers(self) -> list[list[tuple[str, str, float]]]:
+        """For each question the statements of the crawled host, with their scores."""
+        return [
+            [
+                (result["url"], statement["text"], round(statement["score"], 5))
+                for result in ask(self.settings, question, limit=10, host=HOST)["results"]
+                for statement in result["statements"]
+            ]
+            for question in QUESTIONS
+        ]
+
+    def until_found(self, question: str, host: str) -> dict[str, Any]:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                answer = ask(self.settings, question, host=host)
+                if answer["results"]:
+                    return answer
+            except RiffleError:
+                answer = {}
+            assert time.monotonic() < deadline, f"not found: {question} ({answer})"
+            time.sleep(1)
+
+
+@pytest.fixture(scope="module")
+def drill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drill]:
+    web = tmp_path_factory.mktemp("web")
+    for host in (HOST, LATE_HOST):
+        (web / host).mkdir()
+    for name, text in PAGES.items():
+        (web / HOST / name).write_text(page(name.removesuffix(".html"), text, sorted(PAGES)))
+    (web / LATE_HOST / "index.html").write_text(page("lighthouses", LATE_PAGE, []))
+    made = Drill(tmp_path_factory.mktemp("home"), web)
+    try:
+        made.riffle("up")
+        made.riffle("crawl", f"https://{HOST}/", "--depth", "2")
+        yield made
+    finally:
+        made.riffle("down")
+
+
+def test_everything_is_lost_and_restored(drill: Drill, tmp_path: Path) -> None:
+    before = drill.answers()
+    assert all(before), "each question has an answer"
+    drill.riffle("down")
+    drill.riffle("up", "--servers-only")
+    asyncio.run(_discover(drill.settings, f"https://{LATE_HOST}/"))
+
+    made = json.loads(drill.riffle("backup", str(tmp_path / "backup"), "--json"))
+    assert made["rows"] > len(PAGES)
+    assert made["events"] >= 1, "the event in flight"
+    assert made["points"] >= len(PAGES)
+
+    drill.riffle("down", "--clean")
+    drill.riffle("up")
+    drill.riffle("restore", str(tmp_path / "backup"))
+
+    assert drill.answers() == before
+    found = drill.until_found("why do lighthouses flash?", LATE_HOST)
+    assert LATE_PAGE in found["results"][0]["statements"][0]["text"], "the event in flight was handled"
+    assert drill.answers() == before
+
+
+async def _discover(settings: Settings, url: str) -> None:
+    async with EventProducer(settings, "drill") as producer:
+        await producer(seed(url, 0))
+
+
+def test_a_backup_of_what_was_restored_is_the_same(drill: Drill, tmp_path: Path) -> None:
+    """Two backups with a restore between them hold the same values with the same times, and the same points."""
+    drill.riffle("backup", str(tmp_path / "first"))
+    drill.riffle("restore", str(tmp_path / "first"), "--replace")
+    drill.riffle("backup", str(tmp_path / "second"))
+    first, second = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("first", "second"))
+    changed = {
+        name
+        for kind in ("tables", "collections")
+        for name, part in first[kind].items()
+        if part["checksum"] != second[kind][name]["checksum"]
+    }
+    # A worker writes its claims as soon as it runs again, and the frontier the state of the hosts that it looks at.
+    assert changed <= {"frontier_owners", "frontier_hosts_by_bucket"}
+    assert first["tables"]["blobs"]["items"] > 0
+
+
+@pytest.mark.skipif("reindex" not in COMMANDS, reason="needs `riffle reindex`")
+def test_qdrant_is_lost_and_made_again_from_cassandra(drill: Drill) -> None:
+    before = drill.answers()
+    state = running_state(drill.home)
+    assert state is not None
+    (qdrant,) = [process for process in state.processes if process.name == "qdrant"]
+    shutil.rmtree(drill.home / "data" / "qdrant")
+    os.kill(qdrant.pid, signal.SIGKILL)
+    _until_restarted(drill.home, qdrant.pid)
+
+    drill.riffle("reindex")
+
+    drill.until_found(QUESTIONS[0], HOST)
+    assert drill.answers() == before
+
+
+def _until_restarted(home: Path, former_pid: int) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        state = running_state(home)
+        assert state is not None
+        (qdrant,) = [process for process in state.processes if process.name == "qdrant"]
+        if qdrant.pid != former_pid and qdrant.alive:
+            return
+        time.sleep(0.2)
+    raise AssertionError("Qdrant was not started again")

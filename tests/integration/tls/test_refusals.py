@@ -1,0 +1,173 @@
+"""Each real server of a stack with certificates refuses clients without the right one."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from streams.local.probing import answers, cassandra_answers, kafka_answers, triton_answers
+from streams.runtime.connection import client_config
+from streams.settings import KafkaSettings, TritonSettings
+from streams.tls import TlsFiles, client_context
+from tests.integration.tls.conftest import TlsStack
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+NOW = dt.datetime.now(dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A server, and the smallest request to it with some certificate."""
+
+    name: str
+    ask: Callable[[TlsStack, TlsFiles], bool]
+
+
+def ask_kafka(stack: TlsStack, files: TlsFiles) -> bool:
+    return kafka_answers(
+        KafkaSettings(
+            bootstrap=stack.settings.kafka.bootstrap,
+            security_protocol="SSL",
+            ca_file=files.ca,
+            cert_file=files.cert,
+            key_file=files.key,
+        )
+    )
+
+
+def ask_cassandra(stack: TlsStack, files: TlsFiles) -> bool:
+    return cassandra_answers(stack.settings.cassandra.port, client_context(files))
+
+
+def ask_qdrant(stack: TlsStack, files: TlsFiles) -> bool:
+    return answers(f"{stack.settings.qdrant.url}/collections", client_context(files))
+
+
+def ask_triton(stack: TlsStack, files: TlsFiles) -> bool:
+    url = stack.settings.triton.url
+    return triton_answers(TritonSettings(url=url, ca_file=files.ca, cert_file=files.cert, key_file=files.key))
+
+
+def ask_gateway(stack: TlsStack, files: TlsFiles) -> bool:
+    return answers(f"{stack.settings.gateway.address}/healthz", client_context(files))
+
+
+TIERS = (
+    Tier("kafka", ask_kafka),
+    Tier("cassandra", ask_cassandra),
+    Tier("qdrant", ask_qdrant),
+    Tier("triton", ask_triton),
+    Tier("gateway", ask_gateway),
+)
+
+
+def files_of(kind: str, stack: TlsStack, folder: Path) -> TlsFiles:
+    """The files of a client: its authority is always the right one, so that it is the server that refuses."""
+    ca = stack.identities["fetch"].ca
+    match kind:
+        case "right":
+            return stack.identities["fetch"].files
+        case "missing":
+            return TlsFiles(ca)
+        case "wrong":  # a certificate of this authority, but of a server
+            return TlsFiles(ca, stack.identities["triton"].cert, stack.identities["triton"].key)
+        case "foreign":
+            return TlsFiles(ca, stack.foreign["fetch"].cert, stack.foreign["fetch"].key)
+    expired = stack.identities.authority(NOW).issue(
+        "fetch", NOW - dt.timedelta(days=9), usages=stack.identities.usages("fetch"), days=5
+    )
+    cert, key = folder / "expired.crt", folder / "expired.key"
+    cert.write_bytes(expired.certificate)
+    key.write_bytes(expired.key)
+    return TlsFiles(ca, cert, key)
+
+
+@pytest.mark.parametrize("tier", TIERS, ids=lambda tier: tier.name)
+@pytest.mark.parametrize("kind", ["right", "missing", "wrong", "expired", "foreign"])
+def test_only_the_right_certificate_is_accepted(tls_stack: TlsStack, tier: Tier, kind: str, tmp_path: Path) -> None:
+    assert tier.ask(tls_stack, files_of(kind, tls_stack, tmp_path)) is (kind == "right")
+
+
+@pytest.mark.parametrize("tier", TIERS, ids=lambda tier: tier.name)
+def test_a_client_refuses_a_server_of_a_foreign_authority(tls_stack: TlsStack, tier: Tier) -> None:
+    own = tls_stack.identities["fetch"]
+    assert not tier.ask(tls_stack, TlsFiles(tls_stack.foreign["fetch"].ca, own.cert, own.key))
+
+
+def test_nothing_is_served_without_encryption(tls_stack: TlsStack) -> None:
+    settings = tls_stack.settings
+    assert not kafka_answers(KafkaSettings(bootstrap=settings.kafka.bootstrap))
+    assert not cassandra_answers(settings.cassandra.port)
+    assert not answers(settings.qdrant.url.replace("https:", "http:") + "/collections")
+    assert not triton_answers(TritonSettings(url=settings.triton.url))
+    assert not answers(settings.gateway.address.replace("https:", "http:") + "/healthz")
+
+
+def kafka_as(stack: TlsStack, name: str) -> KafkaSettings:
+    files = stack.identities[name].settings(["kafka"])["kafka"]
+    return KafkaSettings(bootstrap=stack.settings.kafka.bootstrap, **files)
+
+
+def write(stack: TlsStack, name: str, topic: str) -> KafkaError | None:
+    outcome: list[KafkaError | None] = []
+    producer = Producer({**client_config(kafka_as(stack, name)), "message.timeout.ms": 10_000})
+    producer.produce(topic, b"{}", on_delivery=lambda error, _: outcome.append(error))
+    producer.flush(15)
+    return outcome[0]
+
+
+def read(stack: TlsStack, name: str, topic: str, group: str) -> KafkaError | None:
+    """Read with a consumer group; return the error that Kafka answers with, or None."""
+    consumer = Consumer({**client_config(kafka_as(stack, name)), "group.id": group, "auto.offset.reset": "earliest"})
+    try:
+        consumer.committed([TopicPartition(topic, 0)], timeout=10)
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        message = consumer.poll(5)
+        return message.error() if message is not None else None
+    except KafkaException as error:
+        reason: KafkaError = error.args[0]
+        return reason
+    finally:
+        consumer.close()
+
+
+REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "allowed"),
+    [
+        ("fetch", "pages.fetched", True),
+        ("fetch", "fetch.dead", True),
+        ("fetch", "pages.indexed", False),
+        ("fetch", "embed.retry", False),
+        ("gateway", "queries.made", True),
+        ("gateway", "pages.removed", False),
+        ("person", "queries.made", False),
+        ("operator", "pages.removed", True),
+    ],
+)
+def test_what_each_may_write_in_kafka(tls_stack: TlsStack, name: str, topic: str, allowed: bool) -> None:
+    error = write(tls_stack, name, topic)
+    assert (error is None) is allowed, error
+    assert allowed or (error is not None and error.code() in REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "group", "allowed"),
+    [
+        ("fetch", "pages.scheduled", "riffle-fetch", True),
+        ("fetch", "pages.scheduled", "riffle-embed", False),
+        ("fetch", "pages.chunked", "riffle-fetch", False),
+        ("person", "pages.indexed", "anything", False),
+        ("operator", "pages.indexed", "anything", True),
+    ],
+)
+def test_what_each_may_read_in_kafka(tls_stack: TlsStack, name: str, topic: str, group: str, allowed: bool) -> None:
+    error = read(tls_stack, name, topic, group)
+    assert (error is None) is allowed, error
+    assert allowed or (error is not None and error.code() in REFUSED)

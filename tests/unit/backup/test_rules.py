@@ -1,0 +1,90 @@
+"""Rules of backups: which events are kept, and with which times rows are written again."""
+
+from itertools import pairwise
+
+import pytest
+
+from streams.backup.cassandra import refuse_other_schema
+from streams.backup.kafka import first_kept
+from streams.backup.manifest import Manifest
+from streams.errors import UsageError
+from streams.runtime.lag import input_topics
+from streams.stores.cassandra.copying import FIRST_TOKEN, LAST_TOKEN, Table, _table, _writes, token_ranges
+from streams.stores.cassandra.migrating import packaged_migrations
+from streams.topology import STAGES, TOPICS
+
+BY_NAME = {topic.name: topic for topic in TOPICS}
+
+
+def offsets(**committed: int) -> dict[str, dict[tuple[str, int], int]]:
+    """Committed offsets of partition 0 of all inputs of the stages that are named."""
+    return {
+        stage.name: {(topic, 0): committed[stage.name] for topic in input_topics(stage)}
+        if stage.name in committed
+        else {}
+        for stage in STAGES
+    }
+
+
+READERS = {stage.name: 100 for stage in STAGES if "pages.fetched" in input_topics(stage)}
+
+
+@pytest.mark.parametrize(
+    ("topic", "committed", "first"),
+    [
+        pytest.param("pages.fetched", READERS, 100, id="all stages are equally far"),
+        pytest.param("pages.fetched", {**READERS, "normalize": 40}, 40, id="the stage that is furthest behind decides"),
+        pytest.param("pages.fetched", {"frontier": 100}, 0, id="a stage that has handled nothing needs all"),
+        pytest.param("embed.retry", {"embed": 7}, 7, id="a retry topic has one reader"),
+        pytest.param("embed.dead", {"embed": 7}, 0, id="dead letters are kept"),
+        pytest.param("queries.made", READERS, 0, id="no stage reads it: it is nowhere else"),
+        pytest.param("origins.changed", READERS, 0, id="compacted: the last state of each key"),
+    ],
+)
+def test_the_first_event_that_is_kept(topic: str, committed: dict[str, int], first: int) -> None:
+    assert first_kept(BY_NAME[topic], 0, offsets(**committed)) == first
+
+
+TABLE = Table("t", ("a",), ("b",), ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("values", "times", "expected"),
+    [
+        pytest.param([1, 2], [10, 10], [(("a", "b", "x", "y"), 10)], id="one time, one write"),
+        pytest.param([1, 2], [10, 20], [(("a", "b", "x"), 10), (("a", "b", "y"), 20)], id="a write for each time"),
+        pytest.param([None, 2], [None, 20], [(("a", "b", "y"), 20)], id="no value is not written"),
+        pytest.param([None, None], [None, None], [(("a", "b"), 99)], id="only a key: the time of the backup"),
+    ],
+)
+def test_each_value_is_written_with_its_own_time(
+    values: list[int | None], times: list[int | None], expected: list[tuple[tuple[str, ...], int]]
+) -> None:
+    writes = list(_writes(TABLE, ["k", 7], values, times, at=99))
+    assert [(columns, when) for columns, when, _ in writes] == expected
+    for columns, _, params in writes:
+        assert params.keys() == {f"value_{column}" for column in columns}
+
+
+@pytest.mark.parametrize("count", [1, 3, 64])
+def test_the_ranges_cover_the_ring_once(count: int) -> None:
+    ranges = token_ranges(count)
+    assert (ranges[0][0], ranges[-1][1]) == (FIRST_TOKEN, LAST_TOKEN)
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(ranges))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [("names", "regular", -1, "set<text>"), ("total", "regular", -1, "counter"), ("all", "static", -1, "text")],
+)
+def test_a_column_that_can_not_be_copied_is_named(column: tuple[str, str, int, str]) -> None:
+    with pytest.raises(UsageError, match=rf"table t has the column {column[0]}"):
+        _table("t", [("a", "partition_key", 0, "uuid"), column])
+
+
+def test_a_backup_of_a_newer_release_is_refused() -> None:
+    own = {migration.name: migration.checksum for migration in packaged_migrations()}
+    refuse_other_schema(Manifest("", "", migrations=own))
+    refuse_other_schema(Manifest("", "", migrations=dict(list(own.items())[:2])))  # of an older one
+    with pytest.raises(UsageError, match="9999_new"):
+        refuse_other_schema(Manifest("", "", migrations={**own, "9999_new.cql": "x"}))
