@@ -26,13 +26,13 @@ async def write_tables(settings: CassandraSettings, folder: Path, manifest: Mani
         manifest.keyspace = settings.keyspace
         manifest.migrations = dict(await session.execute(_APPLIED))
         for table in await tables(session, settings.keyspace):
-            with ItemWriter(folder, f"cassandra/{table.name}.msgpack.zst") as writer:
+            with ItemWriter(folder, f"cassandra/{table.label}.msgpack.zst") as writer:
                 async for rows in read_rows(session, table):
                     for row in rows:
                         writer.write(row)
                     total += len(rows)
                     progress("Rows", total)
-            manifest.tables[table.name] = writer.part
+            manifest.tables[table.label] = writer.part
     finally:
         await session.close()
 
@@ -77,7 +77,7 @@ async def restore_tables(
     """Write all rows of a backup. `at`: the time of the backup (microseconds)."""
     session, total = await connect(settings), 0
     try:
-        present = {table.name: table for table in await tables(session, settings.keyspace)}
+        present = {table.label: table for table in await tables(session, settings.keyspace)}
         if missing := sorted(manifest.tables.keys() - present.keys()):
             raise UsageError(f"this release has no table {', '.join(missing)}: restore with the release of the backup")
         for name in manifest.tables:
@@ -91,7 +91,7 @@ async def _restore(
     session: CassandraSession, table: Table, folder: Path, manifest: Manifest, at: int, total: int, progress: Progress
 ) -> int:
     batch, size = [], 0
-    for key, values, times in read_items(folder, manifest.tables[table.name]):
+    for key, values, times in read_items(folder, manifest.tables[table.label]):
         batch.append((key, values, times))
         size += sum(len(value) for value in values if isinstance(value, bytes | str))
         if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:

@@ -11,7 +11,7 @@ anyway.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ _SMALL_PAGES = {"blobs": 8}
 NOT_COPIED = frozenset({"migrations"})
 """Tables that each keyspace fills by itself."""
 _SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean"})
-"""Types of columns that a backup can hold."""
+_MAP = "map<text, blob>"
+"""Types of columns that a backup can hold. An entry of a map has a time of its own (Cassandra 5 shows it)."""
 _PLACE = "value_"
 """Prefix of a column's place in a statement: some tables have a column with the name of another place."""
 _TABLES = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = :name"
@@ -36,20 +37,31 @@ _COLUMNS = "SELECT table_name, column_name, kind, position, type FROM system_sch
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with the columns of its key in order, and the others by name."""
+    """A table with the columns of its key in order, and the others by name; or the static columns of its partitions."""
 
     name: str
     partition_key: tuple[str, ...]
     clustering: tuple[str, ...]
     values: tuple[str, ...]
+    maps: frozenset[str] = frozenset()
+    """Columns among the values that are maps."""
+    static: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name of its part of a backup."""
+        return f"{self.name}.static" if self.static else self.name
 
     @property
     def key(self) -> tuple[str, ...]:
         return (*self.partition_key, *self.clustering)
 
 
-CopiedRow = tuple[list[Any], list[Any], list[int | None]]
-"""The key, the values, and the time of each value (microseconds; None where there is no value)."""
+CopiedRow = tuple[list[Any], list[Any], list[Any]]
+"""The key, the values, and the time of each value (microseconds; None where there is no value). A map is a list of its
+entries, with a list of their times."""
+Write = tuple[str, dict[str, Any]]
+"""A statement and its parameters."""
 
 
 async def tables(session: CassandraSession, keyspace: str) -> list[Table]:
@@ -58,12 +70,12 @@ async def tables(session: CassandraSession, keyspace: str) -> list[Table]:
     columns: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for table, *column in await session.execute(_COLUMNS, {"name": keyspace}):
         columns[table].append(tuple(column))
-    return [_table(name, columns[name]) for name in sorted(names) if name not in NOT_COPIED]
+    return [table for name in sorted(names) if name not in NOT_COPIED for table in _tables_of(name, columns[name])]
 
 
-def _table(name: str, columns: Sequence[tuple[Any, ...]]) -> Table:
+def _tables_of(name: str, columns: Sequence[tuple[Any, ...]]) -> list[Table]:
     for column, kind, _, data_type in columns:
-        if data_type not in _SUPPORTED or kind == "static":
+        if data_type not in _SUPPORTED and data_type != _MAP:
             raise UsageError(
                 f"table {name} has the column {column} ({kind} {data_type}), which `riffle backup` can't copy. "
                 "Add its type to streams/stores/cassandra/copying.py"
@@ -73,7 +85,11 @@ def _table(name: str, columns: Sequence[tuple[Any, ...]]) -> Table:
         ordered = sorted((position, column) for column, kind, position, _ in columns if kind == wanted)
         return tuple(column for _, column in ordered)
 
-    return Table(name, of("partition_key"), of("clustering"), of("regular"))
+    maps = frozenset(column for column, _, _, data_type in columns if data_type == _MAP)
+    found = [Table(name, of("partition_key"), of("clustering"), of("regular"), maps)]
+    if statics := of("static"):
+        found.append(Table(name, of("partition_key"), (), statics, maps, static=True))
+    return found
 
 
 async def read_rows(session: CassandraSession, table: Table) -> AsyncIterator[list[CopiedRow]]:
@@ -81,15 +97,17 @@ async def read_rows(session: CassandraSession, table: Table) -> AsyncIterator[li
     times = [f"WRITETIME({column})" for column in table.values]
     selected = ", ".join((*table.key, *table.values, *times))
     token = f"token({', '.join(table.partition_key)})"
-    cql = f"SELECT {selected} FROM {table.name} WHERE {token} >= :first AND {token} <= :last"  # noqa: S608 - from the schema
+    distinct = "DISTINCT " if table.static else ""
+    cql = f"SELECT {distinct}{selected} FROM {table.name} WHERE {token} >= :first AND {token} <= :last"  # noqa: S608 - from the schema
     page_rows = _SMALL_PAGES.get(table.name, PAGE_ROWS)
     for first, last in token_ranges(RANGES):
         following: bytes | None = None
         while True:
             bounds = {"first": first, "last": last}
             rows, following = await session.page(cql, bounds, page_rows=page_rows, after=following)
-            if rows:
-                yield [_copied(table, row) for row in rows]
+            # A partition with static values alone comes as a row without a clustering key.
+            if copied := [_copied(table, row) for row in rows if None not in row[: len(table.key)]]:
+                yield copied
             if following is None:
                 break
 
@@ -103,42 +121,57 @@ def token_ranges(count: int) -> list[tuple[int, int]]:
 
 def _copied(table: Table, row: Sequence[Any]) -> CopiedRow:
     keys, values = len(table.key), len(table.values)
-    return list(row[:keys]), list(row[keys : keys + values]), list(row[keys + values :])
+    found = [_plain(value) for value in row[keys : keys + values]]
+    return list(row[:keys]), found, [_plain(time) for time in row[keys + values :]]
+
+
+def _plain(value: Any) -> Any:
+    """A value of the driver as a backup holds it."""
+    if isinstance(value, Mapping):
+        return [[key, content] for key, content in value.items()]
+    return list(value) if isinstance(value, list) else value
 
 
 async def write_rows(session: CassandraSession, table: Table, rows: Iterable[CopiedRow], at: int) -> None:
     """Write rows with the times that their values had. `at`: the time of rows without values (microseconds)."""
-    statements: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    for key, values, times in rows:
-        for columns, when, params in _writes(table, key, values, times, at):
-            statements[_insert(table, columns), when].append(params)
     by_cql: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for (cql, when), many in statements.items():
-        by_cql[cql] += [{**params, "written": when} for params in many]
+    for key, values, times in rows:
+        for cql, params in _writes(table, key, values, times, at):
+            by_cql[cql].append(params)
     for cql, many in by_cql.items():
         await session.execute_many(cql, many)
 
 
-def _writes(
-    table: Table, key: list[Any], values: list[Any], times: list[int | None], at: int
-) -> Iterable[tuple[tuple[str, ...], int, dict[str, Any]]]:
-    """One write for each different time of the row's values: its columns, its time, its parameters."""
+def _writes(table: Table, key: list[Any], values: list[Any], times: list[Any], at: int) -> list[Write]:
+    """One write for each different time of the row's values, and one for each entry of a map."""
     keys = {_PLACE + column: value for column, value in zip(table.key, key, strict=True)}
     by_time: dict[int, dict[str, Any]] = defaultdict(dict)
+    writes: list[Write] = []
     for column, value, when in zip(table.values, values, times, strict=True):
-        if when is not None:
+        if when is None:
+            continue
+        if column in table.maps:
+            for (entry, content), entry_time in zip(value, when, strict=True):
+                params = {**keys, "entry": entry, "content": content, "written": entry_time}
+                writes.append((_update(table, column), params))
+        else:
             by_time[when][column] = value
-    if not by_time:
-        return [(table.key, at, keys)]
-    return [
-        ((*table.key, *columns), when, keys | {_PLACE + column: value for column, value in columns.items()})
-        for when, columns in by_time.items()
-    ]
+    for when, columns in by_time.items():
+        params = keys | {_PLACE + column: value for column, value in columns.items()} | {"written": when}
+        writes.append((_insert(table, (*table.key, *columns)), params))
+    if not by_time and not table.static:
+        writes.append((_insert(table, table.key), {**keys, "written": at}))
+    return writes
 
 
 def _insert(table: Table, columns: tuple[str, ...]) -> str:
     places = ", ".join(f":{_PLACE}{column}" for column in columns)
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({places}) USING TIMESTAMP :written"  # noqa: S608
+
+
+def _update(table: Table, column: str) -> str:
+    key = " AND ".join(f"{name} = :{_PLACE}{name}" for name in table.key)
+    return f"UPDATE {table.name} USING TIMESTAMP :written SET {column}[:entry] = :content WHERE {key}"  # noqa: S608
 
 
 async def is_empty(session: CassandraSession, table: Table) -> bool:

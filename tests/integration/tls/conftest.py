@@ -75,9 +75,9 @@ class _gateway:  # noqa: N801 - used as a context manager
             **self._identities[GATEWAY].environment(),
             **{f"RIFFLE_GATEWAY__{name}": str(value) for name, value in files.items()},
         }
-        log = (self._settings.home / "gateway.log").open("wb")
         command = [sys.executable, "-c", "from streams.cli import main; main()", "gateway"]
-        self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        with (self._settings.home / "gateway.log").open("wb") as log:
+            self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         context = client_context(self._identities[OPERATOR].files)
         deadline = time.monotonic() + START_SECONDS
         while not answers(f"{gateway.address}/readyz", context):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer
 
 from streams.local.probing import answers, cassandra_answers, kafka_answers, triton_answers
 from streams.runtime.connection import client_config
@@ -17,6 +17,7 @@ from tests.integration.tls.conftest import TlsStack
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 NOW = dt.datetime.now(dt.UTC)
+READ_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +122,15 @@ def write(stack: TlsStack, name: str, topic: str) -> KafkaError | None:
 
 
 def read(stack: TlsStack, name: str, topic: str, group: str) -> KafkaError | None:
-    """Read with a consumer group; return the error that Kafka answers with, or None."""
+    """Read as a member of a consumer group; return the error that Kafka answers with, or None within some seconds."""
     consumer = Consumer({**client_config(kafka_as(stack, name)), "group.id": group, "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
     try:
-        consumer.committed([TopicPartition(topic, 0)], timeout=10)
-        consumer.assign([TopicPartition(topic, 0, 0)])
-        message = consumer.poll(5)
-        return message.error() if message is not None else None
-    except KafkaException as error:
-        reason: KafkaError = error.args[0]
-        return reason
+        for _ in range(READ_SECONDS):
+            message = consumer.poll(1.0)
+            if message is not None:
+                return message.error()
+        return None
     finally:
         consumer.close()
 

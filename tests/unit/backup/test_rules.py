@@ -9,7 +9,7 @@ from streams.backup.kafka import first_kept
 from streams.backup.manifest import Manifest
 from streams.errors import UsageError
 from streams.runtime.lag import input_topics
-from streams.stores.cassandra.copying import FIRST_TOKEN, LAST_TOKEN, Table, _table, _writes, token_ranges
+from streams.stores.cassandra.copying import FIRST_TOKEN, LAST_TOKEN, Table, _tables_of, _writes, token_ranges
 from streams.stores.cassandra.migrating import packaged_migrations
 from streams.topology import STAGES, TOPICS
 
@@ -60,10 +60,30 @@ TABLE = Table("t", ("a",), ("b",), ("x", "y"))
 def test_each_value_is_written_with_its_own_time(
     values: list[int | None], times: list[int | None], expected: list[tuple[tuple[str, ...], int]]
 ) -> None:
-    writes = list(_writes(TABLE, ["k", 7], values, times, at=99))
-    assert [(columns, when) for columns, when, _ in writes] == expected
-    for columns, _, params in writes:
+    writes = _writes(TABLE, ["k", 7], values, times, at=99)
+    assert [params.pop("written") for _, params in writes] == [when for _, when in expected]
+    for (cql, params), (columns, _) in zip(writes, expected, strict=True):
         assert params.keys() == {f"value_{column}" for column in columns}
+        assert f"INSERT INTO t ({', '.join(columns)}) VALUES" in cql
+
+
+def test_static_columns_and_maps_are_a_part_of_their_own() -> None:
+    columns = [
+        ("a", "partition_key", 0, "text"),
+        ("b", "clustering", 0, "uuid"),
+        ("x", "regular", -1, "text"),
+        ("counts", "static", -1, "map<text, blob>"),
+    ]
+    rows, statics = _tables_of("t", columns)
+    assert (rows.label, rows.values) == ("t", ("x",))
+    assert (statics.label, statics.key, statics.values) == ("t.static", ("a",), ("counts",))
+    writes = _writes(statics, ["k"], [[["one", b"1"], ["two", b"2"]]], [[10, 20]], at=99)
+    cql = "UPDATE t USING TIMESTAMP :written SET counts[:entry] = :content WHERE a = :value_a"
+    assert writes == [
+        (cql, {"value_a": "k", "entry": "one", "content": b"1", "written": 10}),
+        (cql, {"value_a": "k", "entry": "two", "content": b"2", "written": 20}),
+    ]
+    assert _writes(statics, ["k"], [None], [None], at=99) == [], "a partition without static values"
 
 
 @pytest.mark.parametrize("count", [1, 3, 64])
@@ -75,11 +95,11 @@ def test_the_ranges_cover_the_ring_once(count: int) -> None:
 
 @pytest.mark.parametrize(
     "column",
-    [("names", "regular", -1, "set<text>"), ("total", "regular", -1, "counter"), ("all", "static", -1, "text")],
+    [("names", "regular", -1, "set<text>"), ("total", "regular", -1, "counter"), ("at", "static", -1, "timestamp")],
 )
 def test_a_column_that_can_not_be_copied_is_named(column: tuple[str, str, int, str]) -> None:
     with pytest.raises(UsageError, match=rf"table t has the column {column[0]}"):
-        _table("t", [("a", "partition_key", 0, "uuid"), column])
+        _tables_of("t", [("a", "partition_key", 0, "uuid"), column])
 
 
 def test_a_backup_of_a_newer_release_is_refused() -> None:
