@@ -1,11 +1,13 @@
 """`riffle doctor`: checks of an installation, from inside or outside, each with what to do."""
 
+import sys
+import textwrap
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from streams.commands.console import JSON_OPTION, command, load_settings, out, print_json, styled
+from streams.commands.console import JSON_OPTION, command, load_settings, out, print_json
 from streams.doctor.checks import all_checks
 from streams.doctor.findings import Finding, Level, worst
 from streams.doctor.running import run_checks
@@ -13,6 +15,7 @@ from streams.doctor.running import run_checks
 DEADLINE_SECONDS = 15.0
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("WARN", "yellow"), Level.FAILURE: ("FAIL", "red")}
 _NAME_WIDTH = 13
+_INDENT = 6 + _NAME_WIDTH
 
 
 @command
@@ -68,17 +71,20 @@ def _as_fields(findings: list[Finding]) -> dict[str, object]:
 
 def _show(finding: Finding) -> None:
     mark, colour = _MARKS[finding.level]
-    indent = " " * (_NAME_WIDTH + 6)
-    _line(styled("[" + colour + "]{:<4}[/]  {:<13}{}", mark, finding.check, finding.says))
+    out.print(_folded(f"{mark:<4}  {finding.check:<{_NAME_WIDTH}}", finding.says, colour), soft_wrap=True)
     # Details of what is fine would hide what is not; --json has them.
     for detail in finding.details if finding.level is not Level.OK else ():
-        _line(Text(f"{indent}- {detail}"))
+        out.print(_folded(" " * _INDENT + "- ", detail), soft_wrap=True)
     if finding.advice:
-        _line(Text(f"{indent}> {finding.advice}"))
+        out.print(_folded(" " * _INDENT + "> ", finding.advice), soft_wrap=True)
 
 
-def _line(text: Text) -> None:
-    out.print(text, soft_wrap=True)
+def _folded(start: str, text: str, colour: str = "") -> Text:
+    """A line with a start and a text, which is folded below itself in a terminal, and whole in a file or pipe."""
+    width = max(out.width - len(start), _INDENT) if out.is_terminal else sys.maxsize
+    lines = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    folded = ("\n" + " " * len(start)).join(lines)
+    return Text.assemble((start[:4], colour), start[4:], folded)
 
 
 def _sum_up(findings: list[Finding]) -> None:

@@ -1,5 +1,6 @@
 """The access rules of the local broker: the topology's grants. The operator and the broker itself are super users."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from streams.errors import StoreUnavailable
 from streams.local.tls.identities import OPERATOR
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
@@ -21,6 +23,7 @@ from streams.topology import Grant
 
 SUPER_USERS = ("kafka", OPERATOR)
 ANY_HOST = "*"
+LOOK_SECONDS = 0.1
 
 
 def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:
@@ -36,8 +39,18 @@ def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:
         if obsolete := [_exactly(binding) for binding in existing - bindings]:
             for deleted in admin.delete_acls(obsolete, request_timeout=TIMEOUT_SECONDS).values():
                 deleted.result(timeout=TIMEOUT_SECONDS)
+        _wait_until_known(admin, bindings)
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
+
+
+def _wait_until_known(admin: AdminClient, bindings: set[AclBinding]) -> None:
+    """Wait until the broker knows the rules: the controller answers before, and a client would be refused."""
+    end = time.monotonic() + TIMEOUT_SECONDS
+    while bindings != set(admin.describe_acls(_EVERY, request_timeout=TIMEOUT_SECONDS).result(timeout=TIMEOUT_SECONDS)):
+        if time.monotonic() > end:
+            raise StoreUnavailable(f"Kafka does not know its access rules {TIMEOUT_SECONDS:.0f} s after they were set")
+        time.sleep(LOOK_SECONDS)
 
 
 _ANY: Any = None  # the stubs know no filter without a name
