@@ -6,6 +6,10 @@ never takes out a newer page, and a page that was removed comes back only by a n
 Two workers may handle two events of one page at the same moment (one is a retry, or a partition just moved). No lock is
 needed: a page writes its points first and reads the records afterwards, and a removal writes its record first and takes
 out points afterwards. So at least one of the two sees the other, and the loser's points are removed.
+
+A statement that two generations of a page share is one point, so an older page may overwrite points of the newer one.
+Therefore the worker with the older page writes the points of the newer one again, also if it was killed in between and
+its event comes again.
 """
 
 import asyncio
@@ -15,6 +19,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
+from streams.errors import TransientError
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
@@ -25,6 +30,8 @@ from streams.vectors.codec import decode_vectors
 from streams.vectors.points import points_of
 
 Parts = Mapping[Any, Mapping[str, Any]]
+MAX_ROUNDS = 5
+"""Maximum number of newer pages that an older one makes way for. More than one is needed if they come meanwhile."""
 
 
 class IndexAgent(Agent):
@@ -51,27 +58,71 @@ class IndexAgent(Agent):
     async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
         parts = await self._stores.pages.get(event.page_id)
         if _superseded_below(parts, event.generation):
-            return []
-        content, packed = await asyncio.gather(
-            self._stores.blobs.get(event.statements_ref), self._stores.blobs.get(event.vectors_ref)
-        )
-        page = decode_statements(content)
-        points = await asyncio.to_thread(
-            points_of, page, decode_vectors(packed, event.statements_ref), event.generation
-        )
+            # Before a crash, this event may have written points.
+            return await self._give_way(event, parts)
+        page, points = await self._points(event.statements_ref, event.vectors_ref, event.generation)
         collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
         parts = await self._stores.pages.get(event.page_id)
-        if below := _superseded_below(parts, event.generation):
-            await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
-            return []
+        if _superseded_below(parts, event.generation):
+            return await self._give_way(event, parts)
         # A generation is the time of the fetch in microseconds.
         self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
         indexed = _indexed(event, page, collection)
-        record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), "statements_ref": event.statements_ref}
+        refs = {"statements_ref": event.statements_ref, "vectors_ref": event.vectors_ref}
+        record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), **refs}
         await self._record(parts, "indexed", event, record, at)
         # After the record: a worker that read the records before it has written its older points by now.
-        await self._stores.vectors.remove_page(collection, event.page_id, before_generation=event.generation)
+        # It may have overwritten some of these points, which stay then: a statement has the same text in both.
+        await self._stores.vectors.remove_page(
+            collection, event.page_id, before_generation=event.generation, keep=[point.id for point in points]
+        )
         return [indexed]
+
+    async def _points(
+        self, statements_ref: str, vectors_ref: str, generation: int
+    ) -> tuple[PageStatements, list[Point]]:
+        content, packed = await asyncio.gather(
+            self._stores.blobs.get(statements_ref), self._stores.blobs.get(vectors_ref)
+        )
+        page = decode_statements(content)
+        return page, await asyncio.to_thread(points_of, page, decode_vectors(packed, statements_ref), generation)
+
+    async def _give_way(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
+        """Remove the event's points, and write those of the newer page again. Raises TransientError if it changes."""
+        for _ in range(MAX_ROUNDS):
+            below = _superseded_below(parts, event.generation)
+            newest = parts.get("indexed", {})
+            if newest.get("generation") != below:  # a removal is newer than all
+                await self._remove_points(event, below, await self._stores.vectors.collections())
+                return []
+            if (newest["model"], newest["model_version"]) != (event.model, event.model_version):
+                return []  # they are in two collections, and one of the two may be searched
+            await self._remove_points(event, below, [newest["collection"]])
+            if not await self._restore(parts):
+                return []
+            parts = await self._stores.pages.get(event.page_id)
+            if _superseded_below(parts, event.generation) == below:
+                return []
+        raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
+
+    async def _restore(self, parts: Parts) -> bool:
+        """Write the points of the indexed page again. Returns False if its vectors are not known."""
+        newest = parts["indexed"]
+        # Records of earlier releases have no vectors_ref. The embed stage's record has it, unless it is newer.
+        known = newest if "vectors_ref" in newest else parts.get("embedded", {})
+        if known.get("statements_ref") != newest["statements_ref"] or "vectors_ref" not in known:
+            return False
+        _, points = await self._points(known["statements_ref"], known["vectors_ref"], newest["generation"])
+        with suppress(MissingCollection):
+            await self._stores.vectors.upsert(newest["collection"], points)
+        return True
+
+    async def _remove_points(
+        self, event: PageEmbedded | PageRemoved, below: int | None, collections: Sequence[str]
+    ) -> None:
+        for collection in collections:
+            with suppress(MissingCollection):  # dropped since it was listed: its points are gone, too
+                await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
 
     async def _write(self, event: PageEmbedded, points: Sequence[Point], *, replace: bool) -> str:
         """Write the points, and return the collection. One that was dropped meanwhile is made again."""
@@ -119,11 +170,7 @@ class IndexAgent(Agent):
         await self._record(parts, "removed", event, record, at)
         if not _may_have_points(await self._stores.pages.get(event.page_id)):
             return
-        for collection in await self._stores.vectors.collections():
-            with suppress(MissingCollection):  # dropped since it was listed: its points are gone, too
-                await self._stores.vectors.remove_page(
-                    collection, event.page_id, before_generation=event.generation + 1
-                )
+        await self._remove_points(event, event.generation + 1, await self._stores.vectors.collections())
 
     async def _record(
         self,

@@ -18,10 +18,10 @@ ORDERS = st.lists(st.integers(0, 1), max_size=24)
 SLOWLY = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
-async def embedded(journey: Journey, generation: int) -> PageEmbedded:
-    """The page as the embed stage leaves it, its text different with each generation."""
-    block = Block("p", f"This is the text of generation {generation}.")
-    event: Event = await journey.deduplicated(block, generation=generation)
+async def embedded(journey: Journey, generation: int, *shared: str) -> PageEmbedded:
+    """The page as the embed stage leaves it: a text that differs with each generation, and texts that all have."""
+    blocks = [Block("p", text) for text in (f"This is the text of generation {generation}.", *shared)]
+    event: Event = await journey.deduplicated(*blocks, generation=generation)
     for stage in journey.stages[:2]:
         (event,) = await stage.handle(journey.delivery(event))
     assert isinstance(event, PageEmbedded)
@@ -64,6 +64,33 @@ async def test_r4_a_newer_page_beside_a_retried_one_is_the_one_that_stays(later_
     events = [await embedded(journey, 5), await embedded(journey, 6)]
     await at_once(journey, order, *(reversed(events) if later_first else events))
     assert await journey.texts() == ["This is the text of generation 6."]
+
+
+@pytest.mark.parametrize("later_first", [True, False])
+@given(order=ORDERS)
+@SLOWLY
+async def test_r4_statements_of_both_generations_stay_with_the_newer_one(later_first: bool, order: list[int]) -> None:
+    """The older page overwrites points of the newer one, as a statement has the same id in both."""
+    journey, shared = Journey(memory_stores()), "This text is in both of them."
+    events = [await embedded(journey, 5, shared), await embedded(journey, 6, shared)]
+    await at_once(journey, order, *(reversed(events) if later_first else events))
+    assert sorted(await journey.texts()) == ["This is the text of generation 6.", shared]
+
+
+async def test_r4_an_older_page_whose_worker_was_killed_leaves_the_newer_one_whole() -> None:
+    """It had overwritten a point of the newer page, and its event comes again."""
+    journey, shared = Journey(memory_stores()), "This text is in both of them."
+    older, newer = await embedded(journey, 5, shared), await embedded(journey, 6, shared)
+    index = journey.stages[-1]
+    assert isinstance(index, IndexAgent)
+    await index.handle(journey.delivery(newer))
+    _, points = await index._points(older.statements_ref, older.vectors_ref, 5)
+    (collection,) = await journey.stores.vectors.collections()
+    await journey.stores.vectors.upsert(collection, points)
+    for _ in range(2):
+        assert await index.handle(journey.delivery(older)) == []
+        assert sorted(await journey.texts()) == ["This is the text of generation 6.", shared]
+        assert {hit.payload["generation"] for hit in await journey.points()} == {6}
 
 
 @given(order=ORDERS)
