@@ -5,26 +5,38 @@
 QUESTIONS.tsv holds a question a line (what follows a tab is left aside). The figures hold for the statements that the
 index has at the time, which are counted and printed: fill it first, with `riffle import html DIR`. Embedding and
 retrieval are the answer's own timings (`explain=true`); the whole is what the client waits.
+
+With `--while-indexing DIR` the same questions are asked twice: first as above, then while the pages of DIR are
+indexed, under hosts of this run's own, so that they are new pages. The share of the time that the model for statements
+was busy shows whether the pipeline had work until the last question.
 """
 
 import asyncio
+import shutil
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
 from benchmarks.machine import Latency, machine, table
 from streams.commands.console import out, print_json
+from streams.crawl.archives.importer import import_html
 from streams.errors import UsageError
+from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores
+from streams.stores.triton import TritonConnection
 
 WARM_UP = 20
+BUSY_FROM_SECONDS = 2.0
+"""Seconds of computing of the bulk model after which the pipeline counts as busy."""
 TARGETS_MS = {"whole answer": (60.0, 150.0), "retrieve": (20.0, None)}
 
 
-async def run(settings: Settings, questions: Path, count: int, *, as_json: bool) -> int:
+async def run(settings: Settings, questions: Path, count: int, while_indexing: Path | None, *, as_json: bool) -> int:
     """Measure, and print. Returns the exit status."""
     asked = read_questions(questions)[: count + WARM_UP]
     if len(asked) < WARM_UP + 10:
@@ -33,13 +45,44 @@ async def run(settings: Settings, questions: Path, count: int, *, as_json: bool)
     async with open_stores(settings, ["qdrant", "triton"]) as stores:
         collection = await stores.vectors.ensure(await stores.embedder.info())
         points = await stores.vectors.count(collection)
-    measured = await asyncio.to_thread(ask_all, settings, asked)
-    result = {"machine": conditions, "statements": points, **measured}
+    result = {"machine": conditions, "statements": points, **await asyncio.to_thread(ask_all, settings, asked)}
+    if while_indexing:
+        result["while_indexing"] = await ask_while_indexing(settings, asked, while_indexing)
     if as_json:
         print_json(result)
     else:
         show(result)
     return 0
+
+
+async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path) -> dict[str, Any]:
+    """Ask while pages are indexed. The cache of query vectors is of no help: each question gets a word of its own."""
+    connection = TritonConnection(settings.triton)
+    async with open_stores(settings, ["cassandra"]) as stores, EventProducer(settings, "bench") as producer:
+        with tempfile.TemporaryDirectory() as scratch:
+            run_id = uuid4().hex[:8]
+            renamed = rename_hosts(folder, Path(scratch), run_id)
+            importing = asyncio.create_task(import_html(renamed, stores.blobs, producer, crawl_id=run_id))
+            before = await connection.busy(settings.triton.model)
+            while (await connection.busy(settings.triton.model)).seconds - before.seconds < BUSY_FROM_SECONDS:
+                if importing.done():
+                    importing.result()
+                await asyncio.sleep(0.5)
+            before, started = await connection.busy(settings.triton.model), time.perf_counter()
+            measured = await asyncio.to_thread(ask_all, settings, [f"{question} {run_id}" for question in asked])
+            after, seconds = await connection.busy(settings.triton.model), time.perf_counter() - started
+            importing.cancel()
+            await asyncio.gather(importing, return_exceptions=True)
+    await connection.close()
+    busy = (after.seconds - before.seconds) / (seconds * after.instances)
+    return {**measured, "model_busy_share": round(busy, 3)}
+
+
+def rename_hosts(folder: Path, into: Path, run_id: str) -> Path:
+    """Copy the pages to hosts of this run's own: pages that are known already would not be embedded again."""
+    for host in sorted(path for path in folder.iterdir() if path.is_dir()):
+        shutil.copytree(host, into / f"{run_id}.{host.name}")
+    return into
 
 
 def read_questions(file: Path) -> list[str]:
@@ -68,11 +111,19 @@ def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
 def show(result: dict[str, Any]) -> None:
     conditions = result["machine"]
     out.print(f"{conditions['cores']} cores, {conditions['processor']}, load before {conditions['load_before']}")
-    rows = table(f"{result['statements']} statements in the index", "", "p50 ms", "p95 ms", "target p50/p95")
+    busy = result.get("while_indexing")
+    more = ("p50 ms while indexing", "p95 ms while indexing") if busy else ()
+    rows = table(f"{result['statements']} statements in the index", "", "p50 ms", "p95 ms", "target p50/p95", *more)
     for name, latency in result["latency_ms"].items():
         p50, p95 = TARGETS_MS.get(name, (None, None))
         target = f"{p50 or '-'} / {p95 or '-'}" if p50 else ""
-        rows.add_row(name, str(latency.p50), str(latency.p95), target)
+        other = busy["latency_ms"].get(name) if busy else None
+        rows.add_row(
+            name, str(latency.p50), str(latency.p95), target, *([str(other.p50), str(other.p95)] if other else [])
+        )
     out.print(rows)
-    if result["partial"]:
-        out.print(f"{result['partial']} answers were partial.")
+    if busy:
+        out.print(f"While indexing, the model for statements was busy {busy['model_busy_share']:.0%} of the time.")
+    for part, when in ((result, ""), (busy, " while indexing")):
+        if part and part["partial"]:
+            out.print(f"{part['partial']} answers were partial{when}.")

@@ -53,6 +53,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Send a page through the whole journey, search it, and remove it.",
         ),
         "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
+        "distill": ("streams.commands.stages.distill:distill", "Make a static embedding model of the present one."),
         "reindex": ("streams.commands.stages.reindex:reindex", "Fill a model's collection, and search it."),
         "blobs": ("streams.commands.stages.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },

@@ -94,6 +94,14 @@ async def _either(triton: "TritonEmbedder") -> None:
         await triton.info(urgent=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Seconds that a model's instances have computed, all of them together, and their number."""
+
+    seconds: float
+    instances: int
+
+
 class TritonConnection:
     """One gRPC channel, with deadlines, retries while the server is unavailable, and Riffle's errors."""
 
@@ -133,6 +141,18 @@ class TritonConnection:
         )
         config: dict[str, Any] = answer["config"]
         return config
+
+    async def busy(self, model: str) -> "Busy":
+        """The time that the model's instances have computed since the server's start."""
+        answer = await self._tried(
+            model,
+            lambda client, seconds: client.get_inference_statistics(model, as_json=True, client_timeout=seconds),
+            self._settings.timeout_seconds,
+        )
+        batches = answer["model_stats"][0].get("batch_stats", [])
+        groups = (await self.config(model)).get("instance_group", [])
+        nanoseconds = sum(int(batch.get("compute_infer", {}).get("ns", 0)) for batch in batches)
+        return Busy(nanoseconds / 1e9, sum(int(group.get("count", 1)) for group in groups) or 1)
 
     async def infer(
         self, model: str, tensor: InferInput, outputs: Sequence[str], seconds: float, priority: int = 0

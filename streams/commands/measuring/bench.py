@@ -35,13 +35,38 @@ async def bench_pipeline(
 async def bench_queries(
     questions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file with one question a line.")],
     count: Annotated[int, typer.Option(min=10, help="Number of questions to ask.")] = 200,
+    while_indexing: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, metavar="DIR", help="Ask again while these pages are indexed."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Measure how long a search takes on the running stack, part by part.
+    """Measure how long a search takes on the running stack, part by part: idle, and while pages are indexed.
 
-    Example:  riffle bench queries questions.tsv --count 200
+    Examples:
+
+        riffle bench queries questions.tsv --count 200
+        riffle bench queries questions.tsv --while-indexing mirror/
     """
-    status: int = await benchmark("queries").run(load_settings(), questions, count, as_json=as_json)
+    run = benchmark("queries").run
+    status: int = await run(load_settings(), questions, count, while_indexing, as_json=as_json)
+    return status
+
+
+@bench_app.command("embed")
+@command
+async def bench_embed(
+    folder: Annotated[
+        Path | None, typer.Argument(exists=True, file_okay=False, metavar="[DIR]", help="Default: the bundled web.")
+    ] = None,
+    pages: Annotated[int, typer.Option(min=1, help="Number of pages, spread evenly.")] = 40,
+    as_json: AsJson = False,
+) -> int:
+    """Measure the embed stage alone: runtimes beside each other, how busy the model is, texts that were saved.
+
+    Example:  riffle bench embed mirror/ --pages 100
+    """
+    status: int = await benchmark("embed").run(load_settings(), folder, pages, as_json=as_json)
     return status
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from streams.stores.inference.repository import Parameters, find_file
-from streams.stores.inference.runtimes import ONNXRUNTIME, open_model
+from streams.stores.inference.runtimes import ONNXRUNTIME, STATIC, open_model
+from streams.stores.inference.static import mean_of_tokens, read_table
 
 # An instance is one thread. The tokenizer's own threads would compete with the other instances.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -40,13 +41,31 @@ class SentenceEncoder:
         self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(int(parameters["max_tokens"]))
+        self._table: Floats | None = None
         runtime, threads = parameters.get("runtime", ONNXRUNTIME), int(parameters.get("threads", "1"))
-        self._model = open_model(runtime, find_file(parameters, "model", folder), threads)
+        model = find_file(parameters, "model", folder)
+        if runtime == STATIC:
+            self._table = read_table(model)
+        else:
+            self._model = open_model(runtime, model, threads)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The tokens, by id."""
+        ids = self._tokenizer.get_vocab()
+        return sorted(ids, key=ids.__getitem__)
+
+    def tokens(self, text: str) -> int:
+        """The number of tokens of a text, as the model reads it."""
+        return len(self._tokenizer.encode(text))
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Shape (len(texts), dimensions), in the order of the texts."""
         # An unpaired surrogate is no text that the tokenizer could take.
         encodings = self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])
+        if self._table is not None:
+            # Without the marks at both ends, which every text has.
+            return mean_of_tokens(self._table, [encoding.ids[1:-1] for encoding in encodings])
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for length, batch in batches([len(encoding) for encoding in encodings]):
             vectors[batch] = self._run([encodings[index] for index in batch], length)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from streams.errors import UsageError
 
-OPENVINO, ONNXRUNTIME = "openvino", "onnxruntime"
+OPENVINO, ONNXRUNTIME, STATIC = "openvino", "onnxruntime", "static"
 RUNTIMES = (OPENVINO, ONNXRUNTIME)
+"""The libraries. `static` is no library: see `static`."""
 
 Feeds = Mapping[str, NDArray[np.int64]]
 Run = Callable[[Feeds], NDArray[np.float32]]

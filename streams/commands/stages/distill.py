@@ -1,0 +1,78 @@
+"""`riffle distill`: make a static embedding model, for machines on which the network is too slow."""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from streams.commands.console import command, err, load_settings, out
+from streams.errors import UsageError
+from streams.stores.inference.encoder import Floats, SentenceEncoder
+from streams.stores.inference.repository import parameters_of, read_config
+from streams.stores.inference.runtimes import STATIC, resolved
+from streams.stores.inference.static import distilled, write_table
+
+PART_TOKENS = 512
+"""Tokens that are embedded before the command shows progress."""
+FILE = "static.npy"
+
+
+@command
+def distill(
+    name: Annotated[str, typer.Option(help="Name of the new model in the local model repository.")] = "sbert_static",
+    dimensions: Annotated[int, typer.Option(min=16, help="Dimensions of its vectors.")] = 256,
+) -> None:
+    """Make a static embedding model of the present one: a vector for each token, averaged. It takes some minutes.
+
+    Search with it:  RIFFLE_TRITON__MODEL=sbert_static RIFFLE_TRITON__QUERY_MODEL= riffle up, then riffle reindex
+
+    Example:  riffle distill --dimensions 256
+    """
+    settings = load_settings()
+    source, target = (settings.models_path / "local" / folder for folder in (settings.triton.model, name))
+    parameters = resolved(parameters_of(read_config(source)))
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or target == source:
+        raise UsageError(f"{name!r} can't be the model's name: small letters, digits and _, and not {source.name}")
+    if dimensions > int(parameters["dimensions"]) or parameters.get("runtime") == STATIC:
+        raise UsageError(f"{source.name} makes vectors of {parameters['dimensions']} dimensions: ask for fewer")
+    encoder = SentenceEncoder(parameters, source / "1")
+    (target / "1").mkdir(parents=True, exist_ok=True)
+    rows = distilled(lambda tokens: _embedded(encoder, tokens), encoder.vocabulary, dimensions)
+    write_table(target / "1" / FILE, rows)
+    shutil.copyfile(source / "1" / "model.py", target / "1" / "model.py")
+    config = configured((source / "config.pbtxt").read_text(), name, dimensions, parameters, target / "1" / FILE)
+    (target / "config.pbtxt").write_text(config)
+    out.print(f"{target}: {len(rows)} tokens, {dimensions} dimensions, {(target / '1' / FILE).stat().st_size:,} bytes.")
+
+
+def configured(config: str, name: str, dimensions: int, parameters: dict[str, str], table: Path) -> str:
+    """The configuration of the static model, made of that of the network."""
+    changed = {
+        "model_name": f"{parameters['model_name']}-static",
+        "model_version": f"{dimensions}-1",
+        "runtime": STATIC,
+        "dimensions": str(dimensions),
+        "normalized": "true",
+        "model_sources": f"path:{FILE}",
+        "model_sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
+    }
+    for key, value in changed.items():
+        config = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
+    config = re.sub(r'  \{ key: "fallback_(?:runtime|version)"[^\n]*\n', "", config)
+    config = re.sub(r'(name: "EMBEDDING" data_type: TYPE_FP32 dims: \[ )\d+', rf"\g<1>{dimensions}", config)
+    return re.sub(r'^name: "[^"]*"', f'name: "{name}"', config, count=1, flags=re.MULTILINE)
+
+
+def _embedded(encoder: SentenceEncoder, tokens: Sequence[str]) -> Floats:
+    texts = [token.removeprefix("##") for token in tokens]
+    parts = []
+    with err.status("Distilling ...") as status:
+        for start in range(0, len(texts), PART_TOKENS):
+            parts.append(encoder.embed(texts[start : start + PART_TOKENS]))
+            status.update(f"Distilling: {start} of {len(texts)} tokens")
+    return np.concatenate(parts)
