@@ -182,6 +182,9 @@ class Hosts:
         kept = live.urls.get(url.page_id)
         if kept and kept.at > url.at:
             return  # this write ended late, after a newer one
+        if url.state == "done" and not url.generation:
+            live.urls.pop(url.page_id, None)  # refused, and no answer will come: others need the place
+            return
         if len(live.urls) >= MAX_URLS:
             wanted = live.head.pages() | {lease.page_id for lease in live.host.leases.values()}
             live.urls = {page_id: old for page_id, old in live.urls.items() if page_id in wanted}
