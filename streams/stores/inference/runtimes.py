@@ -7,7 +7,7 @@ be the one named.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,13 @@ OPENVINO, ONNXRUNTIME, STATIC = "openvino", "onnxruntime", "static"
 RUNTIMES = (OPENVINO, ONNXRUNTIME)
 """The libraries. `static` is no library: see `static`."""
 
-Feeds = Mapping[str, NDArray[np.int64]]
+Feeds = Mapping[str, NDArray[np.int64] | NDArray[np.float32]]
 Run = Callable[[Feeds], NDArray[np.float32]]
 """Takes tensors by name, whether the model reads them or not, and returns the model's first output."""
+
+
+RunOutputs = Callable[[Feeds], list[NDArray[np.float32]]]
+"""Takes tensors by name, and returns the outputs that were asked for."""
 
 
 def available(runtime: str) -> bool:
@@ -42,6 +46,11 @@ def resolved(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def open_model(runtime: str, model: Path, threads: int) -> Run:
     """Load the model. Raises UsageError for a runtime that is unknown or not installed."""
+    _check(runtime, model)
+    return _openvino(model, threads) if runtime == OPENVINO else _onnxruntime(model, threads)
+
+
+def _check(runtime: str, model: Path) -> None:
     if runtime not in RUNTIMES:
         raise UsageError(f"{runtime!r} is no runtime of {model.name}: {', '.join(RUNTIMES)} are. See its config.pbtxt")
     if not available(runtime):
@@ -49,16 +58,39 @@ def open_model(runtime: str, model: Path, threads: int) -> Run:
             f"the package {runtime}, which runs {model}, isn't installed: pip install 'riffle-search[local]'. Where it "
             "doesn't exist, change config.pbtxt: `runtime` and `model_version` to fallback_runtime and fallback_version"
         )
-    return _openvino(model, threads) if runtime == OPENVINO else _onnxruntime(model, threads)
 
 
-def _onnxruntime(model: Path, threads: int) -> Run:
+def open_outputs(runtime: str, model: Path, threads: int, outputs: Sequence[str]) -> RunOutputs:
+    """Load a model of which several outputs are wanted. Raises UsageError as `open_model` does."""
+    _check(runtime, model)
+    if runtime == OPENVINO:
+        request, inputs = _openvino_request(model, threads)
+
+        def infer(feeds: Feeds) -> list[NDArray[np.float32]]:
+            request.infer({name: feeds[name] for name in inputs})
+            return [np.array(request.get_tensor(name).data) for name in outputs]
+
+        return infer
+    session = _onnxruntime_session(model, threads)
+
+    def run(feeds: Feeds) -> list[NDArray[np.float32]]:
+        found: list[NDArray[np.float32]] = session.run(list(outputs), dict(feeds))
+        return found
+
+    return run
+
+
+def _onnxruntime_session(model: Path, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def _onnxruntime(model: Path, threads: int) -> Run:
+    session = _onnxruntime_session(model, threads)
     names = [node.name for node in session.get_inputs()]
 
     def run(feeds: Feeds) -> NDArray[np.float32]:
@@ -68,7 +100,8 @@ def _onnxruntime(model: Path, threads: int) -> Run:
     return run
 
 
-def _openvino(model: Path, threads: int) -> Run:
+def _openvino_request(model: Path, threads: int) -> tuple[Any, list[str]]:
+    """A request of a compiled model, and the names of the model's inputs."""
     # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
     import openvino
@@ -83,7 +116,11 @@ def _openvino(model: Path, threads: int) -> Run:
         "INFERENCE_PRECISION_HINT": "f32",
     }
     request = core.compile_model(core.read_model(str(model)), "CPU", options).create_infer_request()
-    names = [node.get_any_name() for node in request.model_inputs]
+    return request, [node.get_any_name() for node in request.model_inputs]
+
+
+def _openvino(model: Path, threads: int) -> Run:
+    request, names = _openvino_request(model, threads)
 
     def run(feeds: Feeds) -> NDArray[np.float32]:
         request.infer({name: feeds[name] for name in names}, share_inputs=True)

@@ -8,10 +8,13 @@ from uuid import UUID
 import pytest
 
 from streams.pages.normalize import normalize
+from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.drafting import drafts
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement
+from streams.stores.inference.chain_encoder import chain_model
+from streams.stores.inference.repository import CHAIN_MODEL, parameters_of, read_config
 from streams.stores.protocols import Link
 
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
@@ -53,12 +56,17 @@ def labelled(sentences: list[str]) -> list[Link]:
     return [Link((antecedent,) if antecedent >= 0 else (), antecedent) for antecedent in antecedents]
 
 
-@pytest.fixture(scope="module")
-def guide() -> dict[str, Statement]:
+def by_the_shipped_model(sentences: list[str]) -> list[Link]:
+    folder = Settings().models_path / "local" / CHAIN_MODEL
+    return chain_model(parameters_of(read_config(folder)), folder / "1")(sentences)
+
+
+@pytest.fixture(scope="module", params=[labelled, by_the_shipped_model])
+def guide(request: pytest.FixtureRequest) -> dict[str, Statement]:
     """The page's statements by their text, the first of each."""
     found, _ = drafts(normalize(HTML.encode(), url="https://guide.example/").document, SentenceSplitter())
     sentences, owners = chain_input(found)
-    made = statements(PAGE, found, owners, labelled(sentences))
+    made = statements(PAGE, found, owners, request.param(sentences))
     return {statement.text: statement for statement in reversed(made)}
 
 

