@@ -127,7 +127,10 @@ def test_everything_is_lost_and_restored(drill: Drill, tmp_path: Path) -> None:
     assert drill.answers() == before
     found = drill.until_found("why do lighthouses flash?", LATE_HOST)
     assert LATE_PAGE in found["results"][0]["statements"][0]["text"], "the event in flight was handled"
-    assert drill.answers() == before
+    # Another page changes how rare each word is, and so the scores: the statements are the same.
+    assert [{answer[:2] for answer in answers} for answers in drill.answers()] == [
+        {answer[:2] for answer in answers} for answers in before
+    ]
 
 
 async def _discover(settings: Settings, url: str) -> None:
