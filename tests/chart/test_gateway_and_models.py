@@ -48,6 +48,26 @@ def test_operators_have_a_port_of_their_own_that_nothing_publishes() -> None:
     assert backends == ["riffle-gateway"]
 
 
+def test_with_certificates_every_hop_is_encrypted() -> None:
+    objects = render("mtls")
+    (container,) = containers(named(objects, "Deployment", "gateway"))
+    variables = environment(container)
+    for store in ("KAFKA", "CASSANDRA", "QDRANT", "TRITON"):
+        assert variables[f"RIFFLE_{store}__CA_FILE"].endswith("/ca.crt")
+        assert variables[f"RIFFLE_{store}__KEY_FILE"].endswith("/tls.key")
+    assert variables["RIFFLE_GATEWAY__CLIENT_CA_FILE"] == "/etc/riffle/tls/gateway/ca.crt"
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"]["scheme"] == "HTTPS"
+    (endpoint,) = named(objects, "PodMonitor", "monitoring-gateway")["spec"]["podMetricsEndpoints"]
+    assert endpoint["scheme"] == "https"
+    for name in ("triton", "query-embedding"):
+        server = containers(named(objects, "Deployment", name))[-1]
+        assert "--grpc-use-ssl-mutual=1" in server["command"]
+    mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
+    files = [value for value in variables.values() if isinstance(value, str) and value.startswith("/etc/riffle/tls/")]
+    assert {str(Path(file).parent) for file in files} <= mounted
+
+
 def test_routes_leave_headers_alone() -> None:
     route = named(render("external-services"), "HTTPRoute", "search-gateway")["spec"]
     assert route["rules"] == [
