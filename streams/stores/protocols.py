@@ -100,7 +100,7 @@ class Pages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartProgress:
-    """How far one part of the ring of tokens is done."""
+    """The progress of one part of the ring of tokens."""
 
     token: int
     """The last token that is done."""
