@@ -220,6 +220,9 @@ FAULTS: tuple[Fault, ...] = (
     killed("triton"),
     killed("cassandra"),
     killed("kafka"),
+)
+"""Every fault that a run does once, in an order of chance."""
+BY_HAND: tuple[Fault, ...] = (
     disk_is_full("kafka"),
     disk_is_full("cassandra", killed_too=True),
     disk_is_full("qdrant"),
@@ -228,4 +231,4 @@ FAULTS: tuple[Fault, ...] = (
     Fault("more partitions", _more_partitions),
     *([former_release_beside(Path(FORMER_TREE))] if FORMER_TREE else []),
 )
-"""Every fault that a run does once, in an order of chance."""
+"""Faults that take longer. They are done when they are named."""
