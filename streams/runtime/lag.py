@@ -198,7 +198,7 @@ def _note_starts(settings: Settings, stage: Stage, committed: Mapping[Place, int
         if places:
             starts = _offsets(admin, places, OffsetSpec.earliest())
             consumer.commit(offsets=[TopicPartition(*place, starts[place]) for place in places], asynchronous=False)
-    except KafkaException as error:
+    except (KafkaException, TimeoutError) as error:
         # Other workers of the stage run, and commit by themselves. Or the topics are so new that no broker answers.
         log.debug("first offsets are not committed", stage=stage.name, error=str(error))
     finally:

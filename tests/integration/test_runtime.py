@@ -326,7 +326,8 @@ async def test_r5_events_that_are_deleted_before_the_first_one_was_handled_are_n
     await run.ask(range(40))
     topic = run.stage.inputs[0].topic
     places = [TopicPartition(topic, number, -1) for number in range(run.settings.kafka.partitions)]
-    for future in AdminClient(client_config(run.settings.kafka)).delete_records(places).values():
+    admin = AdminClient(client_config(run.settings.kafka))
+    for future in admin.delete_records(places).values():
         future.result(30)
     refused = run.start_worker()
     assert await asyncio.to_thread(refused.wait, DEADLINE_SECONDS) == 1

@@ -46,7 +46,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     monkeypatch.setattr(lag, "AdminClient", lambda _: made)
     monkeypatch.setattr(lag, "_places", lambda *_: [])
     monkeypatch.setattr(lag, "_note_starts", lambda *_: None)
-    monkeypatch.setattr(lag, "_committed", made.committed_offsets)
+    monkeypatch.setattr(lag, "committed_offsets", made.committed_offsets)
     monkeypatch.setattr(lag, "_offsets", made.first_offsets)
     return made
 
