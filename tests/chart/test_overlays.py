@@ -1,0 +1,91 @@
+"""The overlays of infra/k8s: Kubernetes and the operators accept them, and they fit each other and the chart."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from streams.topology import STAGES, TOPICS
+from tests.chart.rendering import CHART, ROOT, TOOLS, of_kind, run, template
+
+OVERLAYS = ("dev", "staging", "production")
+FOLDER = ROOT / "infra" / "k8s" / "overlays"
+WITHOUT_SCHEMA = "K8ssandraCluster,MedusaBackupSchedule"
+"""Kinds whose schemas are in no package of a registry: they are checked by the tests below alone."""
+
+
+def rendered(overlay: str) -> str:
+    done = run("kustomize", "build", FOLDER / overlay)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def objects(overlay: str) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(rendered(overlay)) if document]
+
+
+def by_name(overlay: str, kind: str) -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each for each in of_kind(objects(overlay), kind)}
+
+
+def values(overlay: str) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((FOLDER / overlay / "riffle-values.yaml").read_text())
+    return read
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_object_is_valid_by_the_schemas_of_kubernetes_and_of_the_operators(overlay: str) -> None:
+    if not (TOOLS / "schemas" / "kafka-kafka-v1.json").exists():
+        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
+    location = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
+    options = ["-strict", "-summary", "-skip", WITHOUT_SCHEMA, "-schema-location", location]
+    done = run("kubeconform", *options, stdin=rendered(overlay))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Skipped: 2" in done.stdout
+
+
+def test_kubeconform_sees_a_mistake_in_a_custom_resource() -> None:
+    if not (TOOLS / "schemas" / "kafka-kafka-v1.json").exists():
+        pytest.skip("the schemas are not there: `make chart` sets them up in .tools/schemas (it needs Go)")
+    location = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
+    wrong = rendered("dev").replace("userOperator:", "usersOperator:", 1)
+    done = run("kubeconform", "-strict", "-skip", WITHOUT_SCHEMA, "-schema-location", location, stdin=wrong)
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_chart_accepts_the_overlay_s_values(overlay: str) -> None:
+    done = template("--values", FOLDER / overlay / "riffle-values.yaml")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_topics_have_the_partitions_and_replicas_that_the_application_expects(overlay: str) -> None:
+    topics = by_name(overlay, "KafkaTopic")
+    assert set(topics) == {topic.name for topic in TOPICS}
+    kafka = values(overlay)["kafka"]
+    assert {topic["spec"]["partitions"] for topic in topics.values()} == {kafka["partitions"]}
+    assert {topic["spec"]["replicas"] for topic in topics.values()} == {kafka["replication"]}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_there_are_brokers_and_nodes_for_the_replicas(overlay: str) -> None:
+    brokers = by_name(overlay, "KafkaNodePool")["broker"]["spec"]["replicas"]
+    datacenter = by_name(overlay, "K8ssandraCluster")["riffle"]["spec"]["cassandra"]["datacenters"][0]
+    settings = values(overlay)
+    assert brokers >= settings["kafka"]["replication"]
+    assert datacenter["size"] >= settings["cassandra"]["replication"]
+    assert len(datacenter["racks"]) == settings["cassandra"]["replication"]
+    assert datacenter["metadata"]["name"] == settings["cassandra"]["datacenter"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_each_stage_finds_its_certificate(overlay: str) -> None:
+    made = {each["spec"]["secretName"] for each in by_name(overlay, "Certificate").values()}
+    pattern = values(overlay)["kafka"]["tls"]["clientSecret"]
+    assert {pattern.replace("{component}", stage.name) for stage in STAGES} <= made
+
+
+def test_the_chart_is_where_the_readme_of_the_overlays_says() -> None:
+    assert (CHART / "Chart.yaml").exists()
+    assert "helm install riffle helm/riffle" in (ROOT / "infra" / "k8s" / "README.md").read_text()
