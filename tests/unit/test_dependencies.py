@@ -19,6 +19,7 @@ IMPORTED_AS = {
     "backports": "backports.zstd",
     "triton_python_backend_utils": "nvidia-pytriton",
     "google": "protobuf",
+    "pydantic_core": "pydantic",
 }
 # Declared packages that no file imports, with the reason.
 NOT_IMPORTED = {
@@ -37,7 +38,7 @@ NOT_IMPORTED = {
     "types-confluent-kafka": "types",
 }
 # Modules outside streams/local that need the extra `local`: they manage the local stack, and are imported on use.
-LOCAL_STACK = ("streams/local", "streams/commands")
+LOCAL_STACK = ("streams/local", "streams/commands", "streams/stores/inference")
 COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py")
 # Scripts that are run in an environment of their own, as their docstrings state.
 OWN_ENVIRONMENT = ("triton_models/export.py",)
