@@ -9,7 +9,7 @@ from streams.doctor.versions import judge_version
 from streams.errors import UsageError
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
-from streams.stores.cassandra.migrating import Migration, packaged_migrations
+from streams.stores.cassandra.migrating import Migration, is_migration, packaged_migrations
 
 _VERSION = "SELECT release_version FROM system.local"
 _PEERS = "SELECT peer FROM system.peers"
@@ -94,7 +94,8 @@ def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) 
             "Install the release that wrote this keyspace. An applied migration never changes.",
             *changed,
         )
-    unknown = sorted(applied.keys() - {migration.name for migration in packaged})
+    known = {migration.name for migration in packaged}
+    unknown = sorted(name for name in applied if is_migration(name) and name not in known)
     if unknown:
         return warning(
             "schema",

@@ -49,6 +49,11 @@ class Migration:
         return [" ".join(part.split()) for part in bare.split(";") if part.strip()]
 
 
+def is_migration(name: str) -> bool:
+    """False for the other names in the table `migrations`: moves of rows to new tables that are done."""
+    return _NAME.fullmatch(name) is not None
+
+
 def packaged_migrations() -> list[Migration]:
     """The migrations that this version ships, in order."""
     folder = files("streams.stores.cassandra") / "migrations"
