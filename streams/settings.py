@@ -226,6 +226,13 @@ class GatewaySettings(_Group):
     """Maximum length of a query. A longer one is refused."""
     languages: tuple[_Primary, ...] = ()
     """Languages to search if a request names none: BCP 47 primary tags (`und`: unknown language). Empty: all."""
+    block_lists: tuple[Path, ...] = ()
+    """Files with hosts whose pages are not shown: hosts files, domain lists, or rules of ad blockers for whole domains.
+    A file is read again when it changes, without a restart."""
+    results_per_host: int = Field(3, ge=0)
+    """Maximum results of one host on the first page, as long as there are others. 0: any number."""
+    hide_adult: bool = True
+    """Leave adult pages out."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""

@@ -21,7 +21,8 @@ from streams.pages.text.language import identify
 
 QRELS = ("qrels.tsv", "qrels/test.tsv")
 """Places of the judgements, in the order in which they are looked for."""
-_PARAGRAPH = re.compile(r"\n\s*\n")
+_NO_LABEL = re.compile(r"[^a-z0-9-]")
+_PARAGRAPH = re.compile(r"\n[ \t\r]*+(?=\n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _document(host: str, row: Mapping[str, Any]) -> Document:
 
 def _label(name: str) -> str:
     """A part of a host name, of any text."""
-    return re.sub(r"[^a-z0-9-]", "-", name.lower())[:60] or "collection"
+    return _NO_LABEL.sub("-", name.lower())[:60] or "collection"
 
 
 def _grades(folder: Path, documents: Mapping[str, Document]) -> dict[str, dict[str, int]]:

@@ -23,6 +23,8 @@ _WAIT_SECONDS = 60.0
 _READ_KEYS = 500
 """Maximum keys of one read."""
 
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
+
 Progress = Callable[[int, int], None]
 """Called with the number of texts that are done, and of all that were missing."""
 
@@ -78,7 +80,7 @@ class CachedEmbedder:
 
     def _open(self, info: ModelInfo) -> sqlite3.Connection:
         self._folder.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^A-Za-z0-9._-]", "-", f"vectors-{info.name}-{info.version}-{info.dimensions}.sqlite")
+        name = _NO_NAME.sub("-", f"vectors-{info.name}-{info.version}-{info.dimensions}.sqlite")
         database = sqlite3.connect(self._folder / name, timeout=_WAIT_SECONDS)
         database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
         return database

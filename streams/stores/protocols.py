@@ -229,6 +229,10 @@ class Filters:
     languages: tuple[str, ...] = ()
     """Any of these, as the points spell them; an empty one is that of points without a language."""
     exclude_hosts: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    """Hosts, of which any is meant with its subdomains."""
+    exclude_sites: tuple[str, ...] = ()
+    """Hosts that are left out with their subdomains."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ _SCROLL_POINTS = 256
 _PAYLOAD_INDEXES = {
     "page_id": models.PayloadSchemaType.KEYWORD,
     "host": models.PayloadSchemaType.KEYWORD,
+    "sites": models.PayloadSchemaType.KEYWORD,
     "language": models.PayloadSchemaType.KEYWORD,
     "generation": models.PayloadSchemaType.INTEGER,
 }
@@ -319,9 +320,17 @@ def _filter(filters: Filters) -> models.Filter | None:
     if filters.languages:
         must.append(models.FieldCondition(key="language", match=models.MatchAny(any=list(filters.languages))))
     must_not: list[models.Condition] = []
+    if filters.sites:
+        must.append(models.Filter(should=_of_sites(filters.sites)))
+    must_not += _of_sites(filters.exclude_sites) if filters.exclude_sites else []
     if filters.exclude_hosts:
         must_not.append(models.FieldCondition(key="host", match=models.MatchAny(any=list(filters.exclude_hosts))))
     return models.Filter(must=must or None, must_not=must_not or None) if must or must_not else None
+
+
+def _of_sites(sites: Sequence[str]) -> list[models.Condition]:
+    """Conditions of which one holds for each host of these sites. Points of earlier releases have no `sites`."""
+    return [models.FieldCondition(key=key, match=models.MatchAny(any=list(sites))) for key in ("host", "sites")]
 
 
 def _equals(key: str, value: str) -> models.FieldCondition:

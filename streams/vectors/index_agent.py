@@ -60,7 +60,7 @@ class IndexAgent(Agent):
         if _superseded_below(parts, event.generation):
             # Before a crash, this event may have written points.
             return await self._give_way(event, parts)
-        page, points = await self._points(event.statements_ref, event.vectors_ref, event.generation)
+        page, points = await self._points(event.statements_ref, event.vectors_ref, event.generation, parts)
         collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
         parts = await self._stores.pages.get(event.page_id)
         if _superseded_below(parts, event.generation):
@@ -79,13 +79,14 @@ class IndexAgent(Agent):
         return [indexed]
 
     async def _points(
-        self, statements_ref: str, vectors_ref: str, generation: int
+        self, statements_ref: str, vectors_ref: str, generation: int, parts: Parts
     ) -> tuple[PageStatements, list[Point]]:
         content, packed = await asyncio.gather(
             self._stores.blobs.get(statements_ref), self._stores.blobs.get(vectors_ref)
         )
         page = decode_statements(content)
-        return page, await asyncio.to_thread(points_of, page, decode_vectors(packed, statements_ref), generation)
+        vectors = decode_vectors(packed, statements_ref)
+        return page, await asyncio.to_thread(points_of, page, vectors, generation, _published(parts))
 
     async def _give_way(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
         """Remove the event's points, and write those of the newer page again. Raises TransientError if it changes."""
@@ -112,7 +113,7 @@ class IndexAgent(Agent):
         known = newest if "vectors_ref" in newest else parts.get("embedded", {})
         if known.get("statements_ref") != newest["statements_ref"] or "vectors_ref" not in known:
             return False
-        _, points = await self._points(known["statements_ref"], known["vectors_ref"], newest["generation"])
+        _, points = await self._points(known["statements_ref"], known["vectors_ref"], newest["generation"], parts)
         with suppress(MissingCollection):
             await self._stores.vectors.upsert(newest["collection"], points)
         return True
@@ -184,6 +185,11 @@ class IndexAgent(Agent):
         known = parts.get(part, {})
         at = max(at, int(known.get("at", 0)) + (_generation(parts, part) < event.generation))
         await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)
+
+
+def _published(parts: Parts) -> str:
+    """The date of the page's publication, by its facts; empty if it has none."""
+    return str(parts.get("normalized", {}).get("published") or "")[:10]
 
 
 def _generation(parts: Parts, part: str) -> int:

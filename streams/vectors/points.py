@@ -12,18 +12,27 @@ from streams.stores.protocols import Point
 from streams.vectors.bm25 import document_vector
 
 
-def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: int) -> list[Point]:
-    """A point for each statement, in order. Its id is the statement's."""
+def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: int, published: str = "") -> list[Point]:
+    """A point for each statement, in order. Its id is the statement's. `published` is the page's ISO date, if known."""
     host = urlsplit(page.url).netloc
+    place: dict[str, object] = {"host": host, "generation": generation}
+    place |= {"sites": sites} if (sites := sites_of(host)) else {}
+    place |= {"published": published} if published else {}
     return [
         Point(
             id=statement.id,
             dense=vector.tolist(),
             sparse=document_vector(statement.text, statement.context, page.language, page.title),
-            payload={**_payload(statement), **_page_payload(page), "host": host, "generation": generation},
+            payload={**_payload(statement), **_page_payload(page), **place},
         )
         for statement, vector in zip(page.statements, vectors, strict=True)
     ]
+
+
+def sites_of(host: str) -> list[str]:
+    """The domains above a host, without the last: `python.org` for `docs.python.org`."""
+    parts = host.split(".")
+    return [".".join(parts[start:]) for start in range(1, len(parts) - 1)]
 
 
 def _payload(statement: Statement) -> dict[str, object]:

@@ -90,6 +90,7 @@ def gateway(
     labels: Path | None = None,
     profile: Literal["local", "production"] = "local",
     admin_port: int | None = None,
+    limits: dict[str, Any] | None = None,
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -106,6 +107,7 @@ def gateway(
             public_url=public_url,
             labels=labels,
             admin_port=admin_port,
+            **(limits or {}),
         ),
     )
     return create_app(settings, stores, publish=publish or append, clock=lambda: NOW, explainer=explainer)

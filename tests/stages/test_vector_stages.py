@@ -19,6 +19,7 @@ from streams.sandbox.inline import InlineSandbox
 from streams.statements.agent import StatementsAgent
 from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
+from streams.statements.statement import Statement
 from streams.stores.memory import MemoryEmbedder
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Hit, Vectors
@@ -26,6 +27,7 @@ from streams.vectors.bm25 import query_vector
 from streams.vectors.codec import decode_vectors
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
+from streams.vectors.points import points_of
 
 URL = "https://site.example/wal"
 PAGE = page_id(URL)
@@ -347,3 +349,9 @@ async def test_a_blob_that_is_not_there_is_poison(journey: Journey) -> None:
     event = (await journey.deduplicated()).model_copy(update={"document_ref": "00" * 32})
     with pytest.raises(MissingBlob):
         await journey.through(event)
+
+
+async def test_a_point_has_the_domains_above_its_host_and_the_date_of_its_page() -> None:
+    page = PageStatements(PAGE, "https://docs.db.example.org/x", "X", "en", (Statement(PAGE, 0, "A log."),))
+    (point,) = points_of(page, np.zeros((1, 4), np.float32), 1, "2024-05-01")
+    assert (point.payload["sites"], point.payload["published"]) == (["db.example.org", "example.org"], "2024-05-01")

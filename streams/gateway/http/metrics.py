@@ -29,6 +29,12 @@ class Metrics:
             ("part",),
             registry=self.registry,
         )
+        self.filtered = Counter(
+            "riffle_gateway_filtered_results",
+            "Results that a filter left out or moved",
+            ("filter",),
+            registry=self.registry,
+        )
         self.store_errors = Counter(
             "riffle_gateway_store_errors", "Calls that a store failed", ("store", "error"), registry=self.registry
         )

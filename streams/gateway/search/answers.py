@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from streams.gateway.http import presentation
 from streams.gateway.search.searcher import Found
 from streams.gateway.search.similar import MAX_SIMILAR
-from streams.stores.protocols import Fingerprint, Hit, PageHits
+from streams.stores.protocols import Hit, PageHits
 
 
 class _Model(BaseModel):
@@ -76,6 +76,10 @@ class Explanation(_Model):
     meaning_weight: float | None = Field(
         None, description="The weight of meaning in the sum of both scores; words have the rest to 1."
     )
+    filters: dict[str, int] = Field(
+        {}, description="Number of results that each filter left out, or moved behind the first page (`host`)."
+    )
+    searched: str = Field("", description="The query without its operators.")
     features: dict[str, float] = Field({}, description="The features of the query that the weight follows from.")
 
 
@@ -96,14 +100,14 @@ class SearchAnswer(_Model):
 
 def to_search_answer(found: Found) -> SearchAnswer:
     request, trace = found.request, found.trace
-    words = presentation.query_words(request.text)
+    words = presentation.query_words(found.text or request.text)
     return SearchAnswer(
         query=request.text,
         languages=request.languages,
         page=request.page,
         per_page=request.per_page,
         has_next=found.has_next,
-        results=tuple(to_result(page, words, (found.similar or {}).get(page.page_id, ())) for page in found.pages),
+        results=tuple(to_result(page, words, similar_of(page, found)) for page in found.pages),
         partial=found.partial,
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
         took_ms=found.took_ms,
@@ -111,7 +115,17 @@ def to_search_answer(found: Found) -> SearchAnswer:
     )
 
 
-def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[Fingerprint] = ()) -> Result:
+def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
+    """The page's duplicates, and the results that are left out as its near-duplicates, each once."""
+    known = [SimilarPage(page_id=one.page_id, url=one.url) for one in (found.similar or {}).get(page.page_id, ())]
+    near = [
+        SimilarPage(page_id=one.page_id, url=str(one.hits[0].payload.get("url") or ""))
+        for one in found.left_out.get(page.page_id, ())
+    ]
+    return list({one.page_id: one for one in (*known, *near)}.values())
+
+
+def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = ()) -> Result:
     payload = page.hits[0].payload
     url = str(payload.get("url") or "")
     return Result(
@@ -128,12 +142,8 @@ def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[Fingerpr
     )
 
 
-def to_similar(pages: Sequence[Fingerprint]) -> Similar:
-    return Similar(
-        count=len(pages),
-        more=len(pages) >= MAX_SIMILAR,
-        pages=tuple(SimilarPage(page_id=page.page_id, url=page.url) for page in pages),
-    )
+def to_similar(pages: Sequence[SimilarPage]) -> Similar:
+    return Similar(count=min(len(pages), MAX_SIMILAR), more=len(pages) >= MAX_SIMILAR, pages=tuple(pages[:MAX_SIMILAR]))
 
 
 def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
@@ -156,5 +166,7 @@ def to_explanation(found: Found) -> Explanation:
         model=f"{trace.model.name}/{trace.model.version}" if trace.model else "",
         fusion="scores" if fused else "",
         meaning_weight=trace.weight.meaning if fused and trace.weight else None,
+        filters=dict(trace.filtered),
+        searched=found.text,
         features=dict(trace.weight.features) if fused and trace.weight else {},
     )

@@ -5,20 +5,25 @@ or down, terms alone are searched; when the query has no terms, its meaning alon
 failed. Only an index that does not answer ends the search: SearchUnavailable.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
+from uuid import UUID
 
 import structlog
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
 from streams.gateway.http.problems import ProblemError, search_unavailable
+from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.deadline import Deadline
 from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.similar import Groups, SimilarPages
 from streams.gateway.search.trace import Trace, milliseconds_since
+from streams.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, filtered
+from streams.ranking.matching import has_all, identifiers
+from streams.ranking.query import Conditions, ParsedQuery, parse_query
 from streams.ranking.weights import weight_of
 from streams.stores.fusion import combine, first_pages
 from streams.stores.opener import Stores
@@ -26,6 +31,8 @@ from streams.stores.protocols import Candidates, Filters, PageHits, SparseVector
 
 CANDIDATES = 200
 """Minimum statements of each list that are read: the scores of a list are measured by its first hundred pages."""
+CHECKED_CANDIDATES = 1_000
+"""The same for a query with operators, whose results are checked afterwards."""
 STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
 UNKNOWN_LANGUAGE = "und"
@@ -51,18 +58,38 @@ class Found:
     took_ms: float
     similar: Groups | None = None
     """The duplicates of the pages found; None when they are not known."""
+    left_out: Mapping[UUID, Sequence[PageHits]] = field(default_factory=dict)
+    """The near-duplicates of a page among the results, which are not shown."""
+    text: str = ""
+    """The query without its operators."""
 
     @property
     def partial(self) -> bool:
         return bool(self.trace.failed)
 
 
+@dataclass(frozen=True, slots=True)
+class Filtering:
+    """The operator's choice of filters."""
+
+    block_lists: BlockLists = field(default_factory=lambda: BlockLists(()))
+    hide_adult: bool = True
+    results_per_host: int = RESULTS_PER_HOST
+
+
 class Searcher:
     """Searches the stores. There is one in each process: it holds the cache of query vectors."""
 
     def __init__(
-        self, stores: Stores, terms: QueryTerms, *, deadline_seconds: float = 2.0, on_failure: OnFailure
+        self,
+        stores: Stores,
+        terms: QueryTerms,
+        *,
+        deadline_seconds: float = 2.0,
+        on_failure: OnFailure,
+        filtering: Filtering | None = None,
     ) -> None:
+        self._filtering = filtering or Filtering()
         self._stores = stores
         self._terms = terms
         self._deadline_seconds = deadline_seconds
@@ -73,22 +100,43 @@ class Searcher:
     async def search(self, request: SearchRequest) -> Found:
         """Raises SearchUnavailable when the index does not answer in time."""
         started, deadline, trace = perf_counter(), Deadline(self._deadline_seconds), Trace()
-        sparse = self._sparse(request, trace)
-        dense = await self._embedder.embed(request.text, deadline, trace)
+        query = parse_query(request.text)
+        sparse = self._sparse(request, query.text, trace)
+        dense = await self._embedder.embed(query.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
-        found = await self._retrieve(request, dense, sparse, deadline, trace)
-        trace.weight = weight_of(request.text, sparse, found)
-        pages = combine(found, trace.weight.meaning)
+        found = await self._retrieve(request, query, dense, sparse, deadline, trace)
+        with trace.timed("rank_ms"):
+            ranked = await self._ranked(request, query, sparse, found, trace)
         end = request.first + request.per_page
-        shown = tuple(first_pages(pages[request.first : end], request.per_page, STATEMENTS_PER_PAGE))
+        shown = tuple(first_pages(ranked.pages[request.first : end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
             similar = await self._similar.of([page.page_id for page in shown], deadline)
-        return Found(request, shown, len(pages) > end, trace, milliseconds_since(started), similar)
+        left_out = {page.page_id: ranked.similar[page.page_id] for page in shown if page.page_id in ranked.similar}
+        took_ms = milliseconds_since(started)
+        return Found(request, shown, len(ranked.pages) > end, trace, took_ms, similar, left_out, query.text)
 
-    def _sparse(self, request: SearchRequest, trace: Trace) -> SparseVector | None:
+    async def _ranked(
+        self, request: SearchRequest, query: ParsedQuery, sparse: SparseVector | None, found: Candidates, trace: Trace
+    ) -> Filtered:
+        """The pages in the order of their scores, after the filters."""
+        trace.weight = weight_of(query.text, sparse, found)
+        pages = exact_first(combine(found, trace.weight.meaning), identifiers(query.text))
+        rules = Rules(
+            query.conditions,
+            _languages(request, query.conditions),
+            await self._filtering.block_lists.current(),
+            self._filtering.hide_adult,
+            request.per_page,
+            0 if request.host or query.conditions.sites else self._filtering.results_per_host,
+        )
+        ranked = filtered(pages, rules, request.first + request.per_page + 1)
+        trace.filtered = dict(ranked.counts)
+        return ranked
+
+    def _sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
         with trace.timed("terms_ms"):
-            vector = self._terms(request.text, request.languages[0] if len(request.languages) == 1 else "")
+            vector = self._terms(text, request.languages[0] if len(request.languages) == 1 else "")
         trace.states["sparse"] = "ok" if vector.indices else "empty"
         if not vector.indices:
             trace.reasons["sparse"] = "The query has no words that are kept in the word index."
@@ -98,6 +146,7 @@ class Searcher:
     async def _retrieve(
         self,
         request: SearchRequest,
+        query: ParsedQuery,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
         deadline: Deadline,
@@ -106,7 +155,7 @@ class Searcher:
         try:
             with trace.timed("retrieve_ms"):
                 async with deadline.for_index():
-                    found = await self._candidates(request, dense, sparse, trace)
+                    found = await self._candidates(request, query.conditions, dense, sparse, trace)
         except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
             self._on_failure("qdrant", error)
             slow = isinstance(error, TimeoutError | DeadlineExceeded)
@@ -116,14 +165,16 @@ class Searcher:
         return found
 
     async def _candidates(
-        self, request: SearchRequest, dense: Sequence[float] | None, sparse: SparseVector | None, trace: Trace
+        self,
+        request: SearchRequest,
+        conditions: Conditions,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        trace: Trace,
     ) -> Candidates:
         wanted = request.first + request.per_page + 1  # one more shows whether there is a next page
-        retrieve = partial(
-            self._stores.vectors.candidates,
-            filters=Filters(host=request.host or None, languages=tuple(map(_as_indexed, request.languages))),
-            limit=max(CANDIDATES, 5 * wanted),
-        )
+        limit = max(CANDIDATES if conditions == Conditions() else CHECKED_CANDIDATES, 5 * wanted)
+        retrieve = partial(self._stores.vectors.candidates, filters=_index_filters(request, conditions), limit=limit)
         try:
             return await retrieve(dense=dense, sparse=sparse)
         except PoisonError as error:
@@ -134,6 +185,25 @@ class Searcher:
             log.warning("the index refused the query's vector; searching by words alone", error=str(error))
             trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
             return await retrieve(dense=None, sparse=sparse)
+
+
+def exact_first(pages: list[PageHits], names: tuple[str, ...]) -> list[PageHits]:
+    """The pages that have all of these identifiers first. Where no page has them, the order stays."""
+    return sorted(pages, key=lambda page: not has_all(page, names)) if names else pages
+
+
+def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:
+    """The conditions that the index checks before it cuts its lists. A site's path is checked afterwards."""
+    return Filters(
+        host=request.host or None,
+        languages=_languages(request, conditions),
+        sites=tuple(site.partition("/")[0] for site in conditions.sites),
+        exclude_sites=tuple(site for site in conditions.excluded_sites if "/" not in site),
+    )
+
+
+def _languages(request: SearchRequest, conditions: Conditions) -> tuple[str, ...]:
+    return tuple(map(_as_indexed, conditions.languages or request.languages))
 
 
 def _as_indexed(language: str) -> str:

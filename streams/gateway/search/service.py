@@ -5,9 +5,10 @@ import asyncio
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import search_unavailable
 from streams.gateway.search.answers import SearchAnswer, to_search_answer
+from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.query_events import Publish, QueryEvents
 from streams.gateway.search.request import SearchRequest, parse
-from streams.gateway.search.searcher import Searcher, SearchUnavailable
+from streams.gateway.search.searcher import Filtering, Searcher, SearchUnavailable
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
@@ -27,6 +28,9 @@ class SearchService:
             query_vector,
             deadline_seconds=self._limits.deadline_seconds,
             on_failure=context.metrics.store_failed,
+            filtering=Filtering(
+                BlockLists(self._limits.block_lists), self._limits.hide_adult, self._limits.results_per_host
+            ),
         )
 
     @property
@@ -56,6 +60,8 @@ class SearchService:
             found = await self._searcher.search(request)
             for part in found.trace.failed:
                 self._metrics.partial_answers.labels(part).inc()
+            for name, count in found.trace.filtered.items():
+                self._metrics.filtered.labels(name).inc(count)
             self._events.publish_query(found)
             return to_search_answer(found)
         finally:

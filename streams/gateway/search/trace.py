@@ -22,6 +22,8 @@ class Trace:
     """Sentences for people: why a part failed or had nothing to do."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     model: ModelInfo | None = None
+    filtered: dict[str, int] = field(default_factory=dict)
+    """Number of results that each filter left out or moved."""
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
 

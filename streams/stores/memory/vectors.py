@@ -218,9 +218,15 @@ class _Collection:
             self.__dict__.pop(name, None)
 
 
+def _is_of(payload: Mapping[str, Any], sites: Sequence[str]) -> bool:
+    return payload.get("host") in sites or not set(sites).isdisjoint(payload.get("sites") or ())
+
+
 def _passes(payload: Mapping[str, Any], filters: Filters) -> bool:
     wanted = {"page_id": filters.page_id, "host": filters.host}
     if filters.languages and payload.get("language") not in filters.languages:
+        return False
+    if (filters.sites and not _is_of(payload, filters.sites)) or _is_of(payload, filters.exclude_sites):
         return False
     return payload.get("host") not in filters.exclude_hosts and all(
         payload.get(key) == str(value) for key, value in wanted.items() if value is not None

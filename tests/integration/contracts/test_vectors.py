@@ -93,6 +93,7 @@ def point(
         "page_id": str(page(of)),
         "url": f"https://{host}/{of}",
         "host": host,
+        "sites": [host, "above.example"] if host == "c.example" else [host],
         "title": of,
         "text": text or f"Statement {name}.",
         "context": text,
@@ -275,6 +276,9 @@ FILTERS = [
     (Filters(languages=("de", "")), {"d", "unknown"}, "a language, or none that is known"),
     (Filters(exclude_hosts=("b.example", "c.example", "d.example")), {"a"}, "hosts left out"),
     (Filters(host="b.example", exclude_hosts=("b.example",)), set(), "left out wins"),
+    (Filters(sites=("b.example", "c.example")), {"b1", "b2", "c"}, "some sites"),
+    (Filters(sites=("above.example",)), {"c"}, "a site with its subdomains"),
+    (Filters(exclude_sites=("b.example", "above.example", "d.example")), {"a"}, "sites left out"),
     (Filters(page_id=uuid5(NAMES, "b1")), {"b1"}, "within a page"),
     (Filters(host="B.example"), set(), "as it was written"),
 ]

@@ -1,0 +1,30 @@
+"""Recognizes adult pages by their words: a filter for those who don't look for them, not a protection of minors.
+
+A host that is named for it is enough. Otherwise two different words of the list must occur in the title and the found
+statements, so that a page about the law or the health of it stays.
+"""
+
+import re
+
+from streams.stores.protocols import PageHits
+
+_WORDS = (
+    "xxx porn porno pornos pornstar pornstars pornhub xvideos xhamster xnxx redtube youporn hentai milf milfs blowjob "
+    "blowjobs handjob cumshot cumshots creampie gangbang threesome deepthroat camgirl camgirls livesex sexcam sexcams "
+    "fetish bdsm bukkake upskirt nsfw hardcore escorts shemale shemales"
+)
+_HOST_PARTS = "porn xxx xvideos xhamster xnxx redtube youporn hentai camgirl sexcam livesex milf"
+_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_WORDS.split())})\b", re.IGNORECASE)
+_IN_HOST = re.compile("|".join(_HOST_PARTS.split()))
+_MIN_WORDS = 2
+_ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
+
+
+def is_adult(page: PageHits) -> bool:
+    """True if the host, or two words of the page, are those of adult content."""
+    payload = page.hits[0].payload
+    host = str(payload.get("host") or "").lower().partition(":")[0]
+    if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
+        return True
+    text = " ".join([str(payload.get("title") or ""), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])
+    return len({match.lower() for match in _IN_TEXT.findall(text)}) >= _MIN_WORDS

@@ -1,0 +1,155 @@
+"""Filters of results: which pages are left out or moved, in order, with the number of pages for each reason.
+
+    conditions   the operators of the query (phrases, sites, dates, ...)
+    language     pages in other languages than the ones asked for
+    empty        pages without a title, or without text
+    blocked      hosts of the block lists
+    adult        pages with the words of adult content
+    duplicate    pages whose text is nearly that of a better result; the result counts them
+    host         further pages of one host move behind the first page; none is left out
+
+The pages come with the best first, and are read only as far as they are needed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from streams.ranking.adult import is_adult
+from streams.ranking.block_list import BlockList
+from streams.ranking.matching import fold, meets
+from streams.ranking.query import Conditions
+from streams.stores.protocols import PageHits
+
+DUPLICATE_SIMILARITY = 0.8
+"""Minimum Jaccard similarity of the trigrams of two results' texts that makes them near-duplicates."""
+MIN_DUPLICATE_CHARS = 40
+"""Minimum length of a text that is compared (characters). Shorter ones are alike by chance."""
+MAX_WINDOW = 20
+"""Maximum pages behind the first page of results that may come before further pages of a host."""
+RESULTS_PER_HOST = 3
+"""Maximum results of one host on the first page, as long as there are others."""
+NAMES = ("conditions", "language", "empty", "blocked", "adult", "duplicate", "host")
+"""The names of all filters, in the order in which they are applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules by which the results of one query are filtered."""
+
+    conditions: Conditions = field(default_factory=Conditions)
+    languages: tuple[str, ...] = ()
+    """The languages that are searched, as the index spells them; empty: all."""
+    block_list: BlockList = field(default_factory=BlockList)
+    hide_adult: bool = True
+    first_page: int = 10
+    """Number of results of a page."""
+    per_host: int = RESULTS_PER_HOST
+    """0: any number."""
+
+
+@dataclass(slots=True)
+class Filtered:
+    """The pages that are shown, and what happened to the others."""
+
+    pages: list[PageHits] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """Number of pages that each filter left out or moved."""
+    similar: dict[UUID, list[PageHits]] = field(default_factory=dict)
+    """The near-duplicates of a page that are not shown."""
+
+
+def filtered(pages: Iterable[PageHits], rules: Rules, wanted: int) -> Filtered:
+    """The first `wanted` pages that pass all filters."""
+    found = Filtered()
+    passing = _distinct(_passing(pages, rules, found.counts), found)
+    for page in passing:
+        found.pages.append(page)
+        if len(found.pages) >= max(wanted, _window(rules)):
+            break
+    found.pages = _spread(found.pages, rules, found.counts)[:wanted]
+    return found
+
+
+def _passing(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> Iterator[PageHits]:
+    checks: tuple[tuple[str, Callable[[PageHits], bool]], ...] = (
+        ("conditions", lambda page: rules.conditions == Conditions() or meets(page, rules.conditions)),
+        ("language", lambda page: not rules.languages or _payload(page, "language") in rules.languages),
+        ("empty", lambda page: bool(_payload(page, "title").strip() or _payload(page, "url")) and _has_text(page)),
+        ("blocked", lambda page: not rules.block_list.blocks(_payload(page, "host"))),
+        ("adult", lambda page: not (rules.hide_adult and is_adult(page))),
+    )
+    for page in pages:
+        failed = next((name for name, passes in checks if not passes(page)), None)
+        if failed is None:
+            yield page
+        else:
+            counts[failed] += 1
+
+
+def _distinct(pages: Iterable[PageHits], found: Filtered) -> Iterator[PageHits]:
+    """The pages without near-duplicates of better ones."""
+    kept: list[tuple[UUID, frozenset[str]]] = []
+    for page in pages:
+        own = trigrams(_shown_text(page))
+        original = next((other for other, theirs in kept if similarity(own, theirs) >= DUPLICATE_SIMILARITY), None)
+        if original is None:
+            kept.append((page.page_id, own))
+            yield page
+        else:
+            found.counts["duplicate"] += 1
+            found.similar.setdefault(original, []).append(page)
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """All runs of three characters of a text; none of a short text."""
+    folded = fold(text)
+    return (
+        frozenset(folded[i : i + 3] for i in range(len(folded) - 2))
+        if len(folded) >= MIN_DUPLICATE_CHARS
+        else frozenset()
+    )
+
+
+def similarity(first: frozenset[str], second: frozenset[str]) -> float:
+    """The Jaccard similarity: the share of the common trigrams in all. 0 without trigrams."""
+    small, large = sorted((len(first), len(second)))
+    if not small or small < DUPLICATE_SIMILARITY * large:  # it can't be reached
+        return 0.0
+    common = len(first & second)
+    return common / (len(first) + len(second) - common)
+
+
+def _window(rules: Rules) -> int:
+    """Number of pages that the first page of results is chosen from: the same for each page of results."""
+    return rules.first_page + min(2 * rules.first_page, MAX_WINDOW) if rules.per_host else rules.first_page
+
+
+def _spread(pages: Sequence[PageHits], rules: Rules, counts: Counter[str]) -> list[PageHits]:
+    """The pages in their order, but that further pages of a host come behind the first page of results."""
+    window, rest = pages[: _window(rules)], pages[_window(rules) :]
+    of_host: Counter[str] = Counter()
+    first: list[PageHits] = []
+    moved: list[PageHits] = []
+    for page in window:
+        host = _payload(page, "host")
+        full = len(first) == rules.first_page or (rules.per_host and of_host[host] >= rules.per_host)
+        of_host[host] += not full
+        (moved if full else first).append(page)
+    before = {page.page_id for page in window[: rules.first_page]}
+    if count := len(before - {page.page_id for page in [*first, *moved][: rules.first_page]}):
+        counts["host"] += count
+    return [*first, *moved, *rest]
+
+
+def _payload(page: PageHits, name: str) -> str:
+    return str(page.hits[0].payload.get(name) or "")
+
+
+def _has_text(page: PageHits) -> bool:
+    return any(str(hit.payload.get("text") or "").strip() for hit in page.hits)
+
+
+def _shown_text(page: PageHits) -> str:
+    return " ".join([_payload(page, "title"), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])

@@ -1,0 +1,127 @@
+"""Operators and filters through the whole gateway, over memory stores."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.gateway.search import block_lists
+from streams.stores.opener import Stores
+from streams.vectors.points import sites_of
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+
+WAL = "https://www.sqlite.org/wal.html"
+BUSY = "https://www.sqlite.org/rescode.html"
+GERMAN = "https://fluesse.example/fluss.html"
+BLOG = "https://blog.example/2024/log"
+COPY = "https://mirror.example/log"
+TEXT = "The log of a database is kept for a week, and then a job removes what nobody needs any more."
+
+
+def with_place(each: dict[str, Any], published: str = "") -> dict[str, Any]:
+    return {**each, "sites": sites_of(each["host"]), "published": published}
+
+
+STATEMENTS = [  # of the last two, which have one text, COPY is the first by its id
+    with_place(statement(WAL, "The write-ahead log holds changes until a checkpoint.", title="Write-Ahead Logging")),
+    with_place(statement(BUSY, "The result code SQLITE_BUSY says that the log is locked.", title="Result codes")),
+    with_place(statement(GERMAN, "Ein Fluss fließt über Steine.", title="Fluss", language="de")),
+    with_place(statement(BLOG, TEXT, title="A log of logs"), "2024-05-01"),
+    with_place(statement(COPY, TEXT, title="A log of logs"), "2024-06-01"),
+]
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    return await searchable(STATEMENTS)
+
+
+async def ask(stores: Stores, query: str, **settings: Any) -> dict[str, Any]:
+    app = gateway(stores, deadline_seconds=20.0, limits=settings)
+    async with client(app) as web:
+        response = await web.get("/api/v1/search", params={"q": query, "explain": "true"})
+        assert response.status_code == 200, response.text
+        metrics = (await web.get("/metrics")).text
+    return {**response.json(), "metrics": metrics}
+
+
+def urls(answer: dict[str, Any]) -> set[str]:
+    return {result["url"] for result in answer["results"]}
+
+
+OPERATORS = [
+    ('"write-ahead log"', {WAL}),
+    ('"ahead write"', set()),
+    ("log -checkpoint -database", {BUSY, GERMAN}),
+    ("log site:sqlite.org", {WAL, BUSY}),
+    ("log site:www.sqlite.org/wal", set()),
+    ("log site:www.sqlite.org/wal.html", {WAL}),
+    ("log -site:sqlite.org", {GERMAN, COPY}),
+    ("log lang:de", {GERMAN}),
+    ("log filetype:html", {WAL, BUSY, GERMAN, COPY}),
+    ("log filetype:pdf", set()),
+    ("log after:2024-05-02", {COPY}),
+    ("log before:2024-06", {BLOG}),
+    ("log intitle:codes", {BUSY}),
+    ("log inurl:2024", {BLOG}),
+    ("site:sqlite.org", {WAL, BUSY}),
+]
+
+
+@pytest.mark.parametrize(("query", "expected"), OPERATORS, ids=[query for query, _ in OPERATORS])
+async def test_operators(stores: Stores, query: str, expected: set[str]) -> None:
+    assert urls(await ask(stores, query)) == expected
+
+
+async def test_an_unknown_operator_is_text(stores: Stores) -> None:
+    answer = await ask(stores, "colour:log")
+    assert answer["explain"]["searched"] == "colour:log"
+    assert answer["results"]
+
+
+async def test_an_identifier_is_found_exactly(stores: Stores) -> None:
+    answer = await ask(stores, "a write-ahead log holds changes until a checkpoint SQLITE_BUSY")
+    assert answer["results"][0]["url"] == BUSY
+
+
+async def test_words_of_operators_are_not_marked(stores: Stores) -> None:
+    answer = await ask(stores, "log inurl:wal intitle:write")
+    text, marked = (answer["results"][0]["statements"][0][name] for name in ("text", "highlights"))
+    assert [text[start:end] for start, end in marked] == ["log"]
+
+
+async def test_near_duplicates_are_counted_as_similar_results(stores: Stores) -> None:
+    answer = await ask(stores, "log of a database")
+    found = next(result for result in answer["results"] if result["url"] in (BLOG, COPY))
+    other = ({BLOG, COPY} - {found["url"]}).pop()
+    assert other not in urls(answer)
+    assert [page["url"] for page in found["similar"]["pages"]] == [other]
+    assert answer["explain"]["filters"] == {"duplicate": 1}
+    assert 'riffle_gateway_filtered_results_total{filter="duplicate"} 1.0' in answer["metrics"]
+
+
+async def test_block_lists_are_read_again_without_a_restart(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_lists, "CHECK_SECONDS", 0.0)
+    file = tmp_path / "blocked.txt"
+    file.write_text("0.0.0.0 blog.example\n||mirror.example^\n")
+    lists = block_lists.BlockLists((file, tmp_path / "missing"), check_seconds=0.0)
+    assert (await lists.current()).blocks("blog.example")
+    file.write_text("||sqlite.org^\n")
+    os.utime(file, ns=(1, 1))
+    assert not (await lists.current()).blocks("blog.example")
+    assert (await lists.current()).blocks("www.sqlite.org")
+    file.unlink()
+    assert (await lists.current()).blocks("www.sqlite.org"), "the former rules stay"
+    file.write_text("sqlite.org")
+    answer = await ask(stores, "log", block_lists=(file,))
+    assert urls(answer) == {GERMAN, COPY}
+    assert answer["explain"]["filters"] == {"blocked": 2, "duplicate": 1}
+
+
+async def test_a_long_query_is_answered_as_a_short_one(stores: Stores) -> None:
+    filler = "I have read a lot about how programs keep what they were given, and I wonder about one thing. " * 20
+    answer = await ask(stores, (filler + "What is SQLITE_BUSY?")[-2_000:])
+    assert answer["results"][0]["url"] == BUSY
