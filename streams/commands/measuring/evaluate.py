@@ -1,10 +1,11 @@
 """`riffle eval`: quality, against labelled data and other programs."""
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress, TaskID
@@ -20,6 +21,7 @@ from streams.commands.console import (
     print_json,
     table,
 )
+from streams.commands.pages.search import ask as ask_gateway
 from streams.commands.watching import PROGRESS_COLUMNS
 
 eval_app = command_group("Quality, against labelled data and beside other programs.")
@@ -68,6 +70,49 @@ async def eval_dedup(
     texts = read_texts(pages, lambda html: normalize(html, url="https://example.com/").document.text)
     quality = await evaluate(read_pairs(pairs), texts, MemoryFingerprints, content_hash)
     print_figures("Near duplicates", quality.to_dict(), as_json)
+
+
+@eval_app.command("answers")
+@command
+def eval_answers(
+    questions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE")],
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="[URLS]...", help="Gateways to ask. Default: that of the settings.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how many questions are answered by the shown snippets alone, in the first result and in the first five.
+
+    FILE has JSON objects with `question`, `answer` (a text or several) and `url` (the page or pages, optional).
+
+    Examples:
+
+        riffle eval answers questions.json
+        riffle eval answers questions.json http://127.0.0.1:8080 https://other.example --json
+    """
+    from streams.evaluation.answers import evaluate_answers, read_questions
+
+    asked = read_questions(questions)
+    settings = load_settings()
+    addresses = urls or [settings.gateway.address]
+    found: dict[str, Any] = {}
+    with steps() as progress:
+        for url in addresses:
+            counter = itertools.count(1)
+
+            def ask(question: str, url: str = url, counter: Iterator[int] = counter) -> dict[str, Any]:
+                answer = ask_gateway(settings, question, address=url)
+                progress(f"ask {url}", next(counter), len(asked))
+                return answer
+
+            found[url] = evaluate_answers(asked, ask)
+    if as_json:
+        print_json(found)
+        return
+    for url, figures in found.items():
+        print_figures(url, {name: figure for name, figure in figures.items() if name != "missed"}, as_json)
+        for question in figures["missed"]:
+            out.print(f"  not answered: {question}", highlight=False)
 
 
 @eval_app.command("search")

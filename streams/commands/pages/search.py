@@ -37,9 +37,11 @@ def search(
     return 0 if answer["results"] else EXIT_NO
 
 
-def ask(settings: Settings, question: str, *, limit: int = 5, **filters: str | None) -> dict[str, Any]:
-    """The gateway's answer. Raises StoreUnavailable, or UsageError with the gateway's reason."""
-    address = settings.gateway.address
+def ask(
+    settings: Settings, question: str, *, limit: int = 5, address: str = "", **filters: str | None
+) -> dict[str, Any]:
+    """The answer of the gateway, or of the one at `address`. Raises StoreUnavailable, or UsageError with its reason."""
+    address = address.rstrip("/") or settings.gateway.address
     given = {name: value for name, value in filters.items() if value}
     try:
         response = httpx.get(

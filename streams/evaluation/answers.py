@@ -1,0 +1,87 @@
+"""`riffle eval answers`: the share of questions whose answer is in what a searcher reads, without opening a page.
+
+FILE is a JSON list, or has a JSON object a line, with these fields:
+
+    question   what is asked
+    answer     a text that answers it, or a list of such texts
+    url        the page that has the answer, or a list of pages (optional)
+
+An answer counts where one of its texts is in a statement of the first results, or in its context, whatever its case
+and spaces. A page counts where one of its addresses is among the first results.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streams.errors import UsageError
+from streams.ranking.matching import fold
+
+DEPTHS = (1, 5)
+"""Numbers of first results that are read."""
+
+Ask = Callable[[str], Mapping[str, Any]]
+"""Question to the answer of the API (`/api/v1/search`) with at least five results, where there are so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the texts that answer it, and the pages that have them."""
+
+    text: str
+    answers: tuple[str, ...]
+    urls: tuple[str, ...] = ()
+
+
+def read_questions(file: Path) -> list[Question]:
+    """Read the questions. Raises UsageError that names what is missing where."""
+    content = file.read_text(encoding="utf-8").strip()
+    try:
+        rows = json.loads(content) if content.startswith("[") else [json.loads(line) for line in content.splitlines()]
+    except ValueError as error:
+        raise UsageError(f"{file}: not JSON ({error})") from error
+    questions = [_question(row, f"{file}, question {number}") for number, row in enumerate(rows, start=1)]
+    if not questions:
+        raise UsageError(f"{file} has no questions")
+    return questions
+
+
+def _question(row: Any, where: str) -> Question:
+    if not isinstance(row, dict) or not row.get("question"):
+        raise UsageError(f"{where}: no question")
+    answers = _texts(row, "answer") + _texts(row, "answers")
+    if not answers:
+        raise UsageError(f"{where}: no answer")
+    return Question(str(row["question"]), answers, _texts(row, "url") + _texts(row, "urls"))
+
+
+def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = row.get(name) or ()
+    return (value,) if isinstance(value, str) else tuple(map(str, value))
+
+
+def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
+    """The shares of answers and of pages among the first results, and the questions that stay without an answer."""
+    found: dict[str, list[bool]] = {f"{kind}@{depth}": [] for kind in ("answer", "page") for depth in DEPTHS}
+    missed: list[str] = []
+    for question in questions:
+        results = ask(question.text)["results"]
+        for depth in DEPTHS:
+            found[f"answer@{depth}"].append(_is_answered(question, results[:depth]))
+            if question.urls:
+                found[f"page@{depth}"].append(any(result["url"] in question.urls for result in results[:depth]))
+        if not found[f"answer@{DEPTHS[-1]}"][-1]:
+            missed.append(question.text)
+    shares = {name: round(sum(values) / len(values), 4) if values else None for name, values in found.items()}
+    return {"questions": len(questions), **shares, "missed": missed}
+
+
+def _is_answered(question: Question, results: Sequence[Mapping[str, Any]]) -> bool:
+    shown = [
+        fold(" ".join([*statement.get("context", ()), statement["text"]]))
+        for result in results
+        for statement in result["statements"]
+    ]
+    return any(fold(answer) in text for answer in question.answers for text in shown)
