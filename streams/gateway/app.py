@@ -67,17 +67,20 @@ def create_app(
     )
     admin = (operations_routes(context), labs_routes(context, gateway.explainer, views))
     if settings.gateway.admin_port is None:
-        app = _app((*public, *admin), context, views)
+        app = _app((*public, *admin), context, views, has_labs=True)
         app.state.admin = None
     else:
         app = _app(public, context, views)
-        app.state.admin = _app((liveness_routes(), *admin, page_html_routes(context, views), static), context, views)
+        routers = (liveness_routes(), *admin, page_html_routes(context, views), static)
+        app.state.admin = _app(routers, context, views, has_labs=True)
     app.state.gateway = gateway
     return app
 
 
-def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views) -> FastAPI:
+def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *, has_labs: bool = False) -> FastAPI:
+    """An app. `has_labs`: its pages may link to the labs pages."""
     app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.has_labs = has_labs
     for router in routers:
         app.include_router(router)
     openapi.install(app)

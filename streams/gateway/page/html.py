@@ -28,13 +28,8 @@ def page_html_routes(context: GatewayContext, views: Views) -> APIRouter:
             content = views.render("page_form.html", request, problem=error.problem, subject=url)
             return HTMLResponse(content, error.problem.status, {**_NO_STORE, **error.problem.headers})
         record = to_page_record(data)
-        labs = _has_labs(request)
+        labs = request.app.state.has_labs
         content = views.render("page.html", request, record=record, subject=url, now=context.clock(), labs=labs)
         return HTMLResponse(content, headers=_NO_STORE)
 
     return router
-
-
-def _has_labs(request: Request) -> bool:
-    """True if the app that answers has the labs pages: with an admin port, the public app has none."""
-    return any(getattr(route, "path", "") == "/labs/page" for route in request.app.routes)
