@@ -4,7 +4,8 @@
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
     question  1 if it is a question: its words are those of the asker, not of the answer
 
-Parameters and their training data are in `training/`, made by `python -m streams.evaluation.training`. A weight is
+Parameters and their training data are in `training/`, made by `python -m streams.evaluation.training`. The data have
+few short questions, so the bonus of these is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is
 shown with its features in `explain=true`.
 """
 
@@ -21,6 +22,10 @@ from streams.stores.protocols import Candidates, SparseVector
 FEATURES = ("terms", "fall", "question")
 PARAMETERS = Path(__file__).parent / "training" / "weights.json"
 FALL_PAGES = 10
+SHORT_QUESTION_TERMS = 2.0
+"""Maximum `terms` of a short question: about six words."""
+SHORT_QUESTION_BONUS = 0.75
+"""Added to the logit of the weight for a short question: it seldom has the words of its answer."""
 _QUESTION = (
     "what who whom whose when where which why how is are was were do does did can could should would will has have had "
     "may must shall am"
@@ -52,7 +57,12 @@ class Parameters:
     def weight(self, features: Mapping[str, float]) -> float:
         standardized = {name: (features[name] - self.means[name]) / self.deviations[name] for name in FEATURES}
         total = self.intercept + sum(self.coefficients[name] * standardized[name] for name in FEATURES)
-        return min(max(1 / (1 + math.exp(-total)), _LOWEST), _HIGHEST)
+        return min(max(1 / (1 + math.exp(-total - bonus(features))), _LOWEST), _HIGHEST)
+
+
+def bonus(features: Mapping[str, float]) -> float:
+    """The part of the logit that is not trained."""
+    return SHORT_QUESTION_BONUS if features["question"] and features["terms"] < SHORT_QUESTION_TERMS else 0.0
 
 
 def weight_of(query: str, terms: SparseVector | None, found: Candidates) -> Weight:

@@ -6,7 +6,7 @@ that a statement's vector depends on the statement alone and a replay writes the
 
 The words of a statement's context count like its own: "installation" finds "Run the script." below the heading
 "Installation", ranked behind a statement that has the word itself as well. Those of the page's title count twice. The
-constants are those of the best mean over Cranfield, CACM, NPL and WikiQA (docs/decisions/0005).
+constants are those of the best mean over three collections, Cranfield, CACM and NPL (docs/decisions/0005).
 """
 
 from collections import Counter
