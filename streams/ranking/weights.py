@@ -5,8 +5,8 @@
     question  1 if it is a question: its words are those of the asker, not of the answer
 
 Parameters and their training data are in `training/`, made by `python -m streams.evaluation.training`. The data have
-few short questions, so the bonus of these is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is
-shown with its features in `explain=true`.
+few short questions, so their bonus is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is shown
+with its features in `explain=true`.
 """
 
 import json
