@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from streams import plain_text
 from streams.vectors.bm25 import FUNCTION_WORDS
+from streams.vectors.stemming import stems
 
 MAX_SNIPPET_CHARS = 420
 MAX_TITLE_CHARS = 140
@@ -23,6 +24,7 @@ MAX_VALUE_CHARS = 4_000
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
+_POSSESSIVE = re.compile(r"['’]s$")
 
 Range = tuple[int, int]
 
@@ -51,12 +53,12 @@ def folded(text: str, max_chars: int) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS) -> str:
+def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS, *, language: str = "") -> str:
     """The statement; for a very long one the part around the query's first word."""
     line = clean_line(text)
     if len(line) <= max_chars:
         return line
-    ranges = highlights(line, words)
+    ranges = highlights(line, words, language)
     start = max(0, ranges[0][0] - max_chars // 3) if ranges else 0
     if start:
         start = line.find(" ", start) + 1 or start
@@ -69,14 +71,20 @@ def query_words(query: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in FUNCTION_WORDS) or tuple(words)
 
 
-def highlights(text: str, words: Iterable[str]) -> list[Range]:
-    """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps."""
+def highlights(text: str, words: Iterable[str], language: str = "") -> list[Range]:
+    """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps.
+
+    Words meet by the stems of the word index, so that what was found by words is what is marked. `language` is that of
+    the text.
+    """
     wanted = {_fold(word) for word in words}
-    stems = {_stem(word) for word in wanted}
+    wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}
+    matches = list(_WORD.finditer(text))
+    folded = [_POSSESSIVE.sub("", _fold(match.group())) for match in matches]
     found = [
         match.span()
-        for match in _WORD.finditer(text)
-        if (folded := _fold(match.group())) in wanted or _stem(folded) in stems
+        for match, word, own in zip(matches, folded, stems(folded, language), strict=True)
+        if word in wanted or not wanted_stems.isdisjoint(own)
     ]
     runs = [re.escape(word) for word in words if _has_no_spaces(word)]
     if runs:
@@ -173,17 +181,6 @@ def _fold(word: str) -> str:
     """The word without case and accents, so that `cafe` finds `Café`."""
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(char for char in decomposed if not unicodedata.combining(char)) or word.casefold()
-
-
-def _stem(word: str) -> str:
-    """The word without common English endings. Only for highlighting: a miss costs no result."""
-    word = re.sub(r"['’]s$", "", word)
-    for ending in ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            stem = word[: -len(ending)]
-            doubled = ending in ("ings", "ing", "ed") and stem[-1:] == stem[-2:-1]
-            return stem[:-1] if doubled else stem
-    return word
 
 
 def ago(seconds: float) -> str:

@@ -147,12 +147,13 @@ def to_similar(pages: Sequence[SimilarPage]) -> Similar:
 
 
 def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
-    text = presentation.snippet(str(hit.payload.get("text") or ""), words)
+    language = str(hit.payload.get("language") or "")
+    text = presentation.snippet(str(hit.payload.get("text") or ""), words, language=language)
     return Statement(
         id=hit.id,
         text=text,
         context=presentation.context_of(hit.payload),
-        highlights=tuple(presentation.highlights(text, words)),
+        highlights=tuple(presentation.highlights(text, words, language)),
         score=hit.score,
     )
 

@@ -66,6 +66,12 @@ def test_highlights(query: str, text: str, marked: list[str]) -> None:
     assert [text[start:end] for start, end in ranges] == marked
 
 
+def test_inflected_words_are_marked_in_the_language_of_the_text() -> None:
+    text = "Die Häuser am Fluss"
+    assert [text[start:end] for start, end in show.highlights(text, ["haus"], "de")] == ["Häuser"]
+    assert show.highlights(text, ["haus"]) == []
+
+
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_segments_are_the_text_again(text: str, query: str) -> None:
     pieces = show.segments(text, show.highlights(text, show.query_words(query)))
