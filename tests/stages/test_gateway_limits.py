@@ -30,6 +30,7 @@ from streams.pages.sandbox.explanation import Explanation, RemovedGroup, Removed
 from streams.settings import GatewaySettings, Settings
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.test_gateway_pages import HTML
 
@@ -207,14 +208,14 @@ class Slow(MemoryIndex):
         self.release = asyncio.Event()
         self.waiting = self.most = 0
 
-    async def search(self, **options: Any) -> Any:
+    async def candidates(self, **options: Any) -> Candidates:
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         try:
             await self.release.wait()
         finally:
             self.waiting -= 1
-        return []
+        return Candidates()
 
 
 @pytest.mark.parametrize(("released", "status"), [(True, 200), (False, 503)], ids=["soon", "never"])

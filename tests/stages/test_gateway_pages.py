@@ -8,7 +8,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.gateway.search.html import FIRST_PAINT_SECONDS
-from streams.stores.memory import MemoryEmbedder
+from streams.stores.memory import MemoryEmbedder, MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement
@@ -177,12 +177,12 @@ async def test_a_slow_search_is_one_whole_page(vectors: Any, ends_with: str) -> 
 
 
 async def test_an_internal_fault_shows_no_details() -> None:
-    class Broken:
-        async def search(self, **keywords: Any) -> Any:
+    class Broken(MemoryIndex):
+        async def candidates(self, **keywords: Any) -> Any:
             raise RuntimeError("secret detail")
 
     stores = await searchable([WAL])
-    stores.vectors = Broken()  # type: ignore[assignment]
+    stores.vectors = Broken()
     async with client(gateway(stores)) as web:
         page = await web.get("/search?q=log", headers=HTML)
         problem = await web.get("/api/v1/search?q=log")

@@ -47,6 +47,23 @@ async def ask(
     return response
 
 
+async def test_an_index_of_another_model_is_searched_by_words_alone(stores: Stores) -> None:
+    # `riffle reindex` has switched the index: vectors of the former model would give wrong results, silently.
+    other = await stores.vectors.ensure(ModelInfo("mpnet", "1", 8))
+    await stores.vectors.activate(other)
+    answer = (await ask(stores, q="write-ahead log")).json()
+    assert answer["partial"] is True
+    assert "mpnet" in answer["reasons"][0]["detail"]
+    assert "Restart the gateway" in answer["reasons"][0]["detail"]
+
+
+async def test_another_version_of_the_same_model_is_searched(stores: Stores) -> None:
+    model = await stores.embedder.info()
+    other = await stores.vectors.ensure(ModelInfo(model.name, "on-another-runtime", model.dimensions))
+    await stores.vectors.activate(other)
+    assert (await ask(stores, q="write-ahead log")).json()["partial"] is False
+
+
 async def test_statements_are_found_grouped_by_page_with_their_context(stores: Stores) -> None:
     answer = (await ask(stores, q="write-ahead log")).json()
     best = answer["results"][0]

@@ -15,6 +15,7 @@ import structlog
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
 from streams.gateway.http.problems import ProblemError, search_unavailable
+from streams.gateway.search.active_model import ActiveModel
 from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.deadline import Deadline
 from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
@@ -95,6 +96,7 @@ class Searcher:
         self._deadline_seconds = deadline_seconds
         self._on_failure = on_failure
         self._embedder = QueryEmbedder(stores, on_failure)
+        self._active_model = ActiveModel(stores)
         self._similar = SimilarPages(stores, on_failure)
 
     async def search(self, request: SearchRequest) -> Found:
@@ -102,7 +104,7 @@ class Searcher:
         started, deadline, trace = perf_counter(), Deadline(self._deadline_seconds), Trace()
         query = parse_query(request.text)
         sparse = self._sparse(request, query.text, trace)
-        dense = await self._embedder.embed(query.text, deadline, trace)
+        dense = await self._dense(query.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
         found = await self._retrieve(request, query, dense, sparse, deadline, trace)
@@ -133,6 +135,13 @@ class Searcher:
         ranked = filtered(pages, rules, request.first + request.per_page + 1)
         trace.filtered = dict(ranked.counts)
         return ranked
+
+    async def _dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+        vector = await self._embedder.embed(text, deadline, trace)
+        if vector is not None and trace.model and (reason := await self._active_model.mismatch(trace.model)):
+            trace.fail("dense", reason)
+            return None
+        return vector
 
     def _sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
         with trace.timed("terms_ms"):
