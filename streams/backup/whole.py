@@ -75,9 +75,9 @@ def restore(settings: Settings, folder: Path, progress: Progress, *, replace: bo
 @contextmanager
 def _no_worker_runs(settings: Settings) -> Iterator[None]:
     """Pause the workers of the local stack. Raises UsageError if workers run that can't be paused from here."""
-    with workers_paused(settings.home) as paused:
-        wait_seconds = _SESSIONS * settings.runtime.session_timeout_seconds if paused else 0.0
-        end = time.monotonic() + wait_seconds
+    with workers_paused(settings.home):
+        # The broker removes a stopped worker with a fixed name after its session timeout, also after its own restart.
+        end = time.monotonic() + _SESSIONS * settings.runtime.session_timeout_seconds
         own = {stage.group for stage in STAGES}
         while running := sorted(own & active_groups(settings)):
             if time.monotonic() > end:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from schemas import Event, InvalidEvent
 from streams.errors import UsageError
@@ -14,6 +14,9 @@ from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000
+_NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+LEADER_SECONDS = 0.2
+"""Seconds between two questions for the end of a partition without a known leader."""
 PARTITIONS_SECONDS = 10.0
 """Seconds between two looks for new partitions."""
 
@@ -59,8 +62,18 @@ class Follower:
         return {place: self._end(TopicPartition(*place)) for place in sorted(places)}
 
     def _end(self, place: TopicPartition) -> int:
-        _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
-        return end
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while True:
+            try:
+                _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
+                return end
+            except KafkaException as error:
+                # A partition that was just added, or whose broker has changed, has no known leader for a moment.
+                reason = error.args[0]
+                is_short = isinstance(reason, KafkaError) and reason.code() in _NO_LEADER
+                if not is_short or time.monotonic() > deadline:
+                    raise
+                time.sleep(LEADER_SECONDS)
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:
         """Yield the events since the last call. If there is none, wait for one up to the timeout."""

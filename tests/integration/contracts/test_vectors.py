@@ -447,7 +447,10 @@ async def test_every_index_answers_as_the_one_in_memory(make: Make, seed: int, s
             assert shape(found) == shape(expected), f"{size} points of seed {seed}, {filters}"
             for ours, theirs in zip(found, expected, strict=True):
                 assert [hit.payload for hit in ours.hits] == [hit.payload for hit in theirs.hits]
-                assert [hit.score for hit in ours.hits] == pytest.approx([hit.score for hit in theirs.hits])
+                assert [hit.score for hit in ours.hits] == pytest.approx(
+                    [hit.score for hit in theirs.hits],
+                    rel=1e-5,  # engines add 32-bit floats in an order of their own
+                )
 
 
 @pytest.mark.parametrize("seed", range(3))
