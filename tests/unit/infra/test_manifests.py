@@ -62,8 +62,11 @@ def test_a_stage_reads_its_inputs_and_writes_its_outputs_alone() -> None:
     assert fetch == {
         ("read", "pages.scheduled"),
         ("read", "fetch.retry"),
+        ("read", "fetch.retry-long"),
+        ("read", "fetch.replay"),
         ("write", "pages.fetched"),
         ("write", "fetch.retry"),
+        ("write", "fetch.retry-long"),
         ("write", "fetch.dead"),
     }
 
