@@ -15,6 +15,8 @@ from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000
 _NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+NEW_TOPIC_SECONDS = 3.0
+"""Seconds for which a missing topic is looked for: the brokers learn of a new one after its creation was confirmed."""
 LEADER_SECONDS = 0.2
 """Seconds between two questions for the end of a partition without a known leader."""
 PARTITIONS_SECONDS = 10.0
@@ -52,8 +54,12 @@ class Follower:
         self._consumer.assign([TopicPartition(*place, offset) for place, offset in self._next.items()])
 
     def _ends(self) -> dict[tuple[str, int], int]:
-        places = self._partitions()
-        if missing := sorted(self._models.keys() - {name for name, _ in places}):
+        places, deadline = self._partitions(), time.monotonic() + NEW_TOPIC_SECONDS
+        while missing := sorted(self._models.keys() - {name for name, _ in places}):
+            if time.monotonic() < deadline:
+                time.sleep(LEADER_SECONDS)
+                places = self._partitions()
+                continue
             raise UsageError(
                 f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
                 "Create the topics: riffle topics --create"
