@@ -22,9 +22,12 @@ NEEDED = {
 }
 
 
+_NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})")
+
+
 def numbers_of(version: str) -> tuple[int, int] | None:
     """Major and minor number of a version such as `3.9-IV0`, or None if it has none."""
-    found = re.search(r"(\d{1,9})\.(\d{1,9})", version)
+    found = _NUMBERS.search(version)
     return (int(found[1]), int(found[2])) if found else None
 
 

@@ -22,6 +22,14 @@ PART_TOKENS = 512
 FILE = "static.npy"
 
 
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+# Parts of a model's config.pbtxt, as those in the repository are written.
+_PARAMETER = re.compile(r'(key: "([^"]*)" value \{ string_value: )"([^"]*)"')
+_FALLBACK = re.compile(r'  \{ key: "fallback_(?:runtime|version)"[^\n]{0,300}+\n')
+_OUTPUT = re.compile(r'(name: "EMBEDDING" data_type: TYPE_FP32 dims: \[ )\d+')
+_MODEL_NAME = re.compile(r'^name: "[^"]*"', re.MULTILINE)
+
+
 @command
 def distill(
     name: Annotated[str, typer.Option(help="Name of the new model in the local model repository.")] = "sbert_static",
@@ -36,7 +44,7 @@ def distill(
     settings = load_settings()
     source, target = (settings.models_path / "local" / folder for folder in (settings.triton.model, name))
     parameters = resolved(parameters_of(read_config(source)))
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or target == source:
+    if not _NAME.fullmatch(name) or target == source:
         raise UsageError(f"{name!r} can't be the model's name: small letters, digits and _, and not {source.name}")
     if dimensions > int(parameters["dimensions"]) or parameters.get("runtime") == STATIC:
         raise UsageError(f"{source.name} makes vectors of {parameters['dimensions']} dimensions: ask for fewer")
@@ -61,11 +69,10 @@ def configured(config: str, name: str, dimensions: int, parameters: dict[str, st
         "model_sources": f"path:{FILE}",
         "model_sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
     }
-    for key, value in changed.items():
-        config = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
-    config = re.sub(r'  \{ key: "fallback_(?:runtime|version)"[^\n]*\n', "", config)
-    config = re.sub(r'(name: "EMBEDDING" data_type: TYPE_FP32 dims: \[ )\d+', rf"\g<1>{dimensions}", config)
-    return re.sub(r'^name: "[^"]*"', f'name: "{name}"', config, count=1, flags=re.MULTILINE)
+    config = _PARAMETER.sub(lambda found: f'{found[1]}"{changed.get(found[2], found[3])}"', config)
+    config = _FALLBACK.sub("", config)
+    config = _OUTPUT.sub(rf"\g<1>{dimensions}", config)
+    return _MODEL_NAME.sub(f'name: "{name}"', config, count=1)
 
 
 def _embedded(encoder: SentenceEncoder, tokens: Sequence[str]) -> Floats:
