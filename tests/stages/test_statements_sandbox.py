@@ -71,5 +71,5 @@ def test_drafts_survive_their_way_through_a_process() -> None:
     document = Document(url="https://a.test/", title="T", language="en", containers=containers, blocks=blocks)
     found = drafted(draft(encode_document(document)))
     assert (found.title, found.language, found.left_out) == ("T", "en", 0)
-    assert [(one.kind, one.text) for one in found.drafts] == [("sentence", "One. Two is here."), ("row", "a; b")]
+    assert [(one.kind, one.text) for one in found.drafts] == [("sentence", "One. Two is here."), ("row", "a | b")]
     assert found.drafts[0].context == ("T", "A heading")
