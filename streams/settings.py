@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.errors import UsageError
+from streams.merging import merged
 
 MIN_BLOB_TTL_DAYS = 22
 """Minimum lifetime of blobs (days): events refer to them for that long (`streams.stores.collection.sweeping`)."""
@@ -311,7 +312,7 @@ class Settings(BaseSettings):
         """Read the settings: from the environment, then `overrides`, then the running local stack's addresses."""
         home = Path(os.environ.get("RIFFLE_HOME", overrides.get("home", ".riffle")))
         stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(home)
-        return cls(**_merged(stack, overrides))
+        return cls(**merged(stack, overrides))
 
     @model_validator(mode="after")
     def _certificates_are_complete(self) -> Self:
@@ -382,11 +383,3 @@ def read_stack_file(home: Path) -> dict[str, Any]:
         raise UsageError(f"{stack_file(home)} can't be read ({error}). Remove it and run `riffle up` again") from error
     settings: dict[str, Any] = content.get("settings", {})
     return settings
-
-
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for name, value in over.items():
-        below = merged.get(name)
-        merged[name] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return merged

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
 
 from streams.errors import UsageError
+from streams.merging import merged
 
 UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
 """The unit costs of this release, with the date, machine and command of their measurement."""
@@ -171,7 +172,7 @@ def load_unit_costs(own: Path | None = None) -> UnitCosts:
     """Read the unit costs of this release, with those of the file `own` in their place. Raises UsageError."""
     content = _read(UNIT_COSTS_FILE)
     if own is not None:
-        content = _merged(content, _read(own))
+        content = merged(content, _read(own))
     try:
         return UnitCosts.model_validate(content)
     except ValidationError as error:
@@ -184,11 +185,3 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} can't be read as TOML: {error}") from error
-
-
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for name, value in over.items():
-        below = merged.get(name)
-        merged[name] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return merged
