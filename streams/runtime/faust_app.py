@@ -22,7 +22,7 @@ import structlog
 from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from faust.types import TP
 
-from streams.errors import RecordTooLarge
+from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.connection import ssl_context
 from streams.runtime.lag import PartitionOffsets, input_topics
 from streams.runtime.observer import StageObserver
@@ -94,6 +94,10 @@ def _credentials(settings: Settings) -> Any:
 async def _do_nothing() -> None: ...
 
 
+class PartitionsChanged(RiffleError):
+    """A topic of the stage got more partitions while the worker ran."""
+
+
 class StageApp:
     """A running stage: a Faust app that feeds a Processor."""
 
@@ -103,8 +107,11 @@ class StageApp:
         settings: Settings,
         on_assigned: Callable[[frozenset[int]], Awaitable[None]],
         on_revoked: Callable[[], Awaitable[None]] = _do_nothing,
+        partitions: int = 0,
     ):
+        """`partitions` is the number of partitions of each input. 0: it is not checked again."""
         self.stage = stage
+        self._partitions = partitions
         self.app = new_app(stage, settings)
         self.ready = False
         self.finished = 0
@@ -226,8 +233,23 @@ class StageApp:
 
     async def _assigned(self, *args: Any, **_: Any) -> None:
         _app, assigned = args[:2]
+        if problem := self._partitions_changed():
+            # Started again, the worker checks the topics, and its agent counts with today's number.
+            if not self.failed.done():
+                self.failed.set_exception(problem)
+            return
         await self._announce(assigned)
         self.ready = True
+
+    def _partitions_changed(self) -> PartitionsChanged | None:
+        """The failure with which the worker ends after its topics got more partitions."""
+        topic = self.stage.inputs[0].topic
+        today = self.app.consumer.topic_partitions(topic)
+        if not self._partitions or today in (None, self._partitions):
+            return None
+        return PartitionsChanged(
+            f"{topic} has {today} partitions now, and had {self._partitions} when the worker began"
+        )
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
         """Finish the events in progress before another worker gets them, and forget those that have not started.

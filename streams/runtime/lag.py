@@ -19,6 +19,8 @@ log = structlog.get_logger()
 
 COORDINATOR_SECONDS = 0.25
 """Seconds between two requests to a group's coordinator that is not ready yet."""
+SESSION_ENDS = 2.0
+"""Session timeouts after which a killed worker is surely no member of its group any more."""
 _COORDINATOR_STARTS = frozenset(
     {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 )
@@ -181,7 +183,7 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
     }
     if accept_loss:
         for stage, places in lost.items():
-            _skip_lost(admin, stage, places)
+            _skip_lost(admin, stage, places, settings.runtime.session_timeout_seconds)
     elif listed := [text for stage in stages if (text := _lost_text(stage, committed[stage], lost[stage]))]:
         raise UsageError(
             f"Kafka deleted events before they were handled ({', '.join(listed)}): the stage was behind for longer "
@@ -213,15 +215,24 @@ def _lost_text(stage: Stage, committed: Mapping[Place, int], starts: Mapping[Pla
     return ", ".join(f"{count} of {topic} for stage {stage.name}" for topic, count in sorted(counts.items()))
 
 
-def _skip_lost(admin: AdminClient, stage: Stage, starts: Mapping[Place, int]) -> None:
-    """Commit the first offset of each of these partitions."""
+def _skip_lost(admin: AdminClient, stage: Stage, starts: Mapping[Place, int], session_seconds: float) -> None:
+    """Commit the first offset of each of these partitions.
+
+    Kafka refuses it while the stage's group has members. A worker that was killed is one until its session ends.
+    """
     if not starts:
         return
     request = ConsumerGroupTopicPartitions(
         stage.group, [TopicPartition(*place, offset) for place, offset in starts.items()]
     )
-    try:
-        admin.alter_consumer_group_offsets([request])[stage.group].result(timeout=TIMEOUT_SECONDS)
-    except KafkaException as error:
-        # Kafka refuses it while other workers of the stage run. They continue at the first events by themselves.
-        log.warning("offsets can't be moved past the lost events", stage=stage.name, error=str(error))
+    end = time.monotonic() + SESSION_ENDS * session_seconds
+    while True:
+        try:
+            admin.alter_consumer_group_offsets([request])[stage.group].result(timeout=TIMEOUT_SECONDS)
+            return
+        except KafkaException as error:
+            if time.monotonic() > end:
+                # Other workers of the stage run. They continue at the first events by themselves.
+                log.warning("offsets can't be moved past the lost events", stage=stage.name, error=str(error))
+                return
+            time.sleep(COORDINATOR_SECONDS)

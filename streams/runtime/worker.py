@@ -123,7 +123,7 @@ async def _start(
     agent = await build_agent(stage, settings, stores)
     agent.partition_count = partitions
     observer = StageObserver(stage.name, metrics, provider)
-    app = StageApp(stage, settings, agent.assigned, agent.revoked)
+    app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=stores.blobs)
     app.connect(processor, observer)
     if stage.source:

@@ -26,6 +26,9 @@ STACK_SETTINGS = {
     "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
     "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(900 / TIME_SCALE),
     "RIFFLE_RUNTIME__RETRY_TOPIC_DELAY_SECONDS": str(5 / TIME_SCALE),
+    # Not less than a busy machine may need for one page.
+    "RIFFLE_RUNTIME__STALL_SECONDS": str(max(120 / TIME_SCALE, 30)),
+    "RIFFLE_CRAWL__DELAY_SECONDS": os.environ.get("RIFFLE_TEST_CRAWL_DELAY", "1"),
 }
 """The settings of the stack and of all processes beside it, as environment variables."""
 
@@ -46,11 +49,15 @@ def running(home: Path, name: str) -> ProcessState | None:
     return next((found for found in state.processes if found.name == name and found.alive), None)
 
 
+def healthy(found: ProcessState) -> bool:
+    """Ask a process once if it answers."""
+    return answers(found.health) if found.health else listens(found.port)
+
+
 async def until_healthy(home: Path, name: str) -> None:
     """Wait until the process of that name answers."""
     for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
-        found = await process(home, name)
-        if answers(found.health) if found.health else listens(found.port):
+        if healthy(await process(home, name)):
             return
         await asyncio.sleep(LOOK_SECONDS)
     raise AssertionError(f"{name} does not answer after {FIND_SECONDS:.0f} s")
@@ -74,11 +81,11 @@ async def stopped(pid: int) -> AsyncIterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-async def full_disk(home: Path, name: str, seconds: float) -> int:
-    """Let no file of a process grow for a time, as on a full disk, nor those of its successors. Returns their number.
+async def full_disk(home: Path, name: str, seconds: float) -> None:
+    """Let no file of a process grow for a time, as on a full disk, nor those of its successors.
 
     A limit of the file size (setrlimit(2), RLIMIT_FSIZE) fails a write with EFBIG, a full disk with ENOSPC. The limit
-    needs no disk of its own, and ends with the fault.
+    needs no disk of its own, and ends with the fault. Raises AssertionError if the process did not end because of it.
     """
     limited: set[int] = set()
     try:
@@ -87,10 +94,12 @@ async def full_disk(home: Path, name: str, seconds: float) -> int:
                 _limit_files(found.pid, 0)
                 limited.add(found.pid)
             await asyncio.sleep(LOOK_SECONDS)
+        last = running(home, name)
+        assert len(limited) > 1 or last is None, f"{name} did not end, so it wrote nothing"
+        assert last is None or not healthy(last), f"{name} started on a full disk"
     finally:
         for pid in limited:
             _limit_files(pid, resource.RLIM_INFINITY)
-    return len(limited)
 
 
 def _limit_files(pid: int, size_bytes: int) -> None:
@@ -130,13 +139,13 @@ def _spawn(command: list[str], log: Path, folder: Path | None, environment: dict
 async def until_logged(log: Path, text: str) -> None:
     """Wait until a log, or that of the start before it, contains a text."""
     for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
-        if text in _read(log):
+        if text in read_log(log):
             return
         await asyncio.sleep(LOOK_SECONDS)
-    raise AssertionError(f"no {text!r} in {log} within {FIND_SECONDS:.0f} s:\n{_read(log)[-1500:]}")
+    raise AssertionError(f"no {text!r} in {log} within {FIND_SECONDS:.0f} s:\n{read_log(log)[-1500:]}")
 
 
-def _read(log: Path) -> str:
+def read_log(log: Path) -> str:
     logs = (log.with_name(log.name + KEPT_LOG_SUFFIX), log)
     return "".join(path.read_text(errors="replace") for path in logs if path.exists())
 

@@ -4,9 +4,10 @@ import pytest
 
 from schemas import PageScheduled
 from schemas.ids import page_id
-from streams.crawl.frontier.agent import FrontierAgent
+from streams.crawl.frontier.agent import FrontierAgent, MovedHost
 from streams.crawl.frontier.fence import LostPartition
 from streams.settings import CrawlSettings
+from streams.stores.host_buckets import partition_of
 from streams.stores.memory import MemoryFrontier
 from streams.stores.opener import Stores
 from tests.stages.frontier_world import SECOND, START, World, delivery, discovered
@@ -76,6 +77,31 @@ async def test_r18_nothing_is_scheduled_between_revoke_and_the_next_assignment()
     await agent.assigned(frozenset({0}))
     await agent.dispatcher.round()
     assert [event.url for event in sent] == ["https://a.example/robots.txt"]
+
+
+@pytest.mark.parametrize("is_owner", [True, False])
+async def test_r8_an_event_of_a_former_partition_is_handled_by_todays_owner_of_the_host_alone(is_owner: bool) -> None:
+    """The topics had 4 partitions when it was sent, and have 6 now."""
+    store = MemoryFrontier()
+    agent = FrontierAgent(CrawlSettings(), Stores(frontier=store), now=lambda: START, random=lambda: 0.5)
+    agent.partition_count = 6
+    event = discovered("https://b.example/", why="seed", force=True)
+    former, today = partition_of("b.example", 4), partition_of("b.example", 6)
+    assert former != today
+    await agent.assigned(frozenset({former, today}) if is_owner else frozenset({former}))
+    late = delivery(event, page_id("x"), START, partitions=4)
+    if not is_owner:
+        with pytest.raises(MovedHost):
+            await agent.handle(late)
+        assert await store.url(event.page_id) is None
+        return
+    agent.connect(nothing)
+    await agent.handle(late)
+    await agent.dispatcher.round()
+    assert agent.state.hosts.leased == 1, "the host is scheduled"
+
+
+async def nothing(_event: object, _cause: str) -> None: ...
 
 
 @pytest.mark.parametrize("after", [2, 3, 8, 12, 4_096])

@@ -8,6 +8,7 @@ with the same id, and the cursor passes a queue entry only when the host is writ
 import asyncio
 import random as randomness
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -29,14 +30,19 @@ from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.state import Counts, FrontierState, Sender
 from streams.crawl.frontier.url_aliases import UrlAliases
 from streams.crawl.frontier.url_writer import UrlWriter
-from streams.errors import PoisonError
+from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
+from streams.stores.host_buckets import partition_of
 from streams.stores.opener import Stores
 
 
 def now_micros() -> int:
     return micros_from_utc(datetime.now(UTC))
+
+
+class MovedHost(TransientError):
+    """Another worker owns the host now. The retry topic brings the event there: it has today's partitions."""
 
 
 class FrontierAgent(Agent):
@@ -85,6 +91,7 @@ class FrontierAgent(Agent):
         }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        delivery = self._in_todays_partition(delivery)
         match delivery.event:
             case PageDiscovered() as event:
                 return await take_discovered(self.state, event, delivery)
@@ -96,6 +103,19 @@ class FrontierAgent(Agent):
                 await take_settled(self.state, event, delivery.partition)
                 return []
         raise PoisonError(f"the frontier has no use for {type(delivery.event).__name__}")
+
+    def _in_todays_partition(self, delivery: Delivery) -> Delivery:
+        """Return the delivery as if its event had been sent today.
+
+        An event that was sent before the topics got more partitions is in the partition that its host had then. Today
+        another worker may own the host. Raises MovedHost in that case.
+        """
+        today = partition_of(delivery.event.key(), self.partition_count)
+        if today == delivery.partition:
+            return delivery
+        if not self.dispatcher.is_wanted(today):
+            raise MovedHost(f"{delivery.event.key()} is in partition {today} now, which another worker owns")
+        return replace(delivery, partition=today)
 
 
 def _new_state(

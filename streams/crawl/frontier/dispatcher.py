@@ -50,6 +50,10 @@ class Dispatcher:
         self._hosts.keep(partitions)
         self.woken.set()
 
+    def is_wanted(self, partition: int) -> bool:
+        """Return whether the partition is assigned to this worker, and no other worker has claimed it since."""
+        return partition in self._wanted
+
     async def pause(self) -> None:
         """Schedule nothing until the next assignment. Returns when no visit is in progress, or after a while."""
         self._hosts.paused = True

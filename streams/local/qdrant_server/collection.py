@@ -94,8 +94,12 @@ class Collection:
         """Write segments to disk, so that the log needn't be replayed. Nothing happens when nothing changed."""
         if not self._dirty:
             return
-        self._dirty = False
-        self.read(lambda shard: shard.flush())
+        self._dirty = False  # before the flush: an update during it makes the collection dirty again
+        try:
+            self.read(lambda shard: shard.flush())
+        except ApiError:
+            self._dirty = True
+            raise
 
     def vacuum(self) -> None:
         """Rebuild segments that are a fifth garbage, and merge small ones. Others wait: 0.3 s for 20,000 points."""

@@ -11,7 +11,7 @@ from faust.types import TP
 
 from schemas import Event
 from streams.runtime.agent import Delivery
-from streams.runtime.faust_app import REPLAYS_PER_SLOT, new_app
+from streams.runtime.faust_app import REPLAYS_PER_SLOT, PartitionsChanged, StageApp, new_app
 from streams.runtime.processing import Incoming
 from streams.settings import Settings
 from streams.topology import Order
@@ -103,6 +103,33 @@ async def test_the_lag_is_the_brokers_so_a_fetcher_that_hangs_does_not_look_idle
     stage.faust.consumer = BrokerConsumer()  # type: ignore[attr-defined]
     assert {place.partition: found.waiting for place, found in (await stage.app.offsets()).items()} == {0: 5}
     stage.faust.started = False
+    await stage.stop()
+
+
+class GrowingConsumer:
+    """A consumer whose topics got more partitions."""
+
+    def topic_partitions(self, _: str) -> int:
+        return 6
+
+
+@pytest.mark.parametrize(("at_start", "ends"), [(4, True), (6, False), (0, False)])
+async def test_r8_a_worker_ends_when_its_topics_got_more_partitions(at_start: int, ends: bool) -> None:
+    """Otherwise it would count with the old number of partitions for as long as it runs."""
+    stage = RunningStage(Gates().handle)
+    announced: list[frozenset[int]] = []
+
+    async def assigned(partitions: frozenset[int]) -> None:
+        announced.append(partitions)
+
+    app = StageApp(STAGE, stage.settings, assigned, partitions=at_start)
+    app.app = stage.faust  # type: ignore[assignment]
+    stage.faust.consumer = GrowingConsumer()  # type: ignore[attr-defined]
+    await app._assigned(app.app, {TP(Asked.topic, 5)})
+    assert (app.failed.done(), app.ready, bool(announced)) == (ends, not ends, not ends)
+    if ends:
+        with pytest.raises(PartitionsChanged, match="6 partitions now"):
+            app.failed.result()
     await stage.stop()
 
 

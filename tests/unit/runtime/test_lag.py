@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from streams.errors import UsageError
 from streams.runtime import lag
@@ -21,6 +22,8 @@ class Broker:
         self.committed, self.starts = committed, starts
         self.asked = 0
         self.moved: list[tuple[str, int, int]] = []
+        self.refusals = 0
+        """Number of times that it refuses to move offsets: the group has a member."""
 
     def committed_offsets(self, *_: Any) -> dict[Place, int]:
         self.asked += 1
@@ -32,10 +35,13 @@ class Broker:
     def alter_consumer_group_offsets(self, requests: list[Any]) -> dict[str, Any]:
         self.moved += [(p.topic, p.partition, p.offset) for p in requests[0].topic_partitions]
 
-        class Done:
-            def result(self, timeout: float) -> None: ...
+        return {requests[0].group_id: self}
 
-        return {requests[0].group_id: Done()}
+    def result(self, timeout: float) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            self.moved.clear()
+            raise KafkaException(KafkaError(KafkaError.NON_EMPTY_GROUP))
 
 
 @pytest.fixture
@@ -59,6 +65,26 @@ def test_r5_a_loss_is_named_by_topic_and_stage(broker: Broker) -> None:
 def test_r5_an_accepted_loss_moves_the_offsets_of_these_partitions_alone(broker: Broker) -> None:
     check_retention(Settings(), [STAGE], accept_loss=True)
     assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
+
+
+def test_r5_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a partition without new events would be refused again at the next start."""
+    monkeypatch.setattr(lag, "COORDINATOR_SECONDS", 0)
+    broker.refusals = 3
+    check_retention(Settings(), [STAGE], accept_loss=True)
+    assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
+
+
+def test_r5_an_accepted_loss_does_not_wait_for_workers_that_run(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lag, "COORDINATOR_SECONDS", 0)
+    monkeypatch.setattr(lag, "SESSION_ENDS", 0)
+    broker.refusals = 1_000_000
+    check_retention(Settings(), [STAGE], accept_loss=True)
+    assert broker.refusals == 1_000_000 - 1
 
 
 @pytest.mark.parametrize("accept_loss", [True, False])
