@@ -5,9 +5,9 @@
 
 MODEL is a folder with a sentence-transformers model (config.json, the weights, tokenizer.json, modules.json,
 1_Pooling/config.json), such as a clone of multi-qa-mpnet-base-dot-v1. Nothing is downloaded. REPOSITORY is a copy of
-triton_models/production; the script writes model.onnx and tokenizer.json into it, and name, version, dimensions,
-pooling and checksums into its config.pbtxt files. Before it ends, the vectors of a few sentences are compared with
-PyTorch's.
+triton_models/production; the script writes model.onnx and tokenizer.json into it (for statements, and in single
+precision for queries on CPUs), and name, version, dimensions, pooling and checksums into its config.pbtxt files.
+The vectors of a few sentences are compared with PyTorch's.
 
 TensorRT: build the plan from the fp32 export on the kind of GPU that will run it, with TensorRT's own tool:
 
@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 SAMPLES = ("A dog.", "Write-ahead logging lets readers go on while a writer commits.", "Wie tief ist das Wasser? " * 9)
+QUERY_MODEL = "sbert_query"
+"""The model for queries on CPUs: always in single precision, which CPUs compute faster than half precision."""
 TOLERANCE = {"fp16": 0.9995, "fp32": 0.999999}
 """Minimum cosine between an exported vector and PyTorch's."""
 
@@ -43,13 +45,23 @@ def main() -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(arguments.model, local_files_only=True)
     transformer = transformers.AutoModel.from_pretrained(arguments.model, local_files_only=True).eval()
     pooled = _pooled(torch, transformer, description)
-    target = arguments.output / "sbert_transformer" / arguments.version / "model.onnx"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _write_onnx(torch, pooled, tokenizer, target, arguments.precision)
-    _compare(torch, pooled, tokenizer, target, TOLERANCE[arguments.precision])
+    files = {
+        _file(arguments, "sbert_transformer"): arguments.precision,
+        _file(arguments, QUERY_MODEL): "fp32",
+    }
+    for target, precision in files.items():
+        _write_onnx(torch, pooled, tokenizer, target, precision)
+        _compare(torch, pooled, tokenizer, target, TOLERANCE[precision])
     install_tokenizer(arguments.model, arguments.output, arguments.version, description)
     describe_in_configs(arguments.output, description, arguments.version)
-    print(f"{target}: sha256 {sha256(target)}")  # noqa: T201 - a script's result
+    for target in files:
+        print(f"{target}: sha256 {sha256(target)}")  # noqa: T201 - a script's result
+
+
+def _file(arguments: argparse.Namespace, model: str) -> Path:
+    target: Path = arguments.output / model / arguments.version / "model.onnx"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
 
 
 def describe(model: Path, precision: str) -> dict[str, str]:
@@ -131,18 +143,23 @@ def _compare(torch: Any, pooled: Any, tokenizer: Any, target: Path, least: float
 
 
 def install_tokenizer(model: Path, repository: Path, version: str, description: dict[str, str]) -> None:
-    """Copy tokenizer.json and note its checksum among the parameters."""
-    target = repository / "sbert_tokenizer" / version / "tokenizer.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(model / "tokenizer.json", target)
-    description["tokenizer_sha256"] = sha256(target)
+    """Copy tokenizer.json to each model that reads it, with that model's code, and note its checksum."""
+    for name in ("sbert_tokenizer", QUERY_MODEL):
+        folder = repository / name / version
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(model / "tokenizer.json", folder / "tokenizer.json")
+        if not (folder / "model.py").exists():
+            shutil.copyfile(repository / name / "1" / "model.py", folder / "model.py")
+    description["tokenizer_sha256"] = sha256(model / "tokenizer.json")
 
 
 def describe_in_configs(repository: Path, description: dict[str, str], version: str) -> None:
     """Write the parameters, and the output's dimensions, into the repository's config.pbtxt files."""
+    of_queries = {"pooling": "graph", "model_sha256": sha256(repository / QUERY_MODEL / version / "model.onnx")}
     for path in sorted(repository.glob("sbert*/**/*.pbtxt")):
         text = path.read_text()
-        for key, value in description.items():
+        values = description | (of_queries if path.parent.name == QUERY_MODEL else {})
+        for key, value in values.items():
             text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
         text = re.sub(
             r'(name: "(?:EMBEDDING|embedding)" data_type: TYPE_FP32 dims: \[ )\d+',

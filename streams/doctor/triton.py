@@ -7,7 +7,7 @@ from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
 from streams.errors import RiffleError
-from streams.settings import Settings
+from streams.settings import Settings, TritonSettings
 from streams.stores.inference.repository import CHAIN_MODEL
 from streams.stores.protocols import ModelInfo
 from streams.stores.triton import IN_PROCESS, open_models, server_state
@@ -30,7 +30,14 @@ def check_triton(settings: Settings) -> Iterator[Finding]:
         return
     state = server_state(settings.triton, REQUEST_SECONDS)
     yield judge_version("triton", url, state.version)
-    yield judge_models(state.models, (settings.triton.model, CHAIN_MODEL))
+    yield judge_models(state.models, needed_models(settings.triton, state.models))
+
+
+def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """The models that a server must have: a server for queries alone, as gateways have it, needs one."""
+    names = {model["name"] for model in models}
+    queries_alone = settings.query_model in names and not names & {settings.model, CHAIN_MODEL}
+    return (settings.query_model,) if queries_alone else (settings.model, CHAIN_MODEL)
 
 
 def embedding_model(settings: Settings) -> ModelInfo | None:
@@ -47,7 +54,7 @@ def embedding_model(settings: Settings) -> ModelInfo | None:
 async def _embedding_model(settings: Settings) -> ModelInfo:
     models = await open_models(settings)
     try:
-        return await models.embedder.info()
+        return await models.embedder.info(urgent=True)
     finally:
         await models.close()
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import structlog
+from tritonclient.grpc import MAX_GRPC_MESSAGE_SIZE, InferInput, InferRequestedOutput
 from tritonclient.grpc import InferenceServerClient as BlockingClient
-from tritonclient.grpc import InferInput, InferRequestedOutput
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
@@ -43,6 +43,14 @@ _UNAVAILABLE, _DEADLINE, _INVALID, _NOT_FOUND = (
 """The names of gRPC's status codes in the client's exceptions."""
 _UNKNOWN_MODEL = "unknown model"
 """A part of Triton's message about a model that is not in its repository."""
+CHANNEL_OPTIONS = (
+    ("grpc.max_send_message_length", MAX_GRPC_MESSAGE_SIZE),
+    ("grpc.max_receive_message_length", MAX_GRPC_MESSAGE_SIZE),
+    ("grpc.lb_policy_name", "round_robin"),
+)
+"""Options of a channel. It connects to every address of the server's name (a headless service has one for each pod) and
+asks them in turn. gRPC reads the name again after a connection has ended, so the servers limit the age of connections
+(`--grpc-max-connection-age`): that is how added servers are found."""
 MAX_TEXT_CHARS = 20_000
 """Maximum characters of a text that are sent. No model here reads more."""
 
@@ -88,8 +96,8 @@ async def _either(triton: "TritonEmbedder") -> None:
     """See that one of the two models answers: a gateway needs the one for queries alone, a worker the other."""
     try:
         await triton.info()
-    except StoreUnavailable:
-        if not triton.has_query_server:
+    except StoreUnavailable as error:
+        if not triton.has_query_server and not isinstance(error, MissingModel):
             raise
         await triton.info(urgent=True)
 
@@ -243,7 +251,7 @@ class TritonModel:
 
 def new_client(settings: TritonSettings) -> InferenceServerClient:
     """A client with a channel of its own, encrypted if an authority is set. Raises UsageError."""
-    return InferenceServerClient(settings.url, **_encryption(settings))
+    return InferenceServerClient(settings.url, channel_args=list(CHANNEL_OPTIONS), **_encryption(settings))
 
 
 def _encryption(settings: TritonSettings) -> dict[str, Any]:

@@ -4,13 +4,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from streams.cli import COMMANDS
+from streams.cli import COMMANDS, app
 from streams.gateway.serve import STOP_SECONDS
 from streams.runtime.lag import input_topics
 from streams.topology import stage
 from tests.chart.rendering import (
     CHART,
+    ROOT,
     VALUES,
     component,
     containers,
@@ -88,6 +90,29 @@ def test_queries_are_embedded_by_a_server_of_their_own() -> None:
     assert all("nvidia.com/gpu" not in each["resources"]["limits"] for each in containers(small))
     (prepare,) = (each for each in containers(small) if each["name"] == "prepare-repository")
     assert "--cpu" in prepare["args"]
+
+
+@pytest.mark.parametrize(("values", "repository"), [("mtls", "local"), ("gpu-fleet", "production")])
+def test_the_server_for_queries_can_serve_the_repository(values: str, repository: str, tmp_path: Path) -> None:
+    """The init container's own command, on the repository that the values are for."""
+    objects = render(values)
+    (prepare,) = (
+        each
+        for each in containers(named(objects, "Deployment", "query-embedding"))
+        if each["name"] == "prepare-repository"
+    )
+    arguments = {"/source": str(ROOT / "triton_models" / repository), "/models": str(tmp_path)}
+    done = CliRunner().invoke(app, [arguments.get(each, each) for each in prepare["args"]])
+    assert done.exit_code == 0, done.output
+    model = environment(containers(named(objects, "Deployment", "gateway"))[0])["RIFFLE_TRITON__QUERY_MODEL"]
+    assert [path.name for path in tmp_path.iterdir()] == [model]
+
+
+def test_clients_find_added_servers_since_connections_end_and_the_name_has_every_address() -> None:
+    objects = render("gpu-fleet")
+    for name in ("triton", "query-embedding"):
+        assert named(objects, "Service", name)["spec"]["clusterIP"] == "None"
+        assert "--grpc-max-connection-age=120000" in containers(named(objects, "Deployment", name))[-1]["command"]
 
 
 def test_a_gpu_server_asks_for_its_gpus_and_tolerates_preemptible_nodes() -> None:

@@ -1,4 +1,4 @@
-{{/* Triton: the server for the workers, and the small one for queries. A dict with `root`, `component`, `values`, `cpu` (bool). */}}
+{{/* Triton: the server for the workers, and the small one for queries. A dict with `root`, `component`, `values`, `cpu` (bool), `only` (models, else all). */}}
 
 {{/* Init containers that bring the model repository to /models: first a copy of the source, then the values' changes. */}}
 {{- define "riffle.repositoryInit" -}}
@@ -105,6 +105,9 @@ spec:
             {{- if .cpu }}
             - --cpu
             {{- end }}
+            {{- with .only }}
+            - --only={{ . }}
+            {{- end }}
             {{- range $model, $count := .values.instances }}
             - --instances={{ $model }}={{ int $count }}
             {{- end }}
@@ -133,6 +136,8 @@ spec:
             - --strict-readiness=true
             - --exit-timeout-secs={{ int $triton.graceSeconds }}
             - --allow-http=true
+            # Clients look for added servers when a connection ends. Requests in progress are answered first.
+            - --grpc-max-connection-age={{ mul 1000 (int $triton.connectionAgeSeconds) }}
             {{- if $triton.tls.serverSecret }}
             # Mutual TLS on gRPC. HTTP has health alone, which Kubernetes asks for.
             - --grpc-use-ssl=1

@@ -25,6 +25,12 @@ def prepare(
         int | None, typer.Option(min=0, help="Microseconds that a request waits for others to share its batch.")
     ] = None,
     preferred_sizes: Annotated[str, typer.Option(metavar="N,N,...", help="Preferred batch sizes.")] = "",
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there, with its steps."
+        ),
+    ] = "",
 ) -> None:
     """Copy a model repository, with instances and batching for the machine that will serve it.
 
@@ -32,12 +38,14 @@ def prepare(
 
         riffle models prepare triton_models/production /models --instances sbert_transformer=4
         riffle models prepare triton_models/local /models --cpu --instances sbert=8 --max-queue-delay 0
+        riffle models prepare triton_models/production /models --cpu --only sbert_query,sbert
     """
     changes = Changes(
         cpu=cpu,
         instances=dict(_model_and_count(each) for each in instances or ()),
         max_queue_delay_microseconds=max_queue_delay,
         preferred_sizes=tuple(_positive(size) for size in preferred_sizes.split(",") if size),
+        only=tuple(model for model in only.split(",") if model),
     )
     models = prepare_repository(source, destination, changes)
     out.print(f"{destination}: {', '.join(models)}.", highlight=False)

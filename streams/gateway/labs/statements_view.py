@@ -152,7 +152,7 @@ async def _scores(
         return None, "The page's vectors are no longer kept."
     try:
         async with asyncio.timeout(context.settings.gateway.deadline_seconds):
-            model = await context.stores.embedder.info()
+            model = await context.stores.embedder.info(urgent=True)
             if (data.value("embedded", "model"), data.value("embedded", "model_version")) != (
                 model.name,
                 model.version,

@@ -5,7 +5,7 @@ server on CPUs. The files of the models are copied as they are; only each `confi
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ class Changes:
     """Maximum time that a request waits for others, in models with dynamic batching."""
     preferred_sizes: tuple[int, ...] = ()
     """Preferred batch sizes of models with dynamic batching. Sizes above a model's maximum are left out."""
+    only: tuple[str, ...] = ()
+    """Copy only the first of these models that the repository has, with its steps if it is an ensemble. Empty: all."""
 
 
 def prepare_repository(source: Path, destination: Path, changes: Changes) -> list[str]:
@@ -32,24 +34,42 @@ def prepare_repository(source: Path, destination: Path, changes: Changes) -> lis
     models = sorted(path.parent.name for path in source.glob("*/config.pbtxt"))
     if not models:
         raise UsageError(f"{source} is no model repository: there is no MODEL/config.pbtxt in it")
-    if unknown := sorted(set(changes.instances) - set(models)):
-        raise UsageError(f"there is no model {', '.join(unknown)} in {source}; the models are {', '.join(models)}")
+    chosen = _with_steps(source, models, changes.only) if changes.only else models
+    if unknown := sorted(set(changes.instances) - set(chosen)):
+        raise UsageError(f"there is no model {', '.join(unknown)} in {source}; the models are {', '.join(chosen)}")
     if source != destination:
-        shutil.copytree(source, destination, dirs_exist_ok=True)
-    for model in models:
+        for model in chosen:
+            shutil.copytree(source / model, destination / model, dirs_exist_ok=True)
+    for model in chosen:
         _change_file(destination / model / "config.pbtxt", model, changes)
-    return models
+    return chosen
 
 
-def _change_file(path: Path, model: str, changes: Changes) -> None:
-    # Imported here: only the machines that prepare a repository need protobuf's classes of Triton's client.
+def _with_steps(source: Path, models: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The first of the wanted models, with the steps of an ensemble."""
+    first = next((model for model in wanted if model in models), None)
+    if first is None:
+        raise UsageError(f"there is no model {' or '.join(wanted)} in {source}; the models are {', '.join(models)}")
+    steps = _read(source / first / "config.pbtxt").ensemble_scheduling.step
+    return sorted({first, *(step.model_name for step in steps)})
+
+
+def _read(path: Path) -> Any:
+    """A ModelConfig. Raises UsageError."""
+    # Imported here: only the machines that prepare a repository need protobuf, and its classes of Triton's client.
     from google.protobuf import text_format  # type: ignore[import-untyped]  # ships no types
     from tritonclient.grpc.model_config_pb2 import ModelConfig
 
     try:
-        config = text_format.Parse(path.read_text(), ModelConfig())
+        return text_format.Parse(path.read_text(), ModelConfig())
     except (OSError, text_format.ParseError) as error:
         raise UsageError(f"{path} can't be read: {error}") from error
+
+
+def _change_file(path: Path, model: str, changes: Changes) -> None:
+    from google.protobuf import text_format
+
+    config = _read(path)
     change_config(config, changes.instances.get(model), changes)
     path.chmod(0o644)  # a read-only source gives read-only copies
     path.write_text(text_format.MessageToString(config))

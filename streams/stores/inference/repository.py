@@ -17,7 +17,7 @@ _READ_BYTES = 1 << 20
 
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
     """The parameters of a model's configuration, as Triton hands it over in JSON."""
-    return {key: value["string_value"] for key, value in config.get("parameters", {}).items()}
+    return {key: value.get("string_value", "") for key, value in config.get("parameters", {}).items()}
 
 
 def model_info(parameters: Parameters, where: str) -> ModelInfo:

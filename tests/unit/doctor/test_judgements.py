@@ -16,7 +16,14 @@ from streams.runtime.lag import Lag
 from streams.runtime.processing import Incoming
 from streams.runtime.replays.dead_letters import DeadLetter
 from streams.runtime.topics import topic_config
-from streams.settings import CassandraSettings, CrawlSettings, KafkaSettings, QdrantSettings, Settings
+from streams.settings import (
+    CassandraSettings,
+    CrawlSettings,
+    KafkaSettings,
+    QdrantSettings,
+    Settings,
+    TritonSettings,
+)
 from streams.stores.cassandra.migrating import packaged_migrations
 from streams.stores.protocols import ModelInfo
 from streams.topology import STAGES, TOPICS
@@ -226,6 +233,19 @@ def test_the_model_of_the_collection(target: str, size: int, expected: list[Leve
 )
 def test_models(models: list[dict[str, str]], level: Level) -> None:
     assert triton.judge_models(models, ["sbert"]).level is level
+
+
+@pytest.mark.parametrize(
+    ("there", "needed"),
+    [
+        (["sbert", "sbert_query", "statement_chain"], ("sbert", "statement_chain")),
+        (["sbert_query"], ("sbert_query",)),
+        (["sbert_query", "statement_chain"], ("sbert", "statement_chain")),
+        ([], ("sbert", "statement_chain")),
+    ],
+)
+def test_a_server_for_queries_alone_needs_their_model_alone(there: list[str], needed: tuple[str, ...]) -> None:
+    assert triton.needed_models(TritonSettings(), [{"name": name} for name in there]) == needed
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The model repositories: what they describe is there, and both say the same names and tensors."""
 
 import re
+import runpy
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +20,12 @@ from streams.stores.inference.encoder import (
     SentenceEncoder,
     batches,
 )
-from streams.stores.inference.repository import find_file, parameters_of, read_config
+from streams.stores.inference.repository import find_file, model_info, parameters_of, read_config
 from streams.stores.inference.runtimes import available, open_model, resolved
+from streams.stores.protocols import ModelInfo
 
 REPOSITORY = Settings().models_path
-LOCAL = REPOSITORY / "local"
+LOCAL, PRODUCTION = REPOSITORY / "local", REPOSITORY / "production"
 CONFIGS = sorted(REPOSITORY.rglob("*.pbtxt"))
 
 
@@ -49,6 +52,42 @@ def test_queries_have_the_same_model_in_an_instance_of_its_own() -> None:
     assert {**parameters_of(queries), "nice": "10"} == parameters_of(bulk)
     assert [queries[side] for side in ("input", "output")] == [bulk[side] for side in ("input", "output")]
     assert queries["instance_group"][0]["count"] == 1
+
+
+def test_production_s_query_model_makes_the_vectors_of_production_s_collection() -> None:
+    bulk, queries = (read_config(PRODUCTION / name) for name in ("sbert", "sbert_query"))
+    assert model_info(parameters_of(queries), "") == model_info(parameters_of(bulk), "")
+    assert [queries[side] for side in ("input", "output")] == [bulk[side] for side in ("input", "output")]
+    assert {group["kind"] for group in queries["instance_group"]} == {"KIND_CPU"}
+
+
+def test_the_export_describes_statements_and_queries_alike(tmp_path: Path) -> None:
+    """With the files of the local model: the encoder accepts what the export describes."""
+    export = runpy.run_path(str(REPOSITORY / "export.py"))
+    parameters = parameters_of(read_config(LOCAL / "sbert"))
+    try:
+        model, tokenizer = (find_file(parameters, what, LOCAL / "sbert" / "1") for what in ("model", "tokenizer"))
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    repository, version = tmp_path / "models", "2"
+    shutil.copytree(PRODUCTION, repository)
+    queries = repository / "sbert_query" / version
+    queries.mkdir()
+    shutil.copyfile(model, queries / "model.onnx")
+    made = {"model_name": "m", "model_version": "fp16-7", "dimensions": "384", "max_tokens": "256"}
+    description = made | {"normalized": "true", "pooling": "cls"}
+    export["install_tokenizer"](tokenizer.parent, repository, version, description)
+    export["describe_in_configs"](repository, description, version)
+    infos = [model_info(parameters_of(read_config(repository / name)), name) for name in ("sbert", "sbert_query")]
+    assert infos == [ModelInfo("m", "fp16-7", 384, 256, normalized=True)] * 2
+    described = parameters_of(read_config(repository / "sbert_query"))
+    assert described["pooling"] == "graph", "the file ends with the pooling"
+    assert read_config(repository / "sbert_transformer")["output"][0]["dims"] == ["384"]
+    for name in ("sbert_query", "sbert_tokenizer"):
+        assert (repository / name / version / "model.py").exists(), "Triton loads the newest version folder"
+    # The local file has no pooling in its graph, so the encoder pools it here.
+    vectors = SentenceEncoder(described | {"pooling": "mean"}, queries).embed(["A dog barked."])
+    assert vectors.shape == (1, 384)
 
 
 def test_the_readme_lists_every_checksum() -> None:

@@ -69,11 +69,30 @@ def test_it_may_run_twice_and_in_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "only", "models"),
+    [
+        (PRODUCTION, ("sbert_query", "sbert"), ["sbert_query"]),
+        (LOCAL, ("sbert_query", "sbert"), ["sbert_query"]),
+        (PRODUCTION, ("no_such_model", "sbert"), ["sbert", "sbert_tokenizer", "sbert_transformer"]),
+    ],
+)
+def test_a_server_for_queries_has_the_model_for_queries_alone(
+    source: Path, only: tuple[str, ...], models: list[str], tmp_path: Path
+) -> None:
+    assert prepare_repository(source, tmp_path, Changes(cpu=True, only=only)) == models
+    assert sorted(path.name for path in tmp_path.iterdir()) == models
+    for model in models:
+        assert {kind for kind, _ in groups(read_config(tmp_path / model))} <= {"KIND_CPU"}
+
+
+@pytest.mark.parametrize(
     ("source", "changes", "message"),
     [
         (LOCAL, Changes(instances={"sbrt": 3}), "there is no model sbrt"),
         (PRODUCTION, Changes(instances={"sbert": 3}), "is an ensemble: set the instances of its steps"),
         (REPOSITORIES, Changes(), "is no model repository"),
+        (LOCAL, Changes(only=("queries", "statements")), "there is no model queries or statements"),
+        (LOCAL, Changes(only=("sbert_query",), instances={"sbert": 3}), "there is no model sbert"),
     ],
 )
 def test_a_mistake_is_named(source: Path, changes: Changes, message: str, tmp_path: Path) -> None:
