@@ -14,6 +14,7 @@ from streams.evaluation.metrics import Ranking
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.searcher import Searcher
 from streams.pages.document.model import Document
+from streams.stores.fusion import combine
 from streams.stores.protocols import SparseVector, VectorIndex, Vectors
 from streams.vectors.bm25 import query_vector
 
@@ -51,8 +52,8 @@ async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vec
 
 
 async def _documents(index: VectorIndex, dense: Sequence[float] | None, sparse: SparseVector | None) -> Ranking:
-    found = await index.search(dense=dense, sparse=sparse, pages=DEPTH, per_page=1, candidates=LIST_STATEMENTS)
-    return [_url(page.hits[0].payload) for page in found]
+    found = await index.candidates(dense=dense, sparse=sparse, limit=LIST_STATEMENTS)
+    return [_url(page.hits[0].payload) for page in combine(found)[:DEPTH]]
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking]) -> Ranking:

@@ -296,18 +296,6 @@ class VectorIndex(Protocol):
     ) -> Candidates:
         """The best statements by meaning and by words. A list whose vector is None, or has no terms, is empty."""
 
-    async def search(
-        self,
-        *,
-        dense: Sequence[float] | None,
-        sparse: SparseVector | None,
-        filters: Filters = Filters(),
-        pages: int = 10,
-        per_page: int = 3,
-        candidates: int = 100,
-    ) -> list[PageHits]:
-        """The first pages of the combined lists (`fusion.combine`), each text of a page once."""
-
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         """The statements with the nearest vectors, as a search finds them; with `exact`, all vectors are compared."""
 

@@ -17,8 +17,8 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.settings import QdrantSettings
-from streams.stores.fusion import combine, first_pages, in_order
-from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.fusion import in_order
+from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -135,19 +135,6 @@ class QdrantIndex:
             for request, answer in zip(requests, answers, strict=True)
         }
         return Candidates(lists.get("dense", ()), lists.get("sparse", ()), limit)
-
-    async def search(
-        self,
-        *,
-        dense: Sequence[float] | None,
-        sparse: SparseVector | None,
-        filters: Filters = ANY,
-        pages: int = 10,
-        per_page: int = 3,
-        candidates: int = 100,
-    ) -> list[PageHits]:
-        found = await self.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
-        return first_pages(combine(found), pages, per_page)
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         params = models.SearchParams(exact=True) if exact else self._approximate

@@ -15,6 +15,7 @@ from streams.errors import UsageError
 from streams.runtime.agent import Delivery
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
+from streams.stores.fusion import combine
 from streams.stores.memory import MemoryEmbedder, MemoryIndex
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Vectors
@@ -91,7 +92,7 @@ async def fill(stores: Stores, embedder: Any, host: str = "") -> Reindexer:
 
 async def found(stores: Stores, text: str, embedder: Any) -> list[UUID]:
     (vector,) = await embedder.embed([text])
-    return [page.page_id for page in await stores.vectors.search(dense=vector.tolist(), sparse=None)]
+    return [page.page_id for page in combine(await stores.vectors.candidates(dense=vector.tolist(), sparse=None))][:10]
 
 
 async def test_another_model_is_filled_beside_the_present_one_switched_and_switched_back(stores: Stores) -> None:

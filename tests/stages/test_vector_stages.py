@@ -20,6 +20,7 @@ from streams.statements.agent import StatementsAgent
 from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import Statement
+from streams.stores.fusion import combine
 from streams.stores.memory import MemoryEmbedder
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Hit, Vectors
@@ -111,7 +112,7 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
     assert (chunked.statements, embedded.statements, indexed.statements, indexed.crawl_id) == (3, 3, 3, "c")
     asked = "is a reader blocked by a writer"
     dense = (await journey.stores.embedder.embed([asked]))[0].tolist()
-    found = await journey.stores.vectors.search(dense=dense, sparse=query_vector(asked))
+    found = combine(await journey.stores.vectors.candidates(dense=dense, sparse=query_vector(asked)))
     assert [page.page_id for page in found] == [PAGE]
     payload = found[0].hits[0].payload
     assert payload == {

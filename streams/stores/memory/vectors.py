@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
-from streams.stores.fusion import combine, first_pages, in_order
-from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.fusion import in_order
+from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -82,19 +82,6 @@ class MemoryIndex:
         by_meaning = [] if dense is None else collection.by_meaning(dense, filters, limit)
         by_words = collection.by_words(sparse, filters, limit) if sparse is not None and sparse.indices else []
         return Candidates(tuple(by_meaning), tuple(by_words), limit)
-
-    async def search(
-        self,
-        *,
-        dense: Sequence[float] | None,
-        sparse: SparseVector | None,
-        filters: Filters = ANY,
-        pages: int = 10,
-        per_page: int = 3,
-        candidates: int = 100,
-    ) -> list[PageHits]:
-        found = await self.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
-        return first_pages(combine(found), pages, per_page)
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         return self._of(collection).by_meaning(dense, ANY, limit)

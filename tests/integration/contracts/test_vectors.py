@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from streams.errors import PoisonError, StoreUnavailable, UsageError
 from streams.settings import QdrantSettings
+from streams.stores.fusion import combine, first_pages
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, ModelInfo, PageHits, Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
+from streams.stores.vector_collection import ANY
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 
 Index = MemoryIndex | QdrantIndex
@@ -121,6 +123,21 @@ def shape(found: Sequence[PageHits]) -> list[tuple[UUID, list[UUID]]]:
     return [(one.page_id, [hit.id for hit in one.hits]) for one in found]
 
 
+async def search(
+    index: Index,
+    *,
+    dense: Sequence[float] | None,
+    sparse: SparseVector | None,
+    filters: Filters = ANY,
+    pages: int = 10,
+    per_page: int = 3,
+    candidates: int = 100,
+) -> list[PageHits]:
+    """The first pages of the two lists, as the gateway combines them."""
+    found = await index.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
+    return first_pages(combine(found), pages, per_page)
+
+
 async def filled(index: Index, *points: Point) -> str:
     collection = await index.ensure(MODEL)
     await index.upsert(collection, points)
@@ -128,9 +145,9 @@ async def filled(index: Index, *points: Point) -> str:
 
 
 async def test_before_anything_is_indexed_a_search_finds_nothing(index: Index) -> None:
-    assert await index.search(dense=axis(0), sparse=terms(t1=1.0)) == [], "no collection at all"
+    assert await search(index, dense=axis(0), sparse=terms(t1=1.0)) == [], "no collection at all"
     collection = await index.ensure(MODEL)
-    assert await index.search(dense=axis(0), sparse=terms(t1=1.0)) == [], "an empty collection"
+    assert await search(index, dense=axis(0), sparse=terms(t1=1.0)) == [], "an empty collection"
     assert await index.count(collection) == 0
 
 
@@ -162,10 +179,10 @@ async def test_a_models_name_may_hold_any_character(index: Index) -> None:
 
 async def test_upsert_twice_is_as_once(index: Index) -> None:
     collection = await filled(index, point("x"), point("y"))
-    before = await index.search(dense=axis(7), sparse=None)
+    before = await search(index, dense=axis(7), sparse=None)
     await index.upsert(collection, [point("x"), point("y")])
     assert await index.count(collection) == 2
-    assert await index.search(dense=axis(7), sparse=None) == before
+    assert await search(index, dense=axis(7), sparse=None) == before
 
 
 async def test_upsert_of_nothing(index: Index) -> None:
@@ -184,7 +201,7 @@ async def test_many_points_in_one_call(index: Index) -> None:
 async def test_payloads_come_back_as_they_went(index: Index) -> None:
     text = "Ça va? \u202eעברית\u202c 漢字 👩‍👩‍👧 \u0000 \n \"quoted\" \\ 'single'"
     collection = await filled(index, point("x", text=text))
-    (hit,) = (await index.search(dense=axis(7), sparse=None))[0].hits
+    (hit,) = (await search(index, dense=axis(7), sparse=None))[0].hits
     assert hit.payload == point("x", text=text).payload
     assert (await index.scroll(collection, page("a")))[0].payload == hit.payload
 
@@ -192,7 +209,7 @@ async def test_payloads_come_back_as_they_went(index: Index) -> None:
 async def test_page_ids_may_be_uuids(index: Index) -> None:
     one = point("x")
     await filled(index, Point(one.id, one.dense, one.sparse, {**one.payload, "page_id": page("a")}))
-    (found,) = await index.search(dense=axis(7), sparse=None)
+    (found,) = await search(index, dense=axis(7), sparse=None)
     assert found.page_id == page("a")
     assert found.hits[0].payload["page_id"] == str(page("a"))
 
@@ -202,7 +219,7 @@ async def test_a_vector_of_another_length_is_poison(index: Index) -> None:
     with pytest.raises(PoisonError, match="dim"):
         await index.upsert(collection, [point("y", dense=[1.0, 0.0])])
     with pytest.raises(PoisonError, match="dim"):
-        await index.search(dense=[1.0, 0.0], sparse=None)
+        await search(index, dense=[1.0, 0.0], sparse=None)
     assert await index.count(collection) == 1
 
 
@@ -226,19 +243,19 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
         point("words", of="words", dense=axis(3), terms={1: 3.0}),
         point("neither", of="neither", dense=axis(4), terms={9: 1.0}),
     )
-    found = await index.search(dense=axis(0), sparse=terms(t1=1.0, t2=1.0))
+    found = await search(index, dense=axis(0), sparse=terms(t1=1.0, t2=1.0))
     assert found[0].page_id == page("both"), "second by meaning and first by words"
     lists = await index.candidates(dense=axis(0), sparse=terms(t1=1.0, t2=1.0), limit=3)
     assert [len(lists.dense), len(lists.sparse), lists.limit] == [3, 2, 3]
     assert lists.dense[0].score == pytest.approx(1.0)
     assert await index.candidates(dense=None, sparse=None, limit=3) == Candidates(limit=3)
     assert found[0].score > found[1].score > 0
-    dense_only = await index.search(dense=axis(0), sparse=None)
+    dense_only = await search(index, dense=axis(0), sparse=None)
     assert [one.page_id for one in dense_only[:2]] == [page("meant"), page("both")]
-    sparse_only = await index.search(dense=None, sparse=terms(t1=1.0, t2=1.0))
+    sparse_only = await search(index, dense=None, sparse=terms(t1=1.0, t2=1.0))
     assert {one.page_id for one in sparse_only} == {page("both"), page("words")}, "only what shares a word"
-    assert await index.search(dense=None, sparse=None) == []
-    assert await index.search(dense=None, sparse=SparseVector((), ())) == []
+    assert await search(index, dense=None, sparse=None) == []
+    assert await search(index, dense=None, sparse=SparseVector((), ())) == []
 
 
 async def test_what_a_page_says_twice_is_one_hit_of_it(index: Index) -> None:
@@ -246,14 +263,14 @@ async def test_what_a_page_says_twice_is_one_hit_of_it(index: Index) -> None:
     texts = ("Do boats float?", "They do.", "do  BOATS\nfloat?", "Some sink.")
     of_a = [point(f"a{n}", of="a", dense=axis(0, n / 10), ordinal=n, text=text) for n, text in enumerate(texts)]
     await filled(index, *of_a, point("b", of="b", dense=axis(0, 1), text="Do boats float?"))
-    found = await index.search(dense=axis(0), sparse=None, pages=2, per_page=3)
+    found = await search(index, dense=axis(0), sparse=None, pages=2, per_page=3)
     assert shape(found) == [(page("a"), [of_a[0].id, of_a[1].id, of_a[3].id]), (page("b"), [uuid5(NAMES, "b")])]
 
 
 async def test_rare_words_weigh_more(index: Index) -> None:
     common = [point(f"c{n}", of=f"c{n}", terms={1: 1.0}) for n in range(20)]
     await filled(index, *common, point("rare", of="rare", terms={2: 1.0}))
-    found = await index.search(dense=None, sparse=terms(t1=1.0, t2=1.0), pages=1)
+    found = await search(index, dense=None, sparse=terms(t1=1.0, t2=1.0), pages=1)
     assert [one.page_id for one in found] == [page("rare")]
 
 
@@ -261,10 +278,10 @@ async def test_a_page_brings_its_best_statements(index: Index) -> None:
     of_a = [point(f"a{n}", of="a", dense=axis(0, n / 10), ordinal=n) for n in range(6)]
     of_b = [point(f"b{n}", of="b", dense=axis(0, 1 + n / 10), ordinal=n) for n in range(2)]
     await filled(index, *of_a, *of_b, point("c", of="c", dense=axis(3)))
-    found = await index.search(dense=axis(0), sparse=None, pages=2, per_page=3)
+    found = await search(index, dense=axis(0), sparse=None, pages=2, per_page=3)
     assert shape(found) == [(page("a"), [p.id for p in of_a[:3]]), (page("b"), [p.id for p in of_b])]
     assert all(one.score == one.hits[0].score for one in found)
-    alone = await index.search(dense=axis(0), sparse=None, pages=1, per_page=1)
+    alone = await search(index, dense=axis(0), sparse=None, pages=1, per_page=1)
     assert shape(alone) == [(page("a"), [of_a[0].id])]
 
 
@@ -296,14 +313,14 @@ async def test_filters(index: Index, filters: Filters, pages: set[str], why: str
         point("unknown", of="unknown", host="d.example", language="", terms={1: 1.0}),
     )
     for dense, sparse in ((axis(7), None), (None, terms(t1=1.0)), (axis(7), terms(t1=1.0))):
-        found = await index.search(dense=dense, sparse=sparse, filters=filters)
+        found = await search(index, dense=dense, sparse=sparse, filters=filters)
         assert {one.page_id for one in found} == {page(name) for name in pages}, why
 
 
 async def test_filters_come_before_candidates_are_cut(index: Index) -> None:
     near = [point(f"n{n}", of=f"n{n}", dense=axis(0)) for n in range(30)]
     await filled(index, *near, point("far", of="far", dense=axis(3), host="far.example"))
-    found = await index.search(dense=axis(0), sparse=None, filters=Filters(host="far.example"), candidates=5)
+    found = await search(index, dense=axis(0), sparse=None, filters=Filters(host="far.example"), candidates=5)
     assert [one.page_id for one in found] == [page("far")]
 
 
@@ -317,7 +334,7 @@ async def test_a_new_generation_replaces_the_old_one(index: Index) -> None:
         assert await index.count(collection) == 3, "the other page keeps its old generation"
     await index.remove_page(collection, page("a"))
     assert await index.scroll(collection, page("a")) == []
-    assert [one.page_id for one in await index.search(dense=axis(7), sparse=None)] == [page("b")]
+    assert [one.page_id for one in await search(index, dense=axis(7), sparse=None)] == [page("b")]
 
 
 async def test_kept_points_stay_when_their_page_is_removed(index: Index) -> None:
@@ -359,10 +376,10 @@ async def test_the_alias_moves_all_searches_at_once(index: Index) -> None:
     new = await index.ensure(ModelInfo("mini", "2", 8))
     await index.upsert(new, [point("new", of="new")])
     assert await index.collections() == sorted([old, new])
-    assert shape(await index.search(dense=axis(7), sparse=None))[0][0] == page("old"), "ensure() keeps the alias"
+    assert shape(await search(index, dense=axis(7), sparse=None))[0][0] == page("old"), "ensure() keeps the alias"
 
     async def searches() -> list[UUID]:
-        return [(await index.search(dense=axis(7), sparse=None))[0].page_id for _ in range(40)]
+        return [(await search(index, dense=axis(7), sparse=None))[0].page_id for _ in range(40)]
 
     async def switch() -> None:
         await asyncio.sleep(0)
@@ -383,13 +400,13 @@ async def test_activating_what_is_not_there_changes_nothing(index: Index) -> Non
     await filled(index, point("x"))
     with pytest.raises(UsageError, match="no collection nowhere"):
         await index.activate("nowhere")
-    assert len(await index.search(dense=axis(7), sparse=None)) == 1
+    assert len(await search(index, dense=axis(7), sparse=None)) == 1
 
 
 async def test_equal_scores_always_come_in_the_same_order(index: Index) -> None:
     points = [point(f"n{n}", of=f"p{n}", terms={1: 1.0}) for n in range(24)]
     await filled(index, *points)
-    found = [shape(await index.search(dense=axis(7), sparse=terms(t1=1.0), pages=24)) for _ in range(5)]
+    found = [shape(await search(index, dense=axis(7), sparse=terms(t1=1.0), pages=24)) for _ in range(5)]
     assert all(one == found[0] for one in found)
     assert [ids[0] for _, ids in found[0]] == sorted(p.id for p in points), "ties go by id"
 
@@ -401,8 +418,8 @@ async def test_a_search_that_is_cancelled_by_its_callers_deadline_harms_no_other
     await filled(index, point("x"))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
-            await index.search(dense=axis(7), sparse=None)
-    assert await index.search(dense=axis(7), sparse=None)
+            await search(index, dense=axis(7), sparse=None)
+    assert await search(index, dense=axis(7), sparse=None)
 
 
 WHOLE = ModelInfo("whole", "1", 8, normalized=False)
@@ -442,7 +459,8 @@ async def test_every_index_answers_as_the_one_in_memory(make: Make, seed: int, s
         for dense in (whole_vector(rng), None):
             sparse = SparseVector(tuple(pick.sample(range(6), 3)), (1.0, 0.5, 1.0))
             found, expected = [
-                await one.search(dense=dense, sparse=sparse, filters=filters, candidates=500) for one in (index, memory)
+                await search(one, dense=dense, sparse=sparse, filters=filters, candidates=500)
+                for one in (index, memory)
             ]
             assert shape(found) == shape(expected), f"{size} points of seed {seed}, {filters}"
             for ours, theirs in zip(found, expected, strict=True):
@@ -464,9 +482,9 @@ async def test_after_removals_the_same_statements_are_left(make: Make, seed: int
         for number in (1, 2, 3):
             await one.remove_page(collection, page(f"p{number}"))
     vector, words = whole_vector(rng), terms(t1=1.0, t2=1.0)
-    meant = [shape(await one.search(dense=vector, sparse=None, candidates=500)) for one in (index, memory)]
+    meant = [shape(await search(one, dense=vector, sparse=None, candidates=500)) for one in (index, memory)]
     assert meant[0] == meant[1]
-    answers = [await one.search(dense=None, sparse=words, pages=100, candidates=500) for one in (index, memory)]
+    answers = [await search(one, dense=None, sparse=words, pages=100, candidates=500) for one in (index, memory)]
     assert {one.page_id for one in answers[0]} == {one.page_id for one in answers[1]}
     assert {page(f"p{number}") for number in (1, 2, 3)}.isdisjoint(one.page_id for one in answers[0])
 
@@ -474,5 +492,5 @@ async def test_after_removals_the_same_statements_are_left(make: Make, seed: int
 async def test_a_server_that_is_not_there_is_named() -> None:
     index = QdrantIndex(QdrantSettings(url="http://127.0.0.1:9"), production=False)
     with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9 can't be reached.*riffle up"):
-        await index.search(dense=axis(0), sparse=None)
+        await search(index, dense=axis(0), sparse=None)
     await index.close()
