@@ -119,6 +119,10 @@ class Result:
         }
 
 
+BESIDE_THE_JOURNEY = ("frontier", "links", "ledger")
+"""Stages that no page waits for: the frontier starts the journey, the others hand nothing on."""
+
+
 def stage_states(env: simpy.Environment, found: Plan, costs: UnitCosts) -> list[StageState]:
     """The stages in the order of the journey, each with its planned capacity in pages per second."""
     utilization, peak = costs.assumed.headroom.utilization, costs.assumed.headroom.peak
@@ -130,7 +134,7 @@ def stage_states(env: simpy.Environment, found: Plan, costs: UnitCosts) -> list[
     }
     states = []
     for stage in found.stages:
-        if stage.name in ("frontier", "ledger"):
+        if stage.name in BESIDE_THE_JOURNEY:
             continue
         share = shares[costs.stages[stage.name].per]
         at_mean = found.rates.fetch * share

@@ -55,6 +55,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "replay": ("streams.commands.stages.replay:replay", "Have a stage handle past events again."),
         "distill": ("streams.commands.stages.distill:distill", "Make a static embedding model of the present one."),
         "reindex": ("streams.commands.stages.reindex:reindex", "Fill a model's collection, and search it."),
+        "links": ("streams.commands.stages.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.stages.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },
     "Measuring": {

@@ -161,6 +161,15 @@ STAGES: tuple[Stage, ...] = (
         concurrency=8,
     ),
     Stage(
+        name="links",
+        says="collects which hosts link to a host, for its authority",
+        inputs=(LinkFound,),
+        outputs=(),
+        agent="streams.links.agent:build",
+        stores=("cassandra",),
+        concurrency=64,
+    ),
+    Stage(
         name="ledger",
         says="records each transition of each page",
         inputs=(

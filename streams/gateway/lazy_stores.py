@@ -21,7 +21,7 @@ RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[Stores]]
 
 _FIELDS: dict[Store, tuple[str, ...]] = {
-    "cassandra": ("blobs", "pages", "ledger", "fingerprints", "frontier"),
+    "cassandra": ("blobs", "pages", "ledger", "fingerprints", "frontier", "host_links"),
     "qdrant": ("vectors",),
     "triton": ("embedder",),
 }

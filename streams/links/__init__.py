@@ -1,1 +1,1 @@
-"""Anchors, the link graph and authority. Not built yet: the event links.found, which it will read, is sent already."""
+"""The graph of links between hosts, and the authority of a host that follows from it."""

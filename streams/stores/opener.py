@@ -13,6 +13,7 @@ from streams.stores.protocols import (
     Embedder,
     Fingerprints,
     FrontierStore,
+    HostLinks,
     Ledger,
     Pages,
     Reindexing,
@@ -41,6 +42,7 @@ class Stores:
     ledger: Ledger = cast(Ledger, _NotOpened("cassandra"))
     fingerprints: Fingerprints = cast(Fingerprints, _NotOpened("cassandra"))
     frontier: FrontierStore = cast(FrontierStore, _NotOpened("cassandra"))
+    host_links: HostLinks = cast(HostLinks, _NotOpened("cassandra"))
     reindexing: Reindexing = cast(Reindexing, _NotOpened("cassandra"))
     vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
     embedder: Embedder = cast(Embedder, _NotOpened("triton"))
@@ -67,6 +69,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.ledger = cassandra.CassandraLedger(session)
             stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
             stores.frontier = cassandra.CassandraFrontier(session)
+            stores.host_links = cassandra.CassandraHostLinks(session)
             stores.reindexing = cassandra.CassandraReindexing(session)
             stores.clock_ahead = session.clock_ahead_seconds
         if "triton" in wanted:
@@ -95,6 +98,7 @@ def memory_stores() -> Stores:
         ledger=memory.MemoryLedger(),
         fingerprints=fingerprints,
         frontier=memory.MemoryFrontier(),
+        host_links=memory.MemoryHostLinks(),
         reindexing=memory.MemoryReindexing(),
         vectors=memory.MemoryIndex(),
         embedder=memory.MemoryEmbedder(),

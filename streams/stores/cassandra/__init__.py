@@ -1,7 +1,7 @@
 """Records, blobs, ledger, fingerprints and frontier in Apache Cassandra.
 
 Every statement reads or writes partitions by their keys; there is no filter and no lightweight transaction. Only the
-sweep of blobs (`collection`), `riffle reindex` and migrations read whole tables.
+sweep of blobs (`collection`), `riffle reindex`, `riffle links rank` and migrations read whole tables.
 Every write of a record carries the time of the event that it comes from.
 """
 
@@ -9,6 +9,7 @@ from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
+from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.pages import CassandraPages
@@ -20,6 +21,7 @@ __all__ = [
     "CassandraBlobs",
     "CassandraFingerprints",
     "CassandraFrontier",
+    "CassandraHostLinks",
     "CassandraLedger",
     "CassandraPages",
     "CassandraReindexing",

@@ -7,6 +7,7 @@ fake allows, the server allows too. Nothing here survives the process.
 from streams.stores.memory.collection import MemoryBlobCollection
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
+from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.memory.models import MemoryChains, MemoryEmbedder
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.reindexing import MemoryReindexing
@@ -19,6 +20,7 @@ __all__ = [
     "MemoryEmbedder",
     "MemoryFingerprints",
     "MemoryFrontier",
+    "MemoryHostLinks",
     "MemoryIndex",
     "MemoryLedger",
     "MemoryPages",

@@ -1,0 +1,101 @@
+"""`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows that of one."""
+
+from typing import Annotated
+
+import typer
+
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    command_group,
+    err,
+    load_settings,
+    out,
+    print_json,
+    table,
+)
+from streams.errors import UsageError
+from streams.links.ranking import Ranked, rank_hosts
+from streams.stores.opener import open_stores
+from streams.stores.protocols import HostRank
+
+SHOWN_SOURCES = 20
+"""Number of linking hosts that are shown."""
+
+links_app = command_group("Authority of hosts: compute it from the links between hosts, and show it.")
+
+
+@links_app.command("rank")
+@command
+async def rank(
+    anew: Annotated[bool, typer.Option("--anew", help="Compute all ranks without the former ones.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Compute the PageRank of each host from the links that the links stage collected, and write what changed.
+
+    The former ranks are the start, so a later run computes only what new links changed. Run it each hour or each day,
+    beside the workers. Gateways use the new ranks within ten minutes.
+
+    Examples:
+
+        riffle links rank
+        riffle links rank --anew --json
+    """
+    settings = load_settings()
+    async with open_stores(settings, ["cassandra"]) as stores:
+        with err.status("Reading links ...") as status:
+            ranked = await rank_hosts(
+                stores.host_links,
+                anew=anew,
+                progress=lambda step, hosts: status.update(f"{step}: {hosts:,} hosts"),
+            )
+    _show_ranked(ranked, as_json=as_json)
+
+
+def _show_ranked(ranked: Ranked, *, as_json: bool) -> None:
+    if as_json:
+        first = [{"host": host, "rank": rank, "in_links": links} for host, rank, links in ranked.first]
+        print_json({"hosts": ranked.hosts, "links": ranked.links, "written": ranked.written, "first": first})
+        return
+    out.print(f"{ranked.hosts:,} hosts, {ranked.links:,} links between them; {ranked.written:,} ranks changed.")
+    if not ranked.hosts:
+        out.print(
+            "No page of one host has linked to another host yet: `riffle topics` shows what the links stage read."
+        )
+        return
+    rows = table("host", "rank", "in-links", whole=["host"])
+    for host, value, links in ranked.first:
+        rows.add_row(host, f"{value:,.2f}", f"{links:,}")
+    out.print(rows)
+
+
+@links_app.command("show")
+@command
+async def show(
+    host: Annotated[str, typer.Argument(help="A host, such as www.sqlite.org.")],
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> int:
+    """Show the authority of a host, and some of the pages that link to it.
+
+    Example:  riffle links show www.sqlite.org
+    """
+    if "/" in host or not host.strip():
+        raise UsageError(
+            f"{host!r} is not a host: leave out https:// and the path, as in `riffle links show example.org`"
+        )
+    name = host.strip().lower()
+    async with open_stores(load_settings(), ["cassandra"]) as stores:
+        known = (await stores.host_links.ranks([name])).get(name, HostRank())
+        sources = await stores.host_links.sources(name, SHOWN_SOURCES)
+    if as_json:
+        print_json({"host": name, "in_links": known.in_links, "rank": known.rank, "sources": sources})
+        return 0 if sources else EXIT_NO
+    if not sources:
+        out.print(f"No page of another host links to {name}, as far as pages were crawled.")
+        return EXIT_NO
+    computed = "not computed yet: riffle links rank" if known.rank is None else f"{known.rank:,.2f}"
+    out.print(f"{name}: linked by {known.in_links:,} hosts or a few more, rank {computed}.")
+    for url in sources.values():
+        out.print(f"  {url}", soft_wrap=True)
+    return 0

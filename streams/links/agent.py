@@ -1,0 +1,70 @@
+"""The links stage: collects which hosts link to a host, as a row for each pair of hosts. It emits nothing.
+
+The events are keyed by the linked host, so one worker counts the hosts that link to it. A link counts once, however
+many pages of a host have it; links within a site and links marked nofollow don't count. A redelivery finds its row, and
+writes nothing. What a removed page linked to stays until the graph is built anew.
+
+The count is written before the row. So after a crash between the two, the same link is counted again as the same one.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from schemas import Event, LinkFound
+from streams.crawl.urls import host_of
+from streams.errors import PoisonError
+from streams.links.known_sources import MAX_SOURCES, KnownSources
+from streams.runtime.agent import Agent, Delivery
+from streams.settings import Settings
+from streams.stores.opener import Stores
+from streams.stores.protocols import HostLinks
+
+
+class LinksAgent(Agent):
+    """Stores the link between two hosts that an event has, if it is new."""
+
+    def __init__(self, links: HostLinks, max_sources: int = MAX_SOURCES) -> None:
+        self._links = links
+        self._max_sources = max_sources
+        self._known = KnownSources(max_sources)
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        """Raises PoisonError for another event."""
+        if not isinstance(delivery.event, LinkFound):
+            raise PoisonError(f"{type(delivery.event).__name__} is not about links")
+        event = delivery.event
+        host, source = event.target_host or host_of(event.target_url), host_of(event.source_url)
+        if all(link.nofollow for link in event.each()) or same_site(host, source):
+            return ()
+        if not self._known.knows(host):
+            self._known.load(host, await self._links.sources(host, self._max_sources))
+        number = self._known.number_of(host, source)
+        if number is not None:
+            if is_written(number):
+                await self._links.put_in_links(host, number)
+            await self._links.add(host, source, event.source_url)
+            self._known.add(host, source)
+        return ()
+
+    async def assigned(self, partitions: frozenset[int]) -> None:
+        self._known.clear()
+
+    def measurements(self) -> Mapping[str, float]:
+        return {"links_hosts_in_memory": len(self._known)}
+
+
+def same_site(first: str, second: str) -> bool:
+    """True if the hosts are equal, or one is a subdomain of the other, apart from `www.`."""
+    one, other = first.removeprefix("www."), second.removeprefix("www.")
+    return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
+
+
+def is_written(number: int) -> bool:
+    """True for the counts that are written: those with one digit other than 0 at their front, such as 7, 30 and 4,000.
+
+    Authority is read on a logarithmic scale, so nothing finer is needed.
+    """
+    return not int(str(number)[1:] or 0)
+
+
+async def build(settings: Settings, stores: Stores) -> LinksAgent:
+    return LinksAgent(stores.host_links)

@@ -1,0 +1,72 @@
+"""The hosts that are known to link to each host: a bounded memory in front of the store. Pure.
+
+A host with more linking hosts than MAX_SOURCES is full: it has enough authority, and no further rows are written.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+import xxhash
+
+MAX_SOURCES = 10_000
+"""Maximum number of linking hosts that are kept of a host."""
+MAX_REMEMBERED = 300_000
+"""Maximum number of linking hosts that are remembered of all hosts together: about 30 MB."""
+
+
+class KnownSources:
+    """The linking hosts of the hosts that were linked lately, as hashes."""
+
+    def __init__(self, max_sources: int = MAX_SOURCES, max_remembered: int = MAX_REMEMBERED) -> None:
+        self._max_sources = max_sources
+        self._max_remembered = max_remembered
+        self._hosts: OrderedDict[str, set[int] | None] = OrderedDict()
+        self._remembered = 0
+
+    def __len__(self) -> int:
+        """Number of hosts that are remembered."""
+        return len(self._hosts)
+
+    def knows(self, host: str) -> bool:
+        """True if the host was loaded and not forgotten since."""
+        return host in self._hosts
+
+    def load(self, host: str, sources: Iterable[str]) -> None:
+        """Remember what the store has of a host, in place of what was remembered."""
+        self._forget(host)
+        self._keep(host, {_hash(source) for source in sources})
+
+    def number_of(self, host: str, source: str) -> int | None:
+        """The number that a new source of a loaded host has, from 1. None if it is known, or the host is full."""
+        self._hosts.move_to_end(host)
+        known = self._hosts[host]
+        return None if known is None or _hash(source) in known else len(known) + 1
+
+    def add(self, host: str, source: str) -> None:
+        """Remember a source that was stored."""
+        known = self._hosts.get(host)
+        if known is not None:
+            self._forget(host)
+            known.add(_hash(source))
+            self._keep(host, known)
+
+    def clear(self) -> None:
+        """Forget everything: another worker may have stored sources meanwhile."""
+        self._hosts.clear()
+        self._remembered = 0
+
+    def _keep(self, host: str, known: set[int]) -> None:
+        full = len(known) >= self._max_sources
+        self._hosts[host] = None if full else known
+        self._remembered += 1 if full else len(known) + 1
+        while self._remembered > self._max_remembered and len(self._hosts) > 1:
+            self._forget(next(iter(self._hosts)))
+
+    def _forget(self, host: str) -> None:
+        if host in self._hosts:
+            known = self._hosts.pop(host)
+            self._remembered -= 1 if known is None else len(known) + 1
+
+
+def _hash(source: str) -> int:
+    return xxhash.xxh3_64_intdigest(source.encode("utf-8", "replace"))

@@ -1,0 +1,82 @@
+"""The ranks of all hosts, from the rows of the links stage to the rows that the gateway reads.
+
+The graph is read by token, so no host is read twice, and held in memory: about 40 bytes for each link, and 250 for
+each host. A run that is stopped has changed nothing, or has written some of the ranks; the next run writes the others.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, batch, start_ranks, updated
+from streams.stores.protocols import HostLinks
+
+FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
+SCANNED_HOSTS = 500
+"""Maximum hosts of one request of the scan, and of one write."""
+MIN_CHANGE = 0.001
+"""Minimum relative change of a rank that is written."""
+
+Progress = Callable[[str, int], None]
+"""Called with a step's name and the number of hosts that are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The result of a run."""
+
+    hosts: int
+    links: int
+    written: int
+    """Ranks that were written, since they changed."""
+    first: tuple[tuple[str, float, int], ...]
+    """The hosts with the highest ranks, each with its rank and its in-links."""
+
+
+async def rank_hosts(store: HostLinks, *, anew: bool, progress: Progress, shown: int = 10) -> Ranked:
+    """Compute the rank of each host and write those that changed; `anew`: without the former ranks."""
+    graph = await _graph(store, progress)
+    former = await _former(store, graph, progress)
+    progress("Computing ranks", len(graph.hosts))
+    ranks = batch(graph) if anew else updated(graph, start_ranks(graph, former))
+    changed = _changed(graph, ranks, former)
+    for start in range(0, len(changed), SCANNED_HOSTS):
+        await store.put_ranks(dict(islice(changed.items(), start, start + SCANNED_HOSTS)))
+        progress("Writing ranks", min(start + SCANNED_HOSTS, len(changed)))
+    return Ranked(len(graph.hosts), len(graph.targets), len(changed), _first(graph, ranks, shown))
+
+
+async def _graph(store: HostLinks, progress: Progress) -> HostGraph:
+    builder, after, count = GraphBuilder(), FIRST_TOKEN, 0
+    while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):
+        for _, host, sources in rows:
+            builder.add(host, sources)
+        after, count = rows[-1][0], count + len(rows)
+        progress("Reading links", count)
+    return builder.graph()
+
+
+async def _former(store: HostLinks, graph: HostGraph, progress: Progress) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for start in range(0, len(graph.hosts), SCANNED_HOSTS):
+        known = await store.ranks(graph.hosts[start : start + SCANNED_HOSTS])
+        found |= {host: one.rank for host, one in known.items() if one.rank is not None}
+        progress("Reading former ranks", min(start + SCANNED_HOSTS, len(graph.hosts)))
+    return found
+
+
+def _changed(graph: HostGraph, ranks: Ranks, former: Mapping[str, float]) -> dict[str, float]:
+    """The ranks that differ from the former ones. A host without in-links has rank 1, which needs no row."""
+    return {
+        host: rank
+        for host, rank in zip(graph.hosts, ranks.tolist(), strict=True)
+        if abs(rank - former.get(host, 1.0)) > MIN_CHANGE * former.get(host, 1.0)
+    }
+
+
+def _first(graph: HostGraph, ranks: Ranks, count: int) -> tuple[tuple[str, float, int], ...]:
+    in_links = graph.in_links
+    order = np.lexsort((np.array(graph.hosts, dtype=object), -ranks))[:count] if len(ranks) else []
+    return tuple((graph.hosts[place], float(ranks[place]), int(in_links[place])) for place in order)

@@ -1,0 +1,53 @@
+"""The graph of hosts in Cassandra: a row for each pair of hosts, and a row for what is known of a host."""
+
+from collections.abc import Collection, Mapping
+
+from streams.stores.cassandra.session import CassandraSession
+from streams.stores.protocols import HostRank
+
+_SOURCES = "SELECT source, source_url FROM host_links WHERE host = :host LIMIT :most"
+_ALL_SOURCES = "SELECT source FROM host_links WHERE host = :host"
+_ADD = "INSERT INTO host_links (host, source, source_url) VALUES (:host, :source, :source_url)"
+_PUT_IN_LINKS = "INSERT INTO host_ranks (host, in_links) VALUES (:host, :in_links)"
+_PUT_RANK = "INSERT INTO host_ranks (host, rank) VALUES (:host, :rank)"
+_RANK = "SELECT in_links, rank FROM host_ranks WHERE host = :host"
+_SCAN = (
+    "SELECT DISTINCT host, token(host) FROM host_links WHERE token(host) > :after AND token(host) <= :upto LIMIT :most"
+)
+
+
+class CassandraHostLinks:
+    """See `HostLinks`."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def sources(self, host: str, limit: int) -> dict[str, str]:
+        rows = await self._session.execute(_SOURCES, {"host": host, "most": limit})
+        return dict(rows)
+
+    async def add(self, host: str, source: str, source_url: str) -> None:
+        await self._session.execute(_ADD, {"host": host, "source": source, "source_url": source_url})
+
+    async def put_in_links(self, host: str, in_links: int) -> None:
+        await self._session.execute(_PUT_IN_LINKS, {"host": host, "in_links": in_links})
+
+    async def put_ranks(self, ranks: Mapping[str, float]) -> None:
+        await self._session.execute_many(_PUT_RANK, [{"host": host, "rank": rank} for host, rank in ranks.items()])
+
+    async def ranks(self, hosts: Collection[str]) -> dict[str, HostRank]:
+        asked = list(hosts)
+        answers = await self._session.execute_many(_RANK, [{"host": host} for host in asked])
+        return {
+            host: HostRank(in_links or 0, rank)
+            for host, rows in zip(asked, answers, strict=True)
+            for in_links, rank in rows
+        }
+
+    async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, str, tuple[str, ...]]]:
+        rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
+        answers = await self._session.execute_many(_ALL_SOURCES, [{"host": host} for host, _ in rows])
+        return [
+            (token, host, tuple(source for (source,) in sources))
+            for (host, token), sources in zip(rows, answers, strict=True)
+        ]

@@ -1,0 +1,211 @@
+"""The links stage: each pair of hosts is a row once, also if events come twice or a store fails between two writes."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from schemas import Envelope, LinkFound, PageRemoved
+from schemas.ids import event_id, page_id
+from streams.errors import PoisonError, StoreUnavailable
+from streams.links.agent import LinksAgent, build, is_written, same_site
+from streams.links.known_sources import MAX_SOURCES, KnownSources
+from streams.runtime.agent import Delivery
+from streams.settings import Settings
+from streams.stores.memory import MemoryHostLinks
+from streams.stores.opener import memory_stores
+from streams.stores.protocols import HostRank
+
+TARGET = "https://target.example/page"
+
+
+def link(source_url: str, target_url: str = TARGET, **fields: Any) -> Delivery:
+    """The event of one page's links to a host."""
+    event = LinkFound.model_validate(
+        {
+            "target_page_id": page_id(target_url),
+            "target_url": target_url,
+            "target_host": target_url.removeprefix("https://").partition("/")[0],
+            "source_page_id": page_id(source_url),
+            "source_url": source_url,
+            "generation": 1,
+            **fields,
+        }
+    )
+    envelope = Envelope(
+        id=event_id(event.event_type(), source_url, event.key()),
+        type=event.event_type(),
+        source="/riffle/normalize",
+        time=datetime(2024, 5, 1, tzinfo=UTC),
+    )
+    return Delivery(event, envelope, event.topic, 0, 0)
+
+
+class Counting(MemoryHostLinks):
+    """A store that counts its calls. The call number `dies_at` raises, before it writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+        self.dies_at = -1
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        if len(self.calls) == self.dies_at:
+            raise StoreUnavailable("the store is down")
+
+    async def sources(self, host: str, limit: int) -> dict[str, str]:
+        self._call("sources")
+        return await super().sources(host, limit)
+
+    async def add(self, host: str, source: str, source_url: str) -> None:
+        self._call("add")
+        await super().add(host, source, source_url)
+
+    async def put_in_links(self, host: str, in_links: int) -> None:
+        self._call("put_in_links")
+        await super().put_in_links(host, in_links)
+
+
+@pytest.fixture
+async def links() -> Counting:
+    return Counting()
+
+
+async def in_links(links: MemoryHostLinks, host: str = "target.example") -> int:
+    return (await links.ranks([host])).get(host, HostRank()).in_links
+
+
+async def test_hosts_that_link_to_a_host_are_counted_once_each(links: Counting) -> None:
+    agent = LinksAgent(links)
+    for source in ("a.example/1", "a.example/2", "b.example/", "a.example/1"):
+        assert await agent.handle(link(f"https://{source}")) == ()
+    found = await links.sources("target.example", 10)
+    assert found == {"a.example": "https://a.example/1", "b.example": "https://b.example/"}
+    assert await in_links(links) == 2
+
+
+async def test_the_same_event_twice_is_stored_once_also_by_another_worker(links: Counting) -> None:
+    for agent in (LinksAgent(links), LinksAgent(links)):
+        for _ in range(2):
+            await agent.handle(link("https://a.example/"))
+    assert links.calls.count("add") == 1
+    assert await in_links(links) == 1
+
+
+@pytest.mark.parametrize("dies_at", [1, 2, 3])
+async def test_a_crash_at_any_store_call_and_the_event_again_give_the_same_rows(links: Counting, dies_at: int) -> None:
+    links.dies_at = dies_at
+    with pytest.raises(StoreUnavailable):
+        await LinksAgent(links).handle(link("https://a.example/"))
+    restarted = LinksAgent(links)
+    await restarted.handle(link("https://a.example/"))
+    await restarted.handle(link("https://b.example/"))
+    assert set(await links.sources("target.example", 10)) == {"a.example", "b.example"}
+    assert await in_links(links) == 2
+
+
+async def test_a_failed_write_is_tried_again_by_the_same_worker(links: Counting) -> None:
+    agent = LinksAgent(links)
+    links.dies_at = 3
+    with pytest.raises(StoreUnavailable):
+        await agent.handle(link("https://a.example/"))
+    await agent.handle(link("https://a.example/"))
+    assert set(await links.sources("target.example", 10)) == {"a.example"}
+
+
+@pytest.mark.parametrize(
+    ("arrived", "why"),
+    [
+        (link("https://target.example/other"), "its own host"),
+        (link("https://www.target.example/"), "the same site"),
+        (link("https://docs.target.example/"), "a subdomain"),
+        (link("https://a.example/", nofollow=True), "nofollow"),
+    ],
+)
+async def test_some_links_do_not_count(links: Counting, arrived: Delivery, why: str) -> None:
+    await LinksAgent(links).handle(arrived)
+    assert not links.calls, why
+
+
+async def test_one_followed_link_of_several_is_enough(links: Counting) -> None:
+    more = [{"target_url": "https://target.example/2", "nofollow": False}]
+    await LinksAgent(links).handle(link("https://a.example/", nofollow=True, more=more))
+    assert await in_links(links) == 1
+
+
+async def test_events_of_earlier_versions_name_no_host(links: Counting) -> None:
+    await LinksAgent(links).handle(link("https://a.example/", target_host=""))
+    assert await in_links(links) == 1
+
+
+async def test_a_host_has_a_bounded_number_of_rows(links: Counting) -> None:
+    agent = LinksAgent(links, max_sources=5)
+    for number in [*range(20), *range(20)]:
+        await agent.handle(link(f"https://h{number}.example/"))
+    assert len(await links.sources("target.example", 100)) == 5
+    assert links.calls.count("add") == 5
+    assert await in_links(links) == 5
+
+
+async def test_a_known_link_costs_no_call(links: Counting) -> None:
+    agent = LinksAgent(links)
+    for number in range(100):
+        await agent.handle(link(f"https://a.example/{number}"))
+    assert links.calls == ["sources", "put_in_links", "add"]
+
+
+async def test_an_assignment_forgets_what_another_worker_may_have_changed(links: Counting) -> None:
+    agent = LinksAgent(links)
+    await agent.handle(link("https://a.example/"))
+    await LinksAgent(links).handle(link("https://b.example/"))
+    await agent.assigned(frozenset({0}))
+    await agent.handle(link("https://c.example/"))
+    assert await in_links(links) == 3
+
+
+async def test_an_event_about_no_link_is_poison(links: Counting) -> None:
+    removed = PageRemoved(page_id=page_id(TARGET), url=TARGET, generation=1, reason="request")
+    delivery = Delivery(removed, link(TARGET).envelope, removed.topic, 0, 0)
+    with pytest.raises(PoisonError, match="PageRemoved is not about links"):
+        await LinksAgent(links).handle(delivery)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("a.example", "a.example", True),
+        ("www.a.example", "a.example", True),
+        ("www.a.example", "docs.a.example", True),
+        ("a.example", "b.example", False),
+        ("a.example", "ba.example", False),
+        ("a.blog.example", "b.blog.example", False),  # blogs of two people
+    ],
+)
+def test_links_within_a_site(first: str, second: str, same: bool) -> None:
+    assert same_site(first, second) is same_site(second, first) is same
+
+
+def test_counts_that_are_written() -> None:
+    assert [number for number in range(1, 1_001) if is_written(number)] == [
+        *range(1, 10),
+        *range(10, 100, 10),
+        *range(100, 1_001, 100),
+    ]
+    assert is_written(MAX_SOURCES), "the count of a full host"
+
+
+def test_the_memory_is_bounded() -> None:
+    known = KnownSources(max_sources=10, max_remembered=30)
+    for number in range(100):
+        known.load(f"h{number}.example", [f"s{n}.example" for n in range(number % 12)])
+        assert known.number_of(f"h{number}.example", "new.example") == (None if number % 12 >= 10 else number % 12 + 1)
+    assert len(known) < 15
+    assert known.knows("h99.example")
+    assert not known.knows("h0.example")
+
+
+async def test_the_stage_is_built_from_its_stores() -> None:
+    stores = memory_stores()
+    await (await build(Settings(), stores)).handle(link("https://a.example/"))
+    assert await stores.host_links.ranks(["target.example"]) == {"target.example": HostRank(1)}

@@ -1,0 +1,57 @@
+"""The ranks of all hosts, from stored links to stored ranks."""
+
+import pytest
+
+from streams.links.ranking import SCANNED_HOSTS, Ranked, rank_hosts
+from streams.stores.memory import MemoryHostLinks
+
+
+async def linked(links: MemoryHostLinks, *pairs: tuple[str, str]) -> MemoryHostLinks:
+    for source, host in pairs:
+        await links.add(host, source, f"https://{source}/")
+    return links
+
+
+async def rank(links: MemoryHostLinks, *, anew: bool = False) -> Ranked:
+    return await rank_hosts(links, anew=anew, progress=lambda step, hosts: None)
+
+
+async def ranks_of(links: MemoryHostLinks, *hosts: str) -> dict[str, float | None]:
+    return {host: one.rank for host, one in (await links.ranks(hosts)).items()}
+
+
+async def test_ranks_are_written_and_the_highest_are_returned() -> None:
+    links = await linked(MemoryHostLinks(), ("a", "hub"), ("b", "hub"), ("hub", "c"))
+    ranked = await rank(links)
+    assert (ranked.hosts, ranked.links, ranked.written) == (4, 3, 2)
+    assert [(host, count) for host, _, count in ranked.first] == [("c", 1), ("hub", 2), ("a", 0), ("b", 0)]
+    expected = {"hub": 1 + 2 * 0.85, "c": 1 + 0.85 * (1 + 2 * 0.85)}
+    assert await ranks_of(links, "a", "b", "c", "hub") == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_a_second_run_writes_nothing_and_a_third_what_changed(anew: bool) -> None:
+    links = await linked(MemoryHostLinks(), ("a", "hub"), ("b", "hub"), ("c", "d"))
+    await rank(links, anew=anew)
+    assert (await rank(links, anew=anew)).written == 0
+    await linked(links, ("e", "hub"))
+    assert (await rank(links, anew=anew)).written == 1
+    assert await ranks_of(links, "hub", "d") == pytest.approx({"hub": 1 + 3 * 0.85, "d": 1.85}, abs=1e-5)
+
+
+async def test_both_ways_agree_over_more_hosts_than_one_request_reads() -> None:
+    one, other = MemoryHostLinks(), MemoryHostLinks()
+    pairs = [(f"s{n}", f"t{(n * n) % (2 * SCANNED_HOSTS + 1)}") for n in range(3 * SCANNED_HOSTS)]
+    pairs += [(f"t{n}", f"t{(7 * n) % 100}") for n in range(SCANNED_HOSTS)]
+    await linked(one, *pairs[: len(pairs) // 2])
+    await rank(one)
+    await linked(one, *pairs)
+    await linked(other, *pairs)
+    incremental, anew = await rank(one), await rank(other, anew=True)
+    assert (incremental.hosts, incremental.links) == (anew.hosts, anew.links)
+    hosts = [f"t{n}" for n in range(2 * SCANNED_HOSTS + 1)]
+    assert await ranks_of(one, *hosts) == pytest.approx(await ranks_of(other, *hosts), rel=0.002)
+
+
+async def test_no_links_are_no_ranks() -> None:
+    assert await rank(MemoryHostLinks()) == Ranked(0, 0, 0, ())
