@@ -23,6 +23,7 @@ class LostPartition(TransientError):
 @dataclass(slots=True)
 class _Claim:
     epoch: int
+    claimed_at: int
     checked_at: int
 
 
@@ -41,7 +42,12 @@ class Fence:
         former = await self._store.owner(partition)
         epoch = max(now, former.epoch + 1) if former else now
         await self._store.put_owner(PartitionOwner(partition, self._worker, epoch))
-        self._claims[partition] = _Claim(epoch, now)
+        self._claims[partition] = _Claim(epoch, now, now)
+
+    def is_sole(self, partition: int) -> bool:
+        """Return whether no former owner writes any more: each has checked since this worker's claim."""
+        claim = self._claims.get(partition)
+        return claim is not None and self._now() - claim.claimed_at >= 2 * CHECK_MICROS
 
     async def require(self, partition: int) -> None:
         """Raise LostPartition if another worker has claimed a partition that this one had."""

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_state import Host
+from streams.crawl.frontier.new_hosts import NewHosts
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
@@ -41,6 +42,8 @@ class LiveHost:
         self.head = Head()
         self.urls: dict[UUID, FrontierUrl] = {}
         """URLs of the head and the leases, so that they cost no further reads."""
+        self.is_stored = False
+        """The host has a row."""
         self.persisted_due: int | None = None
         """When the host is due according to its stored row. None: not at all, or the row must be written."""
         self.reassigned = False
@@ -88,6 +91,7 @@ class Hosts:
         """Set when a host may have become due."""
         self._live: dict[str, LiveHost] = {}
         self._idle: OrderedDict[str, LiveHost] = OrderedDict()
+        self._new = NewHosts()
         self._partition_of: dict[str, int] = {}
         self.owned: frozenset[int] = frozenset()
         self.due = DueHosts()
@@ -127,6 +131,7 @@ class Hosts:
         """Own no other partitions than these. Idle hosts are read again, since another worker may have changed them."""
         self.owned &= partitions
         self._idle.clear()
+        self._new.clear()
 
     @asynccontextmanager
     async def holding(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
@@ -143,6 +148,7 @@ class Hosts:
                     yield live
                 except BaseException:
                     live.state = None
+                    self._new.forget(name)
                     raise
                 finally:
                     self._put_due(live)
@@ -161,7 +167,7 @@ class Hosts:
     async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
         """Return what the frontier knows of a URL of this host."""
         url = live.urls.get(page_id)
-        if url is None:
+        if url is None and not self._new.has_no(live.name, page_id):
             url = await self._store.url(page_id)
             if url:
                 self._remember(live, url)
@@ -173,8 +179,10 @@ class Hosts:
         return dict(zip(page_ids, rows, strict=True))
 
     async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
-        """Write a URL. Raises LostPartition."""
+        """Write a URL of a host that has a row (`begin`). Raises LostPartition."""
+        assert live.is_stored, f"{live.name} has no row, so its URLs would not be read again"
         await self._fence.require(live.partition)
+        self._new.add(live.name, url.page_id)
         await self._store.put_url(url)
         self._remember(live, url)
 
@@ -190,6 +198,11 @@ class Hosts:
             live.urls = {page_id: old for page_id, old in live.urls.items() if page_id in wanted}
         live.urls[url.page_id] = url
 
+    async def begin(self, live: LiveHost) -> None:
+        """Write the row of a host that has none. It comes before the rows of its URLs. Raises LostPartition."""
+        if not live.is_stored:
+            await self.persist(live)
+
     async def persist(self, live: LiveHost) -> None:
         """Write the host. A host with leases is written as due now, so that its next owner visits it at once.
 
@@ -200,6 +213,7 @@ class Hosts:
         due = self._now() if host.leases else live.next_due(self._concurrency(host))
         await self._store.put_host(host.to_row(due, self._now()))
         live.persisted_due = due
+        live.is_stored = True
 
     def covers(self, live: LiveHost, when: int) -> bool:
         """Return whether the stored row is due by then. If not, the host must be written again."""
@@ -222,16 +236,20 @@ class Hosts:
         row = await self._store.host(bucket, live.name)
         live.state = Host.from_row(row) if row else Host(bucket, live.name)
         live.persisted_due = row.due if row else None
+        live.is_stored = row is not None
         live.unsent = set(live.state.leases)
         live.head, live.urls = Head(), {}
         if row is None:
             await self.fill(live)
+            if live.partition in self.owned and self._fence.is_sole(live.partition):
+                self._new.begin(live.name)
 
     def _put_due(self, live: LiveHost) -> None:
         """Count the host's leases, and put it among the due hosts."""
         if live.partition not in self.owned or live.reassigned:
             self.leased -= live.leased
             live.leased, live.state, live.reassigned = 0, None, False
+            self._new.forget(live.name)
             self.expiring.put(live.name, None)
             if live.partition not in self.owned:
                 return

@@ -26,12 +26,14 @@ class UrlWriter:
         """Write URLs of a host, their queue entries, their crawls' marks, and the host if that is needed or `persist`
         asks for it.
 
-        The writes run side by side: whichever is missing after a crash is written again with the event's redelivery.
+        The row of a new host comes first. The other writes run side by side: whichever is missing after a crash is
+        written again with the event's redelivery.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
         entries = sorted(self._waiting(urls, live))
         for entry in entries:
             live.head.push(entry)
+        await self._hosts.begin(live)
         writes = [*(self._hosts.put_url(live, url) for url in urls), self.mark(urls, live)]
         if entries:
             writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
@@ -50,6 +52,7 @@ class UrlWriter:
 
     async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL whose place in the queue does not change."""
+        await self._hosts.begin(live)
         await asyncio.gather(self._hosts.put_url(live, url), self.mark([url], live))
 
     async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:

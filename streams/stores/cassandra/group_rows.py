@@ -1,16 +1,13 @@
 """Fills the table of groups of duplicates from the tables of earlier versions."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from streams.settings import CassandraSettings
+from streams.stores.cassandra.row_scans import is_done, note_done, scan
 from streams.stores.cassandra.session import CassandraSession, connect
 
 _NAME = "rows: duplicate_groups"
 """Name in the table `migrations` after all rows were copied."""
-_IS_DONE = "SELECT name FROM migrations WHERE name = :name"
-_DONE = "INSERT INTO migrations (name, checksum) VALUES (:name, '')"
 _PAGES = (
     "SELECT token(page_id), page_id, canonical, decided_at FROM fingerprints "
     "WHERE token(page_id) >= :start AND token(page_id) <= :end LIMIT :count"
@@ -24,9 +21,6 @@ _PUT_REPRESENTATIVE = (
     "INSERT INTO duplicate_groups (id, representative, moved_at) VALUES (:id, :representative, :moved_at) "
     "USING TIMESTAMP :at"
 )
-_RANGES = 16
-"""Number of ranges of tokens that are read at once."""
-_BATCH = 500
 
 
 async def copy_group_rows(settings: CassandraSettings) -> int:
@@ -37,41 +31,14 @@ async def copy_group_rows(settings: CassandraSettings) -> int:
     """
     session = await connect(settings)
     try:
-        if await session.execute(_IS_DONE, {"name": _NAME}):
+        if await is_done(session, _NAME):
             return 0
-        pages = await _scan(session, _PAGES, _copy_page)
-        groups = await _scan(session, _GROUPS, _copy_group)
-        await session.execute(_DONE, {"name": _NAME})
+        pages = await scan(session, _PAGES, _copy_page)
+        groups = await scan(session, _GROUPS, _copy_group)
+        await note_done(session, _NAME)
         return pages + groups
     finally:
         await session.close()
-
-
-async def _scan(
-    session: CassandraSession, statement: str, copy: Callable[[CassandraSession, Any], Awaitable[int]]
-) -> int:
-    step = (1 << 64) // _RANGES
-    starts = [number * step - (1 << 63) for number in range(_RANGES)]
-    scans = [_scan_range(session, statement, copy, start, start + step - 1) for start in starts]
-    return sum(await asyncio.gather(*scans))
-
-
-async def _scan_range(
-    session: CassandraSession,
-    statement: str,
-    copy: Callable[[CassandraSession, Any], Awaitable[int]],
-    start: int,
-    end: int,
-) -> int:
-    copied = 0
-    while start <= end:
-        rows = await session.execute(statement, {"start": start, "end": end, "count": _BATCH})
-        for row in rows:
-            copied += await copy(session, row)
-        if len(rows) < _BATCH:
-            break
-        start = rows[-1][0] + 1  # one row has one token here
-    return copied
 
 
 async def _copy_page(session: CassandraSession, row: Any) -> int:

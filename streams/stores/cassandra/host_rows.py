@@ -1,8 +1,16 @@
-"""Moves the frontier's host rows of earlier versions, which were keyed by Kafka partition, to their buckets."""
+"""Brings the frontier's host rows of earlier versions to the form of this one.
+
+They were keyed by Kafka partition, and are moved to their buckets. A host of which only imported pages are known had no
+row, and gets one: today a host without a row has no URL.
+"""
+
+from typing import Any
 
 from streams.settings import CassandraSettings
+from streams.stores.cassandra.row_scans import is_done, note_done, scan
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.host_buckets import bucket_of
+from streams.stores.packing import pack, unpack
 
 _PARTITIONS = "SELECT DISTINCT partition FROM frontier_hosts"
 _ROWS = "SELECT host, due, state, at FROM frontier_hosts WHERE partition = :partition"
@@ -11,6 +19,28 @@ _PUT = (
     "VALUES (:bucket, :host, :due, :state, :written) USING TIMESTAMP :at"
 )
 _DELETE = "DELETE FROM frontier_hosts WHERE partition = :partition"
+_URLS = (
+    "SELECT token(page_id), value FROM frontier_urls "
+    "WHERE token(page_id) >= :start AND token(page_id) <= :end LIMIT :count"
+)
+_NAME = "rows: hosts of imported URLs"
+"""Name in the table `migrations` after each host with a URL has a row."""
+_EARLIEST = 1
+"""Write time of such a row. Any other row of the host wins over it."""
+_IDLE = -1
+"""The due time of an idle host."""
+EMPTY_STATE = {
+    "cursor": None,
+    "next_at": 0,
+    "failures": 0,
+    "trimmed": 0,
+    "leases": [],
+    "crawls": {},
+    "robots": {},
+}
+"""The state of a host that was never asked for anything."""
+MAX_NAMES = 100_000
+"""Maximum host names in memory: a host with many URLs is not written for each of them."""
 
 
 async def move_host_rows(settings: CassandraSettings) -> int:
@@ -31,3 +61,30 @@ async def _move(session: CassandraSession, partition: int) -> int:
         await session.execute(_PUT, values, at=at)
     await session.execute(_DELETE, {"partition": partition})
     return len(rows)
+
+
+async def add_hosts_of_urls(settings: CassandraSettings) -> int:
+    """Write a row for each host that has a URL, unless it has one, and return their number. Once it has ended, it does
+    nothing more."""
+    session = await connect(settings)
+    written: set[str] = set()
+
+    async def add(_: CassandraSession, row: Any) -> int:
+        host = unpack(row[1])["host"]
+        if host in written:
+            return 0
+        if len(written) >= MAX_NAMES:
+            written.clear()
+        written.add(host)
+        values = {"bucket": bucket_of(host), "host": host, "due": _IDLE, "state": pack(EMPTY_STATE), "written": 0}
+        await session.execute(_PUT, values, at=_EARLIEST)
+        return 1
+
+    try:
+        if await is_done(session, _NAME):
+            return 0
+        hosts = await scan(session, _URLS, add)
+        await note_done(session, _NAME)
+        return hosts
+    finally:
+        await session.close()

@@ -18,7 +18,7 @@ from streams.errors import UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import new_cluster
 from streams.stores.cassandra.group_rows import copy_group_rows
-from streams.stores.cassandra.host_rows import move_host_rows
+from streams.stores.cassandra.host_rows import add_hosts_of_urls, move_host_rows
 from streams.stores.cassandra.session import translated
 
 _NAME = re.compile(r"\d{4}_[a-z0-9_]+\.cql")
@@ -73,6 +73,7 @@ async def migrate(settings: CassandraSettings, migrations: list[Migration] | Non
         raise translated(error, settings) from error
     if migrations is None:
         await move_host_rows(settings)
+        await add_hosts_of_urls(settings)
         await copy_group_rows(settings)
     return applied
 

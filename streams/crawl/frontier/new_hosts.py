@@ -1,0 +1,54 @@
+"""New hosts: those whose first URL this worker itself stored, so that it knows all their URLs without a read. Pure.
+
+A host's row is written before the first row of a URL. So a host without a row has no URL, and from then on its URLs are
+those that its only owner adds. Most hosts of a crawl are small, and most of their URLs are asked for for the first time
+while the host is new.
+"""
+
+from collections import OrderedDict
+from uuid import UUID
+
+MAX_URLS = 200_000
+"""Maximum URLs in memory, about 20 MB."""
+
+
+class NewHosts:
+    """A bounded memory of the URLs of new hosts. It forgets the host that was used longest ago."""
+
+    def __init__(self, max_urls: int = MAX_URLS) -> None:
+        self._max_urls = max_urls
+        self._hosts: OrderedDict[str, set[UUID]] = OrderedDict()
+        self._count = 0
+
+    def begin(self, host: str) -> None:
+        """Note that the host has no URL."""
+        self.forget(host)
+        self._hosts[host] = set()
+
+    def has_no(self, host: str, page_id: UUID) -> bool:
+        """Return whether the store has no such URL for certain."""
+        urls = self._hosts.get(host)
+        if urls is None:
+            return False
+        self._hosts.move_to_end(host)
+        return page_id not in urls
+
+    def add(self, host: str, page_id: UUID) -> None:
+        """Note that a URL is being written. It must be called before the write."""
+        urls = self._hosts.get(host)
+        if urls is None or page_id in urls:
+            return
+        urls.add(page_id)
+        self._count += 1
+        self._hosts.move_to_end(host)
+        while self._count > self._max_urls:
+            self.forget(next(iter(self._hosts)))
+
+    def forget(self, host: str) -> None:
+        """Forget a host, so that its URLs are read from the store."""
+        self._count -= len(self._hosts.pop(host, ()))
+
+    def clear(self) -> None:
+        """Forget all hosts, after another worker may have changed the store."""
+        self._hosts.clear()
+        self._count = 0
