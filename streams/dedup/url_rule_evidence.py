@@ -3,6 +3,10 @@
 `streams.crawl.url_rules` defines the rules and when they are believed.
 """
 
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
 from schemas.ids import page_id
 from streams.crawl.url_rules import MAX_RULES, at_work, explain, learned, rewrite, same_class, slot
 from streams.crawl.urls import host_of
@@ -10,18 +14,26 @@ from streams.dedup.grouping import is_undecided
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints
 
 _Rows = dict[tuple[str, int], AliasEvidence]
+WITHOUT_SECONDS = 30.0
+"""Seconds for which a host that had no evidence is not read again. Only evidence that another worker adds meanwhile is
+missed. A page is then handled as if it had come before this evidence."""
+MAX_WITHOUT = 10_000
+"""Maximum hosts without evidence in memory, about 2 MB."""
 
 
 class AliasLearner:
     """Adds evidence of one page to the evidence of its host. The same page twice adds it once."""
 
-    def __init__(self, store: Fingerprints) -> None:
+    def __init__(self, store: Fingerprints, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
+        self._monotonic = monotonic
+        self._without: OrderedDict[str, float] = OrderedDict()
+        """Hosts without evidence, and when they are read again. Most hosts never have any."""
 
     async def learn(self, page: Fingerprint, representative: Fingerprint, at: int) -> None:
         """Note what the page and its representative show. The representative may be the page itself."""
         host = host_of(page.url)
-        rows: _Rows = {(known.rule, known.slot): known for known in await self._store.alias_evidence(host)}
+        rows: _Rows = {(known.rule, known.slot): known for known in await self._evidence(host)}
         rules = {rule for rule, _ in rows}
         if representative.page_id != page.page_id:
             for rule in explain(page.url, representative.url):
@@ -30,6 +42,19 @@ class AliasLearner:
         for rule in sorted(rules):
             await self._compare(page, rule, rows, at)
         await self._compare_by_all_rules(page, rows, at)
+
+    async def _evidence(self, host: str) -> list[AliasEvidence]:
+        """The evidence about a host. A host with some is always read, since its slots decide what is noted."""
+        now = self._monotonic()
+        if now < self._without.get(host, now):
+            return []
+        found = await self._store.alias_evidence(host)
+        self._without.pop(host, None)
+        if not found:
+            self._without[host] = now + WITHOUT_SECONDS
+            if len(self._without) > MAX_WITHOUT:
+                self._without.popitem(last=False)
+        return found
 
     async def _compare(self, page: Fingerprint, rule: str, rows: _Rows, at: int) -> None:
         """Compare with known URLs of the same class: the rule's target, and the URLs in the class's slot."""
@@ -66,6 +91,7 @@ class AliasLearner:
         if former is None or _outweighs(evidence, former):
             rows[place] = evidence
             await self._store.note_alias_evidence(evidence, at)
+            self._without.pop(evidence.host, None)
 
 
 def _is_permitted(rule: str, page: Fingerprint) -> bool:

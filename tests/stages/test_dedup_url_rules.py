@@ -4,8 +4,8 @@ import pytest
 
 from schemas.ids import page_id
 from streams.crawl.url_rules import learned, retired, rewrite
-from streams.dedup.url_rule_evidence import AliasLearner
-from streams.stores.protocols import Fingerprint
+from streams.dedup.url_rule_evidence import WITHOUT_SECONDS, AliasLearner
+from streams.stores.protocols import AliasEvidence, Fingerprint
 from tests.stages.dedup_site import Site, cut_off, text_of
 
 
@@ -95,3 +95,37 @@ async def test_an_undecided_page_is_no_evidence() -> None:
     representative = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, representative=page_id(f"{SHOP}/a"))
     await AliasLearner(site.stores.fingerprints).learn(representative, representative, 5)
     assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
+
+
+async def test_r13_a_host_without_evidence_is_not_read_for_each_of_its_pages() -> None:
+    site, reads, seconds = Site(), list[str](), [0.0]
+    store = site.stores.fingerprints
+    alias_evidence = store.alias_evidence
+
+    async def counted(host: str) -> list[AliasEvidence]:
+        reads.append(host)
+        return await alias_evidence(host)
+
+    store.alias_evidence = counted  # type: ignore[method-assign]
+    learner = AliasLearner(store, lambda: seconds[0])
+    pages = [Fingerprint(page_id(url), "", 0, url, 1) for url in (f"{SHOP}/{number}" for number in range(4))]
+    for page in pages:
+        await learner.learn(page, page, 5)
+    assert reads == ["shop.test"]
+
+    other = AliasEvidence("shop.test", "slash:remove", 1, f"{SHOP}/x/", f"{SHOP}/x", True)
+    await store.note_alias_evidence(other, 6)  # by another worker
+    seconds[0] = WITHOUT_SECONDS
+    for _ in range(2):
+        await learner.learn(pages[0], pages[0], 7)
+    assert reads == ["shop.test"] * 3, "read again, and a host with evidence each time"
+
+
+async def test_r13_a_worker_knows_the_evidence_that_it_noted_a_moment_ago() -> None:
+    site = Site()
+    learner = AliasLearner(site.stores.fingerprints, lambda: 0.0)
+    for number in range(6):
+        pages = [Fingerprint(page_id(url), "", 0, url, 1) for url in (f"{SHOP}/{number}", f"{SHOP}/{number}?ref=a")]
+        for page in pages:
+            await learner.learn(page, pages[0], 5)
+    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}

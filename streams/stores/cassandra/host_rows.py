@@ -29,7 +29,7 @@ _EARLIEST = 1
 """Write time of such a row. Any other row of the host wins over it."""
 _IDLE = -1
 """The due time of an idle host."""
-EMPTY_STATE = {
+EMPTY_STATE: dict[str, Any] = {
     "cursor": None,
     "next_at": 0,
     "failures": 0,
