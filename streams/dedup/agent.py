@@ -6,7 +6,8 @@ unfinished. A redelivery publishes the same events again, except those that a la
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -46,14 +47,20 @@ MAX_CACHED_SHINGLES = 256
 class DedupAgent(Agent):
     """Handles one page at a time. Workers share groups through the store."""
 
-    def __init__(self, stores: Stores, sandbox: Sandbox, model: str = TritonSettings().model) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        sandbox: Sandbox,
+        model: str = TritonSettings().model,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._stores = stores
         self._sandbox = sandbox
         self._model = model
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
-        self._learner = AliasLearner(stores.fingerprints)
+        self._learner = AliasLearner(stores.fingerprints, monotonic)
         self._shingle_cache: dict[str, Hashes] = {}
 
     async def start(self, emit: Emit) -> None:

@@ -3,7 +3,6 @@
 `streams.crawl.url_rules` defines the rules and when they are believed.
 """
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -24,7 +23,7 @@ MAX_WITHOUT = 10_000
 class AliasLearner:
     """Adds evidence of one page to the evidence of its host. The same page twice adds it once."""
 
-    def __init__(self, store: Fingerprints, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Fingerprints, monotonic: Callable[[], float]) -> None:
         self._store = store
         self._monotonic = monotonic
         self._without: OrderedDict[str, float] = OrderedDict()

@@ -93,7 +93,7 @@ async def test_an_undecided_page_is_no_evidence() -> None:
     assert undecided is not None
     await site.stores.fingerprints.put(undecided, undecided.written_at + 9)
     representative = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, representative=page_id(f"{SHOP}/a"))
-    await AliasLearner(site.stores.fingerprints).learn(representative, representative, 5)
+    await AliasLearner(site.stores.fingerprints, lambda: 0.0).learn(representative, representative, 5)
     assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
 
 
