@@ -1,13 +1,19 @@
 """Free TCP ports on loopback, so that two checkouts run side by side.
 
 They are below the kernel's range for outgoing connections (32768 and up on Linux). Otherwise a client's connection
-could take a port after it is chosen and before its server binds it. Another server still can. The start then fails with
-a message, and the next start picks other ports.
+could take a port after it is chosen and before its server binds it. Another stack of the same user can't: the process
+that chooses a port keeps it reserved, by a lock on one byte of a file, until it ends. A foreign server still can. The
+start then fails with a message, and the next start picks other ports.
 """
 
+import fcntl
+import functools
+import os
 import random
 import socket
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 from streams.errors import StartError
 
@@ -28,12 +34,12 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` different free ports. Raises StartError."""
+    """Return `count` different free ports, reserved until this process ends. Raises StartError."""
     chosen: list[int] = []
     for port in _candidates():
         if len(chosen) == count:
             return chosen
-        if port not in chosen and is_free(port):
+        if port not in _reserved and is_free(port) and _reserve(port):
             chosen.append(port)
     raise StartError(
         f"no {count} free ports between {FIRST_PORT} and {LAST_PORT} on 127.0.0.1. "
@@ -44,6 +50,27 @@ def free_ports(count: int) -> list[int]:
 def preferred_port(wanted: int) -> int:
     """Return `wanted` if it's free, otherwise any free port."""
     return wanted if wanted and is_free(wanted) else free_ports(1)[0]
+
+
+_reserved: set[int] = set()
+"""The ports that this process has reserved. A process's own locks don't hold it back, so they are remembered."""
+
+
+def _reserve(port: int) -> bool:
+    """Reserve a port. False if another process of this user has it."""
+    try:
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except BlockingIOError:
+        return False
+    _reserved.add(port)
+    return True
+
+
+@functools.cache
+def _reservations() -> int:
+    """The descriptor of the user's file of reservations. It stays open: closing it would end all of them."""
+    path = Path(tempfile.gettempdir()) / f"riffle-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def _candidates() -> Iterator[int]:

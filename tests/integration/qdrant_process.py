@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import IO
 
 import httpx
+
+from streams.local.ports import free_ports
 
 NO_REAL_QDRANT = "no program of a real Qdrant: put `qdrant` on the PATH, or set RIFFLE_TEST_QDRANT to its path"
 
@@ -27,7 +28,7 @@ class QdrantProcess:
 
     def __init__(self, data: Path, port: int | None = None) -> None:
         self.data = data
-        self.port = port or _free_port()
+        self.port = port or free_ports(1)[0]
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = data.with_name(data.name + ".log")
         self.process: subprocess.Popen[bytes] | None = None
@@ -73,16 +74,9 @@ class RealQdrantProcess(QdrantProcess):
         environment = {
             "QDRANT__SERVICE__HOST": "127.0.0.1",
             "QDRANT__SERVICE__HTTP_PORT": str(self.port),
-            "QDRANT__SERVICE__GRPC_PORT": str(_free_port()),
+            "QDRANT__SERVICE__GRPC_PORT": str(free_ports(1)[0]),
             "QDRANT__TELEMETRY_DISABLED": "true",
         }
         return subprocess.Popen(
             [real_qdrant()], stdout=log, stderr=log, cwd=self.data, env={**os.environ, **environment}
         )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

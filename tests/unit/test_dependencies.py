@@ -32,6 +32,7 @@ NOT_IMPORTED = {
     "mypy": "a program",
     "pytest-asyncio": "a plugin of pytest",
     "pytest-timeout": "a plugin of pytest",
+    "pytest-xdist": "a plugin of pytest",
     "lxml-stubs": "types",
     "types-psutil": "types",
     "types-pyyaml": "types",

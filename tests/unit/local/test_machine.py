@@ -1,6 +1,8 @@
 """The search for what the machine has: free ports, a Java that fits, room on the disk."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,25 @@ def test_free_ports_are_different_and_free() -> None:
 
     assert len(set(ports)) == 20
     assert all(FIRST_PORT <= port <= LAST_PORT and is_free(port) for port in ports)
+
+
+def test_ports_are_reserved_until_the_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = [
+        sys.executable,
+        "-c",
+        "from streams.local.ports import free_ports; print(free_ports(1)[0], flush=True); input()",
+    ]
+    with subprocess.Popen(other, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        monkeypatch.setattr("streams.local.ports._candidates", lambda: iter([port, port]))
+
+        with pytest.raises(StartError):
+            free_ports(1)
+
+        process.communicate("the end\n")
+        assert free_ports(1) == [port]
 
 
 def test_a_port_that_a_server_listens_on_is_not_free() -> None:
