@@ -20,11 +20,12 @@ TAIL_BYTES = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command to run. `environment` is added to the environment of this process."""
+    """A command to run. `environment` is added to the environment of this process, and `nice` to its niceness."""
 
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
+    nice: int = 0
 
 
 class Child:
@@ -32,10 +33,11 @@ class Child:
 
     def __init__(self, name: str, launch: Launch, log: Path, port: int = 0) -> None:
         self.name, self.log, self.port = name, log, port
+        starter = [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), str(launch.nice)]
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             self.process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), *launch.command],
+                [*starter, *launch.command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

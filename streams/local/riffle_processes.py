@@ -17,6 +17,8 @@ from streams.topology import GATEWAY, STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"
 """The command line, run by the present interpreter even if the script `riffle` isn't on the PATH."""
+WORKER_NICE = 5
+"""Niceness of workers: on a busy machine the gateway, and the servers that answer it, come first."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class RiffleProcess:
     """The TLS context to ask for its health with, or None for one that serves HTTP."""
     hints: Hints = field(default=())
     ready_timeout_seconds: float = 180.0
+    nice: int = 0
 
     @property
     def health(self) -> str:
@@ -46,7 +49,7 @@ class RiffleProcess:
         command = [sys.executable, "-c", RIFFLE, *self.arguments]
         # One thread for linear algebra: matrices are small, and a pool of threads costs memory in each process.
         environment = {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
-        return Launch(command, {**environment, **self.environment})
+        return Launch(command, {**environment, **self.environment}, nice=self.nice)
 
     def is_ready(self) -> bool:
         return answers(f"{self.address}/readyz", self.context)
@@ -67,7 +70,8 @@ def workers(
 def _worker(home: Path, stage: str, number: int, port: int, environment: Mapping[str, str]) -> RiffleProcess:
     suffix = f"-{number + 1}" if number else ""
     arguments = ("worker", stage, "--health-port", str(port), "--instance", str(number))
-    return RiffleProcess(f"worker-{stage}{suffix}", f"Worker {stage}{suffix}", port, arguments, home, environment)
+    name, title = f"worker-{stage}{suffix}", f"Worker {stage}{suffix}"
+    return RiffleProcess(name, title, port, arguments, home, environment, nice=WORKER_NICE)
 
 
 def gateway(

@@ -1,5 +1,6 @@
 """Child processes: logged, stopped by process id, and none is left when their parent is killed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import psutil
 import pytest
 
 from streams.local.child_process import Child, Launch, keep_previous, kill_orphans, stop, tail
+from streams.local.riffle_processes import gateway, workers
 
 DEADLINE_SECONDS = 20.0
 SLEEP = "import time; time.sleep(600)"
@@ -55,6 +57,19 @@ def test_the_environment_is_laid_over_ours(tmp_path: Path) -> None:
     child.process.wait()
 
     assert tail(child.log) == ["blue True"]
+
+
+@pytest.mark.parametrize("added", [0, 3])
+def test_niceness_is_added(added: int, tmp_path: Path) -> None:
+    code = "import os; print(os.nice(0))"
+    child = Child("child", Launch([sys.executable, "-c", code], nice=added), tmp_path / "child.log")
+    child.process.wait()
+
+    assert tail(child.log) == [str(min(os.nice(0) + added, 19))]
+
+
+def test_workers_yield_to_the_gateway(tmp_path: Path) -> None:
+    assert all(worker.prepare().nice > gateway(tmp_path, 0).prepare().nice for worker in workers(tmp_path))
 
 
 def test_a_program_that_does_not_exist_says_so_in_the_log(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The statement chains as a Triton model. The work is in `streams.stores.inference.chain_encoder`."""
 
 import json
+import os
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
@@ -14,7 +15,9 @@ class TritonPythonModel:
     def initialize(self, args):
         config = json.loads(args["model_config"])
         folder = Path(args["model_repository"]) / args["model_version"]
-        self.links = chain_model(parameters_of(config), folder)
+        parameters = parameters_of(config)
+        os.nice(int(parameters.get("nice", "0")))
+        self.links = chain_model(parameters, folder)
 
     def execute(self, requests):
         return [self._answer(request) for request in requests]
