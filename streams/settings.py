@@ -234,6 +234,11 @@ class GatewaySettings(_Group):
     """Maximum results of one host on the first page, as long as there are others. 0: any number."""
     hide_adult: bool = True
     """Leave adult pages out."""
+    feedback_pages: int = Field(3, ge=0, le=20)
+    """Number of first pages whose best statements show what is meant: the query's vector is moved towards them, and
+    meaning is searched again. 0: meaning is searched once, which saves a search of the index."""
+    feedback_share: float = Field(0.6, ge=0.0, le=2.0)
+    """Length of that move, relative to the query's own vector."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""

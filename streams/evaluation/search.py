@@ -111,7 +111,14 @@ class _Run:
     def _searcher(self, index: MemoryIndex) -> Searcher:
         # Queries are embedded by the model itself, so that their time is in the figures.
         stores = Stores(vectors=index, embedder=self.models.embedder, fingerprints=MemoryFingerprints())
-        return Searcher(stores, query_vector, deadline_seconds=DEADLINE_SECONDS, on_failure=_raise)
+        return Searcher(
+            stores,
+            query_vector,
+            deadline_seconds=DEADLINE_SECONDS,
+            on_failure=_raise,
+            feedback_pages=self.settings.gateway.feedback_pages,
+            feedback_share=self.settings.gateway.feedback_share,
+        )
 
 
 def _figures(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> dict[str, float]:

@@ -3,7 +3,8 @@
     python -m streams.evaluation.training features DIR... --out FILE    features and gains of the queries, by set
     python -m streams.evaluation.training fit FILE                      the parameters, and each set left out in turn
 
-For each query of a test collection, the two lists are those that the gateway gets. A row has the features and nDCG@10
+For each query of a test collection, the two lists are those that the gateway gets: the features are those of the first
+search, the gains those of the lists after the feedback. A row has the features and nDCG@10
 for weights from 0 to 1, without any text. The parameters maximize the mean of the sets' mean nDCG@10, each set with the
 same share. They are found by random steps from a fixed seed, with a penalty for large coefficients.
 """
@@ -13,6 +14,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,8 @@ from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.gateway.search.searcher import CANDIDATES
-from streams.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
+from streams.ranking.feedback import examples, moved
+from streams.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
 from streams.settings import Settings
 from streams.stores.fusion import combine
 from streams.stores.memory import MemoryIndex
@@ -64,9 +67,13 @@ async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dic
     terms = query_vector(query.text)
     found = await index.candidates(dense=vector, sparse=terms, limit=CANDIDATES)
     features = features_of(query.text, terms, found)
+    statements = examples(found, weight_of(query.text, terms, found).meaning)
+    towards = await index.dense_vectors([hit.id for hit in statements])
+    second = await index.candidates(dense=moved(vector, towards), sparse=None, limit=CANDIDATES)
+    lists = replace(found, dense=second.dense)
     return {
         **{name: round(features[name], 4) for name in FEATURES},
-        "gains": [round(_gain(found, query, weight), 4) for weight in GRID],
+        "gains": [round(_gain(lists, query, weight), 4) for weight in GRID],
     }
 
 

@@ -329,6 +329,12 @@ class VectorIndex(Protocol):
     ) -> Candidates:
         """The best statements by meaning and by words. A list whose vector is None, or has no terms, is empty."""
 
+    async def dense_vectors(self, ids: Sequence[UUID]) -> list[Sequence[float]]:
+        """The dense vectors of these statements, in the order of the ids. Statements that are not there are left out.
+
+        They are read from the collection that searches read. Engines may return them scaled to length 1.
+        """
+
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         """The statements with the nearest vectors, as a search finds them; with `exact`, all vectors are compared."""
 

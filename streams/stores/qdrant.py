@@ -136,6 +136,20 @@ class QdrantIndex:
         }
         return Candidates(lists.get("dense", ()), lists.get("sparse", ()), limit)
 
+    async def dense_vectors(self, ids: Sequence[UUID]) -> list[Sequence[float]]:
+        if not ids:
+            return []
+        try:
+            async with self._answered():
+                records = await self._client.retrieve(
+                    self._alias, [str(id) for id in ids], with_payload=False, with_vectors=["dense"]
+                )
+        except MissingCollection:
+            return []
+        vectors = {str(record.id): record.vector for record in records}
+        found = (vectors.get(str(id)) for id in ids)
+        return [vector["dense"] for vector in found if isinstance(vector, dict)]  # type: ignore[misc]  # one dense vector
+
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         params = models.SearchParams(exact=True) if exact else self._approximate
         async with self._answered():

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from streams.gateway.http import presentation
 from streams.gateway.search.searcher import Found
 from streams.gateway.search.similar import MAX_SIMILAR
+from streams.ranking.feedback import Feedback
 from streams.stores.protocols import Hit, PageHits
 
 
@@ -66,6 +67,13 @@ class Reason(_Model):
     detail: str
 
 
+class FeedbackUsed(_Model):
+    """The second search by meaning, with the query's vector moved towards the best statements of the first pages."""
+
+    statements: tuple[UUID, ...] = Field((), description="The ids of these statements.")
+    skipped: str = Field("", description="Why meaning was searched once; empty when it was searched again.")
+
+
 class Explanation(_Model):
     """The parts of the search: their state, their time, and the model."""
 
@@ -81,6 +89,9 @@ class Explanation(_Model):
     )
     searched: str = Field("", description="The query without its operators.")
     features: dict[str, float] = Field({}, description="The features of the query that the weight follows from.")
+    feedback: FeedbackUsed | None = Field(
+        None, description="The second search by meaning; absent when the settings or the query ask for none."
+    )
 
 
 class SearchAnswer(_Model):
@@ -170,4 +181,9 @@ def to_explanation(found: Found) -> Explanation:
         filters=dict(trace.filtered),
         searched=found.text,
         features=dict(trace.weight.features) if fused and trace.weight else {},
+        feedback=to_feedback(trace.feedback) if trace.feedback else None,
     )
+
+
+def to_feedback(feedback: Feedback) -> FeedbackUsed:
+    return FeedbackUsed(statements=tuple(hit.id for hit in feedback.statements), skipped=feedback.skipped)

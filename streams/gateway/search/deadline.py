@@ -1,6 +1,7 @@
 """The time that one search has: the only place where its parts are bounded.
 
-The embedding of the query and the similar pages get a share at most, since a search is worth something without them.
+The embedding of the query, the feedback and the similar pages get a share at most, since a search is worth something
+without them.
 The index gets all that is left, since nothing replaces it.
 """
 
@@ -9,6 +10,8 @@ from time import perf_counter
 
 EMBED_SHARE = 0.4
 """Maximum share of the deadline for the query's embedding."""
+FEEDBACK_SHARE = 0.15
+"""Maximum share of the deadline for the second search by meaning."""
 SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
 
@@ -26,9 +29,15 @@ class Deadline:
     def for_index(self) -> asyncio.Timeout:
         return self._within(self._seconds)
 
+    def for_feedback(self) -> asyncio.Timeout:
+        return self._within(self._seconds * FEEDBACK_SHARE)
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._end - perf_counter())
+
     def for_similar(self) -> asyncio.Timeout:
         return self._within(SIMILAR_SECONDS)
 
     def _within(self, seconds: float) -> asyncio.Timeout:
-        left = self._end - perf_counter()
-        return asyncio.timeout(max(0.0, min(seconds, left)))
+        return asyncio.timeout(min(seconds, self.seconds_left))

@@ -1,11 +1,12 @@
 """One search, from the checked request to the pages found, within a deadline, with the parts that answer.
 
-The query is embedded (dense) and split into terms (sparse), and the index fuses both lists. When the embedder is slow
-or down, terms alone are searched; when the query has no terms, its meaning alone. The answer names each part that
+The query is embedded (dense) and split into terms (sparse), and the index returns a list of statements for each. With
+the best of both, meaning is searched again (feedback), and both lists become one order of pages. When the embedder is
+slow or down, terms alone are searched; when the query has no terms, its meaning alone. The answer names each part that
 failed. Only an index that does not answer ends the search: SearchUnavailable.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -18,15 +19,17 @@ from streams.gateway.http.problems import ProblemError, search_unavailable
 from streams.gateway.search.active_model import ActiveModel
 from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.feedback import FeedbackSearch
 from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.similar import Groups, SimilarPages
 from streams.gateway.search.trace import Trace, milliseconds_since
+from streams.ranking.feedback import PAGES, SHARE
 from streams.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, filtered
 from streams.ranking.matching import has_all, identifiers
 from streams.ranking.query import Conditions, ParsedQuery, parse_query
 from streams.ranking.weights import weight_of
-from streams.stores.fusion import combine, first_pages
+from streams.stores.fusion import MEANING_WEIGHT, combine, first_pages
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, PageHits, SparseVector
 
@@ -38,6 +41,8 @@ STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
 UNKNOWN_LANGUAGE = "und"
 
+Retrieve = Callable[..., Awaitable[Candidates]]
+"""`VectorIndex.candidates` with the filters and the limit of one search."""
 QueryTerms = Callable[[str, str], SparseVector]
 """Text and language (empty: unknown) to weighted terms: `streams.vectors.bm25.query_vector`."""
 
@@ -89,7 +94,10 @@ class Searcher:
         deadline_seconds: float = 2.0,
         on_failure: OnFailure,
         filtering: Filtering | None = None,
+        feedback_pages: int = PAGES,
+        feedback_share: float = SHARE,
     ) -> None:
+        self._feedback = FeedbackSearch(stores.vectors, on_failure, feedback_pages, feedback_share)
         self._filtering = filtering or Filtering()
         self._stores = stores
         self._terms = terms
@@ -107,9 +115,13 @@ class Searcher:
         dense = await self._dense(query.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
-        found = await self._retrieve(request, query, dense, sparse, deadline, trace)
+        retrieve = self._retriever(request, query.conditions)
+        found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
+        trace.weight = weight_of(query.text, sparse, found)
+        again = partial(_by_meaning, retrieve)
+        found = await self._feedback.search(found, dense, again, deadline, trace)
         with trace.timed("rank_ms"):
-            ranked = await self._ranked(request, query, sparse, found, trace)
+            ranked = await self._ranked(request, query, found, trace)
         end = request.first + request.per_page
         shown = tuple(first_pages(ranked.pages[request.first : end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
@@ -118,12 +130,10 @@ class Searcher:
         took_ms = milliseconds_since(started)
         return Found(request, shown, len(ranked.pages) > end, trace, took_ms, similar, left_out, query.text)
 
-    async def _ranked(
-        self, request: SearchRequest, query: ParsedQuery, sparse: SparseVector | None, found: Candidates, trace: Trace
-    ) -> Filtered:
+    async def _ranked(self, request: SearchRequest, query: ParsedQuery, found: Candidates, trace: Trace) -> Filtered:
         """The pages in the order of their scores, after the filters."""
-        trace.weight = weight_of(query.text, sparse, found)
-        pages = exact_first(combine(found, trace.weight.meaning), identifiers(query.text))
+        weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
+        pages = exact_first(combine(found, weight), identifiers(query.text))
         rules = Rules(
             query.conditions,
             _languages(request, query.conditions),
@@ -152,10 +162,14 @@ class Searcher:
             return None
         return vector
 
+    def _retriever(self, request: SearchRequest, conditions: Conditions) -> Retrieve:
+        wanted = request.first + request.per_page + 1  # one more shows whether there is a next page
+        limit = max(CANDIDATES if conditions == Conditions() else CHECKED_CANDIDATES, 5 * wanted)
+        return partial(self._stores.vectors.candidates, filters=_index_filters(request, conditions), limit=limit)
+
     async def _retrieve(
         self,
-        request: SearchRequest,
-        query: ParsedQuery,
+        retrieve: Retrieve,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
         deadline: Deadline,
@@ -164,7 +178,7 @@ class Searcher:
         try:
             with trace.timed("retrieve_ms"):
                 async with deadline.for_index():
-                    found = await self._candidates(request, query.conditions, dense, sparse, trace)
+                    found = await self._candidates(retrieve, dense, sparse, trace)
         except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
             self._on_failure("qdrant", error)
             slow = isinstance(error, TimeoutError | DeadlineExceeded)
@@ -174,16 +188,8 @@ class Searcher:
         return found
 
     async def _candidates(
-        self,
-        request: SearchRequest,
-        conditions: Conditions,
-        dense: Sequence[float] | None,
-        sparse: SparseVector | None,
-        trace: Trace,
+        self, retrieve: Retrieve, dense: Sequence[float] | None, sparse: SparseVector | None, trace: Trace
     ) -> Candidates:
-        wanted = request.first + request.per_page + 1  # one more shows whether there is a next page
-        limit = max(CANDIDATES if conditions == Conditions() else CHECKED_CANDIDATES, 5 * wanted)
-        retrieve = partial(self._stores.vectors.candidates, filters=_index_filters(request, conditions), limit=limit)
         try:
             return await retrieve(dense=dense, sparse=sparse)
         except PoisonError as error:
@@ -194,6 +200,10 @@ class Searcher:
             log.warning("the index refused the query's vector; searching by words alone", error=str(error))
             trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
             return await retrieve(dense=None, sparse=sparse)
+
+
+async def _by_meaning(retrieve: Retrieve, vector: Sequence[float]) -> Candidates:
+    return await retrieve(dense=vector, sparse=None)
 
 
 def exact_first(pages: list[PageHits], names: tuple[str, ...]) -> list[PageHits]:

@@ -31,6 +31,8 @@ class SearchService:
             filtering=Filtering(
                 BlockLists(self._limits.block_lists), self._limits.hide_adult, self._limits.results_per_host
             ),
+            feedback_pages=self._limits.feedback_pages,
+            feedback_share=self._limits.feedback_share,
         )
 
     @property

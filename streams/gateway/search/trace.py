@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal
 
+from streams.ranking.feedback import Feedback
 from streams.ranking.weights import Weight
 from streams.stores.protocols import ModelInfo
 
@@ -26,6 +27,8 @@ class Trace:
     """Number of results that each filter left out or moved."""
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
+    feedback: Feedback | None = None
+    """The second search by meaning; None: it was not to be made."""
 
     @property
     def failed(self) -> tuple[Part, ...]:

@@ -21,7 +21,14 @@ from streams.local.qdrant_server.collection import Collection
 from streams.local.qdrant_server.conditions import parse_filter
 from streams.local.qdrant_server.errors import ApiError, BadRequest, NotFound
 from streams.local.qdrant_server.loopback_only import LoopbackOnly
-from streams.local.qdrant_server.queries import parse_point, parse_query, parse_scroll, point_id, point_json
+from streams.local.qdrant_server.queries import (
+    parse_point,
+    parse_query,
+    parse_retrieval,
+    parse_scroll,
+    point_id,
+    point_json,
+)
 
 API_VERSION = "1.19.0"
 """The version of Qdrant's API that this server has. Clients compare it with their own."""
@@ -88,6 +95,7 @@ def _routes(catalog: Catalog) -> list[Route]:
         Route(f"{name}/exists", on_catalog(lambda c, r, _: {"exists": c.exists(r.path_params["name"])})),
         Route(f"{name}/index", on_collection(_create_index), methods=["PUT"]),
         Route(f"{name}/points", on_collection(_upsert), methods=["PUT"]),
+        Route(f"{name}/points", on_collection(_retrieve), methods=["POST"]),
         Route(f"{name}/points/delete", on_collection(_delete_points), methods=["POST"]),
         Route(f"{name}/points/scroll", on_collection(_scroll), methods=["POST"]),
         Route(f"{name}/points/count", on_collection(_count), methods=["POST"]),
@@ -116,6 +124,11 @@ def _upsert(collection: Collection, body: Body) -> Any:
         raise BadRequest("Format error in JSON body: this server takes points as a list, not as a batch of columns")
     collection.update(edge.UpdateOperation.upsert_points([parse_point(point) for point in body["points"]]))
     return _COMPLETED
+
+
+def _retrieve(collection: Collection, body: Body) -> Any:
+    ids, payload, vector = parse_retrieval(body)
+    return [point_json(record) for record in collection.read(lambda shard: shard.retrieve(ids, payload, vector))]
 
 
 def _delete_points(collection: Collection, body: Body) -> Any:

@@ -49,6 +49,12 @@ def parse_scroll(json: Json) -> Any:
     )
 
 
+def parse_retrieval(json: Json) -> tuple[list[UUID | int], Any, Any]:
+    """The ids of the points, and the parts of them that are returned."""
+    ids = [UUID(one) if isinstance(one, str) else one for one in json["ids"]]
+    return ids, _payload_selector(json.get("with_payload"), True), _vector_selector(json.get("with_vector"))
+
+
 def point_json(point: Any) -> dict[str, Any]:
     """A scored point or a record as the API's JSON."""
     json = {"id": point_id(point.id), "payload": point.payload}
