@@ -78,7 +78,8 @@ class _Run:
         pages = await pages_of(documents, self.models.chains, lambda done, of: self.progress("statements", done, of))
         index = await index_of(pages, self.embedder)
         rankings, times = await riffle_rankings(self._searcher(index), self.queries)
-        systems = {"riffle": rankings}
+        once, _ = await riffle_rankings(self._searcher(index, feedback_pages=0), self.queries)
+        systems = {"riffle": rankings, "once": once}
         vectors = await self.embedder.embed(self.queries)
         systems |= await list_rankings(index, self.queries, vectors)
         if options.others:
@@ -108,7 +109,8 @@ class _Run:
             found[name] = _figures(rankings, self.collection.queries)
         return found
 
-    def _searcher(self, index: MemoryIndex) -> Searcher:
+    def _searcher(self, index: MemoryIndex, feedback_pages: int | None = None) -> Searcher:
+        gateway = self.settings.gateway
         # Queries are embedded by the model itself, so that their time is in the figures.
         stores = Stores(vectors=index, embedder=self.models.embedder, fingerprints=MemoryFingerprints())
         return Searcher(
@@ -116,8 +118,8 @@ class _Run:
             query_vector,
             deadline_seconds=DEADLINE_SECONDS,
             on_failure=_raise,
-            feedback_pages=self.settings.gateway.feedback_pages,
-            feedback_share=self.settings.gateway.feedback_share,
+            feedback_pages=gateway.feedback_pages if feedback_pages is None else feedback_pages,
+            feedback_share=gateway.feedback_share,
         )
 
 

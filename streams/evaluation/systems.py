@@ -1,7 +1,8 @@
 """Rankings that are compared over the same documents in the same run: Riffle's own, its parts, and other programs.
 
-`words` and `meaning` are Riffle's own two lists alone, `rrf` fuses them by the rank of documents (Cormack, Clarke and
-Buettcher 2009), and `bm25s` is another program's BM25 over whole documents, with stemming.
+`once` is Riffle's without feedback, `words` and `meaning` are its two lists alone, `rrf` fuses them by the rank of
+documents (Cormack, Clarke and Buettcher 2009), and `bm25s` is another program's BM25 over whole documents, with
+stemming.
 """
 
 import logging

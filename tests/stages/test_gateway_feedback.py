@@ -7,8 +7,10 @@ from uuid import uuid5
 
 import numpy as np
 import pytest
+from fastapi import FastAPI
 
 from streams.errors import PoisonError, StoreUnavailable
+from streams.gateway.lazy_stores import AbsentStore
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Candidates, ModelInfo, Point, SparseVector, Vectors
@@ -53,8 +55,7 @@ class SecondSearch(MemoryIndex):
 
 async def stores(index: MemoryIndex | None = None) -> Stores:
     made = memory_stores()
-    object.__setattr__(made, "embedder", Fixed())
-    object.__setattr__(made, "vectors", index or MemoryIndex())
+    made.embedder, made.vectors = Fixed(), index or MemoryIndex()
     collection = await made.vectors.ensure(MODEL)
     points = []
     for url, text, vector in POINTS:
@@ -65,7 +66,10 @@ async def stores(index: MemoryIndex | None = None) -> Stores:
 
 
 async def answer(made: Stores, *, deadline_seconds: float = 10.0, **limits: Any) -> Any:
-    app = gateway(made, deadline_seconds=deadline_seconds, limits=limits)
+    return await asked(gateway(made, deadline_seconds=deadline_seconds, limits=limits))
+
+
+async def asked(app: FastAPI) -> Any:
     async with client(app) as web:
         return (await web.get("/api/v1/search", params={"q": "sloop", "explain": "true"})).json()
 
@@ -109,3 +113,12 @@ async def test_meaning_is_searched_once_when_the_first_search_took_most_of_the_t
     found = await answer(await stores(index), deadline_seconds=2.0)
     assert (urls(found), index.searches) == ([NAMED, OTHER, RELATED], 1)
     assert "Too little time" in found["explain"]["feedback"]["skipped"]
+
+
+async def test_an_index_that_is_opened_after_the_start_is_searched_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = await stores()
+    with monkeypatch.context() as starting:
+        starting.setattr(made, "vectors", AbsentStore("qdrant", "it is being opened"))
+        app = gateway(made, limits={"feedback_pages": 1})
+    found = await asked(app)
+    assert (urls(found), found["explain"]["feedback"]["skipped"]) == ([NAMED, RELATED, OTHER], "")

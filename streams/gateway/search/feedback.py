@@ -13,7 +13,8 @@ from streams.gateway.search.deadline import Deadline
 from streams.gateway.search.query_embedder import OnFailure
 from streams.gateway.search.trace import Trace
 from streams.ranking.feedback import PAGES, SHARE, Feedback, examples, moved
-from streams.stores.protocols import Candidates, Hit, VectorIndex
+from streams.stores.opener import Stores
+from streams.stores.protocols import Candidates, Hit
 
 SearchMeaning = Callable[[Sequence[float]], Awaitable[Candidates]]
 """Searches the index by this vector alone, as the first search did."""
@@ -24,8 +25,8 @@ log = structlog.get_logger(__name__)
 class FeedbackSearch:
     """Searches by meaning again, towards the best statements of the first pages."""
 
-    def __init__(self, index: VectorIndex, on_failure: OnFailure, pages: int = PAGES, share: float = SHARE) -> None:
-        self._index = index
+    def __init__(self, stores: Stores, on_failure: OnFailure, pages: int = PAGES, share: float = SHARE) -> None:
+        self._stores = stores  # its index may be opened later
         self._on_failure = on_failure
         self._pages = pages
         self._share = share
@@ -60,7 +61,7 @@ class FeedbackSearch:
         again: SearchMeaning,
         trace: Trace,
     ) -> Candidates:
-        vectors = await self._index.dense_vectors([hit.id for hit in statements])
+        vectors = await self._stores.vectors.dense_vectors([hit.id for hit in statements])
         if not vectors:  # they were removed meanwhile
             trace.feedback = Feedback(skipped="The statements that were found first are not in the index any more.")
             return first

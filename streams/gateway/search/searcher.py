@@ -97,7 +97,7 @@ class Searcher:
         feedback_pages: int = PAGES,
         feedback_share: float = SHARE,
     ) -> None:
-        self._feedback = FeedbackSearch(stores.vectors, on_failure, feedback_pages, feedback_share)
+        self._feedback = FeedbackSearch(stores, on_failure, feedback_pages, feedback_share)
         self._filtering = filtering or Filtering()
         self._stores = stores
         self._terms = terms

@@ -150,7 +150,7 @@ def test_search_is_measured_beside_its_parts_and_other_units(beir: Path, tmp_pat
     found = figures("eval", "search", beir, "--cache", tmp_path / "vectors")
     assert (found["documents"], found["queries"], found["statements"]) == (4, 2, 5)
     assert (found["ndcg@10"], found["recall@100"], found["mrr@10"]) == (1.0, 1.0, 1.0)
-    assert set(found["systems"]) == {"riffle", "words", "meaning", "rrf", "bm25s"}
+    assert set(found["systems"]) == {"riffle", "once", "words", "meaning", "rrf", "bm25s"}
     assert found["systems"]["bm25s"]["recall@100"] < 1, "`ships` and `sink` are in no document"
     units = ["page", "tokens-256", "sentence", "sentence+context", "sentence+context+chain"]
     assert list(found["ablation"]) == units
