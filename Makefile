@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test check chart sbom format lock schemas clean
+.PHONY: help setup demo test faults check chart sbom format lock schemas clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -44,6 +44,10 @@ ifeq ($(strip $(ARGS)),)
 else
 	@$(BIN)/pytest $(ARGS)
 endif
+
+faults: setup ## Run the fault suite at length: every fault, then each store away for two hours of shortened time.
+	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults -s
+	@RIFFLE_TEST_FAULTS='away$$' RIFFLE_TEST_TIME_SCALE=40 RIFFLE_TEST_OUTAGE_SECONDS=180 RIFFLE_TEST_CRAWL_DELAY=5 $(BIN)/pytest tests/faults -s
 
 check: setup ## Lint, format and types.
 	@$(BIN)/ruff check .

@@ -7,7 +7,9 @@ long garbage collection or a cut network looks from outside. A process that is k
 import asyncio
 import os
 import random
+import re
 import sys
+import urllib.request
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -42,7 +44,7 @@ SLOW_SHARE = 0.8
 SLOW_PERIOD_SECONDS = 0.25
 SKEW_SECONDS = 4.0
 """The difference of a clock that is within the bound (`RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`)."""
-FORMER_STAGES = ("ledger", "embed")
+FORMER_STAGES = tuple(os.environ.get("RIFFLE_TEST_FORMER_STAGES", "ledger,embed").split(","))
 """Stages of which the former release's workers can read what today's write."""
 
 
@@ -127,6 +129,15 @@ async def _kill_child(home: Path, chance: random.Random, _times: Times) -> None:
     raise AssertionError("the normalize worker has no parsing process")
 
 
+async def _frontier_loses_its_partitions(home: Path, _chance: random.Random, times: Times) -> None:
+    """A second frontier worker takes over while the first is stopped. Then the first goes on with what it was doing."""
+    async with beside(home, "second-frontier", [*RIFFLE, "worker", "frontier"]) as log:
+        await until_logged(log, "worker started")
+        async with stopped((await process(home, "worker-frontier")).pid):
+            await asyncio.sleep(times.tier)
+        await asyncio.sleep(times.stop / 2)
+
+
 async def _skewed_clocks(home: Path, chance: random.Random, times: Times) -> None:
     """A fetcher ahead and a frontier behind join the stack for a while. One beyond the bound is refused."""
     early, late = chance.choice([("fetch", "frontier"), ("frontier", "fetch")])
@@ -203,16 +214,33 @@ async def _more_partitions(home: Path, _chance: random.Random, times: Times) -> 
 
 
 def former_release_beside(tree: Path) -> Fault:
-    """Workers of a former release, from a copy of its tree, run beside today's for a while."""
+    """Workers of a former release, from a copy of its tree, run beside today's for a while, and handle some events."""
     python = next((path for path in [tree / ".venv" / "bin" / "python"] if path.exists()), Path(sys.executable))
     command = [str(python), *RIFFLE[1:], "worker", *FORMER_STAGES]
 
     async def act(home: Path, _chance: random.Random, times: Times) -> None:
-        async with beside(home, "former-release", command, tree, PYTHONPATH=str(tree)) as log:
+        # It may not know today's settings, so it has its own defaults.
+        async with beside(home, "former-release", command, tree, settings={"PYTHONPATH": str(tree)}) as log:
             await until_logged(log, "worker started")
             await asyncio.sleep(times.outage)
+            for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+                if all(handled := await asyncio.to_thread(_handled, log)):
+                    break
+                await asyncio.sleep(LOOK_SECONDS)
+            print(f"the former release handled {handled} events of {FORMER_STAGES}", flush=True)
+            assert all(handled), "a former worker got no event"
 
-    return Fault("workers of a former release beside today's", act)
+    return Fault("workers of a former release beside today's", act, is_early=True)
+
+
+def _handled(log: Path) -> list[int]:
+    """The number of events that a worker has handled, of each of the former release's stages."""
+    address = re.search(r"http://127\.0\.0\.1:\d+", read_log(log))
+    assert address, "the log does not name the worker's metrics"
+    with urllib.request.urlopen(f"{address[0]}/metrics", timeout=10) as answer:
+        metrics = answer.read().decode()
+    counts = dict(re.findall(r'^riffle_event_seconds_count\{stage="([a-z]+)"\} ([0-9]+)', metrics, re.MULTILINE))
+    return [int(counts.get(name, 0)) for name in FORMER_STAGES]
 
 
 WORKERS = tuple(f"worker-{stage.name}" for stage in STAGES)
@@ -222,7 +250,7 @@ IN_SHORT: tuple[Fault, ...] = (
     *map(killed, ("worker-frontier", "worker-fetch", "worker-dedup", "worker-index")),
     Fault("a parsing process killed", _kill_child),
     held("worker-fetch", lambda times: times.tier, "away for longer than a lease"),
-    held("worker-frontier", lambda times: times.stop, "stopped until its partitions have another owner"),
+    Fault("worker-frontier stopped until a second one owns its partitions", _frontier_loses_its_partitions),
     held("cassandra", lambda times: times.outage, "away"),
     killed("qdrant"),
     killed("kafka"),

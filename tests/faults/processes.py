@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -24,7 +24,8 @@ TIME_SCALE = float(os.environ.get("RIFFLE_TEST_TIME_SCALE", "1"))
 LEASE_SECONDS = 12.0
 STACK_SETTINGS = {
     "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
-    "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(900 / TIME_SCALE),
+    # Not less than the tries in place of one request to a store.
+    "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(max(900 / TIME_SCALE, 120)),
     "RIFFLE_RUNTIME__RETRY_TOPIC_DELAY_SECONDS": str(5 / TIME_SCALE),
     # Not less than a busy machine may need for one page.
     "RIFFLE_RUNTIME__STALL_SECONDS": str(max(120 / TIME_SCALE, 30)),
@@ -110,16 +111,14 @@ def _limit_files(pid: int, size_bytes: int) -> None:
 
 @asynccontextmanager
 async def beside(
-    home: Path, name: str, command: list[str], folder: Path | None = None, **environment: str
+    home: Path, name: str, command: list[str], folder: Path | None = None, settings: Mapping[str, str] = STACK_SETTINGS
 ) -> AsyncIterator[Path]:
     """Run another process beside those of the stack, for the time of the block. Gives its log.
 
     At the end it gets SIGTERM, and time to hand back its partitions.
     """
     log = home / "logs" / f"{name}.log"
-    child = _spawn(
-        command, log, folder, {**STACK_SETTINGS, "RIFFLE_HOME": str(home), "PYTHONUNBUFFERED": "1", **environment}
-    )
+    child = _spawn(command, log, folder, {**settings, "RIFFLE_HOME": str(home), "PYTHONUNBUFFERED": "1"})
     try:
         yield log
     finally:

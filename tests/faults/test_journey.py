@@ -1,9 +1,7 @@
 """The whole journey while its processes are killed, stopped and slowed: at the end every page is indexed exactly once.
 
 A part of the bundled web is crawled with the stack as `riffle up` starts it, and each fault of `faults.IN_SHORT` is
-done once, in an order of chance. At length, all of `faults.FAULTS` are done, and the whole bundled web is crawled:
-
-    RIFFLE_TEST_FAULTS=all RIFFLE_TEST_CRAWL_DELAY=3 pytest tests/faults -s
+done once, in an order of chance. `make faults` runs it at length: all of `faults.FAULTS`, on the whole bundled web.
 
 RIFFLE_TEST_FAULTS may also be a pattern for the names of some faults. Further settings: more rounds, longer faults and
 pauses, outages, another web, workers of a former release, the order of the faults, and the times of the runtime
@@ -11,7 +9,7 @@ shortened. With times of a fortieth, 180 seconds without a store are like 2 hour
 
     RIFFLE_TEST_FAULTS="away$" RIFFLE_TEST_TIME_SCALE=40 RIFFLE_TEST_OUTAGE_SECONDS=180 RIFFLE_TEST_CRAWL_DELAY=5 \\
         RIFFLE_TEST_ROUNDS=1 RIFFLE_TEST_FAULT_SCALE=1 RIFFLE_TEST_FAULT_PAUSE=15 RIFFLE_TEST_WEB=/path/to/web \\
-        RIFFLE_TEST_FORMER_TREE=/path/to/tree RIFFLE_TEST_SEED=1 pytest tests/faults -s
+        RIFFLE_TEST_FORMER_TREE=/path/to/tree RIFFLE_TEST_FORMER_STAGES=embed RIFFLE_TEST_SEED=1 pytest tests/faults -s
 """
 
 import asyncio
