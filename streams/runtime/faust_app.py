@@ -244,8 +244,8 @@ class StageApp:
     def _partitions_changed(self) -> PartitionsChanged | None:
         """The failure with which the worker ends after its topics got more partitions."""
         topic = self.stage.inputs[0].topic
-        today = self.app.consumer.topic_partitions(topic)
-        if not self._partitions or today in (None, self._partitions):
+        today = self.app.consumer.topic_partitions(topic) or 0  # 0: the client does not know them at this moment
+        if not self._partitions or today <= self._partitions:
             return None
         return PartitionsChanged(
             f"{topic} has {today} partitions now, and had {self._partitions} when the worker began"

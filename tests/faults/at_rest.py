@@ -74,35 +74,39 @@ async def _end(stores: Stores, page: UUID) -> tuple[str, str, str | None]:
     return (url.state if url else "unknown", status.status, status.waits_for)
 
 
-async def check_index(stores: Stores, allowed: set[str]) -> dict[str, int]:
-    """Raise AssertionError unless each allowed page is in the index with exactly its statements, or is a duplicate of
-    one that is. Returns the numbers of pages and statements."""
-    info = await stores.embedder.info()
-    collection = await stores.vectors.ensure(info)
+async def check_index(stores: Stores, web: DiskWeb) -> dict[str, int]:
+    """Raise AssertionError unless each allowed page was stored as it is on disk, and is in the index with exactly its
+    statements, or is a duplicate of a page that is. Returns the numbers of pages and statements."""
+    collection = await stores.vectors.ensure(await stores.embedder.info())
     indexed: dict[UUID, int] = {}
     duplicates: dict[UUID, UUID] = {}
-    lost, wrong = [], []
-    for url in sorted(allowed):
+    lost, wrong, changed = [], [], []
+    for url in sorted(web.allowed):
         page = page_id(canonicalize(url))
         parts = await stores.pages.get(page)
         representative = UUID(str(parts.get("deduplicated", {}).get("canonical_page_id", page)))
-        points = await stores.vectors.scroll(collection, page)
-        if representative != page:
-            duplicates[page] = representative
-            wanted = 0
-        elif "chunked" not in parts:
+        if not {"fetched", "chunked" if representative == page else "deduplicated"} <= parts.keys():
             lost.append((url, sorted(parts)))
             continue
+        if await stores.blobs.get(parts["fetched"]["body_ref"]) != web.files[url].read_bytes():
+            changed.append(url)
+        points = {hit.id for hit in await stores.vectors.scroll(collection, page)}
+        wanted = set() if representative != page else await _statements(stores, parts["chunked"]["statements_ref"])
+        if points != wanted:
+            wrong.append((url, f"{len(points - wanted)} points too many, {len(wanted - points)} missing"))
+        if representative == page:
+            indexed[page] = len(wanted)
         else:
-            page_statements = decode_statements(await stores.blobs.get(parts["chunked"]["statements_ref"]))
-            wanted = len(page_statements.statements)
-            indexed[page] = wanted
-        if len(points) != wanted:
-            wrong.append((url, f"{len(points)} points, {wanted} statements"))
+            duplicates[page] = representative
     assert not lost, f"never became searchable: {lost[:10]}"
+    assert not changed, f"stored otherwise than on disk: {changed[:10]}"
     assert not wrong, f"not exactly its statements in the index: {wrong[:10]}"
     adrift = {page for page, representative in duplicates.items() if representative not in indexed}
     assert not adrift, f"duplicates of pages that are not indexed: {adrift}"
     total = await stores.vectors.count(collection)
     assert total == sum(indexed.values()), "the index holds statements of pages that should not be there"
     return {"indexed": len(indexed), "duplicates": len(duplicates), "statements": total}
+
+
+async def _statements(stores: Stores, reference: str) -> set[UUID]:
+    return {statement.id for statement in decode_statements(await stores.blobs.get(reference)).statements}

@@ -24,6 +24,8 @@ class DiskWeb:
     """HTML pages that are reachable, allowed by robots.txt and not noindex."""
     refused: set[str] = field(default_factory=set)
     noindex: set[str] = field(default_factory=set)
+    files: dict[str, Path] = field(default_factory=dict)
+    """The file of each HTML page."""
 
 
 def explore(folder: Path) -> DiskWeb:
@@ -56,6 +58,7 @@ def explore(folder: Path) -> DiskWeb:
             file = file / "index.html"
         if not file.is_file() or file.suffix.lower() not in PAGE_SUFFIXES:
             continue
+        web.files[url] = file
         links, directives = _read(file, url)
         (web.noindex if "noindex" in directives else web.allowed).add(url)
         if "nofollow" not in directives:
