@@ -74,9 +74,9 @@ def whole_stack(tmp_path_factory: pytest.TempPathFactory, web: Path) -> Iterator
         "RIFFLE_HOME": str(home),
         "RIFFLE_LOCAL_WEB": str(web),
     }
-    started = subprocess.run([*RIFFLE, "up"], env=environment, capture_output=True, text=True)
-    assert started.returncode == 0, started.stdout + started.stderr
     try:
+        started = subprocess.run([*RIFFLE, "up"], env=environment, capture_output=True, text=True)
+        assert started.returncode == 0, started.stdout + started.stderr
         yield Settings.load(home=home)
     finally:
         subprocess.run([*RIFFLE, "down"], env=environment, capture_output=True)
@@ -127,6 +127,8 @@ async def _do_faults(settings: Settings, chance: random.Random) -> tuple[list[st
     Returns their names, and the time of the last one's end.
     """
     done = []
+    while await _indexed(settings) in ("0", "?"):  # so that the first faults meet events of every stage
+        await asyncio.sleep(0.5)
     for _ in range(ROUNDS):
         order = chance.sample(_chosen(), len(_chosen()))
         for fault in sorted(order, key=lambda fault: not fault.is_early):
