@@ -26,7 +26,7 @@ _SMALL_PAGES = {"blobs": 8}
 """Rows of a page, for tables whose rows are large: a chunk of a blob has up to 512 KiB."""
 NOT_COPIED = frozenset({"migrations"})
 """Tables that each keyspace fills by itself."""
-_SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean"})
+_SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean", "double"})
 _MAP = "map<text, blob>"
 """Types of columns that a backup can hold. An entry of a map has a time of its own (Cassandra 5 shows it)."""
 _PLACE = "value_"
