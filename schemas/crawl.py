@@ -129,6 +129,8 @@ class PageFetched(Event):
     source: Annotated[Literal["crawl", "warc", "html"], ReadAs("html")] = "crawl"
     lease_expired: bool = False
     """No request was made, because the lease had expired. The outcome is `timeout`, and it counts as no attempt."""
+    removed_on_request: bool = False
+    """No request was made, because the page was removed on request. The outcome is `refused`."""
 
 
 class PageSettled(Event):

@@ -5,6 +5,7 @@
     │   ├── StoreUnavailable
     │   ├── DeadlineExceeded
     │   └── EventOverdue
+    ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
     ├── PoisonError           don't try again: the event itself has a fault
     │   ├── MissingBlob
     │   ├── RecordTooLarge
@@ -44,6 +45,10 @@ class PoisonError(RiffleError):
 
 class MissingBlob(PoisonError):
     """The blob of a reference doesn't exist."""
+
+
+class PageErased(RiffleError):
+    """A blob is missing because its page was removed on request. The event that refers to it has no effect."""
 
 
 class RecordTooLarge(PoisonError):

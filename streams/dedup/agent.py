@@ -15,12 +15,12 @@ from uuid import UUID
 from schemas import Event, LinkFound, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import PART, DecisionApplier, Log, Rows, facts, outcome_of
-from streams.dedup.events import demotion, own_events, promotion, refusal_events
+from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
 from streams.dedup.url_rule_evidence import AliasLearner
-from streams.errors import MissingBlob, PoisonError, Refused
+from streams.errors import MissingBlob, PageErased, PoisonError, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
@@ -28,9 +28,8 @@ from streams.settings import Settings, TritonSettings
 from streams.stores.minhash import sketch_similarity
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
+from streams.stores.removals import Parts, blob_of_page, is_held_back, withdrawn
 
-Parts = Mapping[Any, Mapping[str, Any]]
-"""A page's record, by part."""
 SAME_FETCH = 500_000
 """Minimum difference (microseconds) between the generations of two fetches of a page. Replays use what is between."""
 DECISION_MARGIN = 100
@@ -81,6 +80,8 @@ class DedupAgent(Agent):
         former = await self._fingerprints.get(event.page_id)
         # A new page has no other record of this stage: no worker decides about a page without a fingerprint.
         parts = await self._stores.pages.get(event.page_id) if former is None else {}
+        if is_held_back(parts):
+            return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
         known = _minimum_generation(former, delivery.at) if former else _generation_after_removal(parts, event)
         if _is_overtaken(event, known):
             return await self._reemit_overtaken(event, delivery)
@@ -90,6 +91,8 @@ class DedupAgent(Agent):
             made = await self._fingerprint(event, former, generation)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
+        except PageErased:
+            return [refused(event, generation)]
         made = replace(made, first_seen=await self._first_seen(made, event, former, parts, delivery.at))
         await self._fingerprints.put(made, delivery.at, former)
         found = await self._grouping.look_up(made)
@@ -147,8 +150,11 @@ class DedupAgent(Agent):
         """
         if event.reason == "duplicate":
             return []
+        on_request = event.reason == "request"
+        if on_request and event.generation <= withdrawn(await self._stores.pages.get(event.page_id)):
+            return []
         page = await self._fingerprints.get(event.page_id)
-        if page is not None and _is_overtaken(event, page.generation):
+        if page is not None and not on_request and _is_overtaken(event, page.generation):
             return await self._reemit_overtaken(event, delivery)
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
         await self._fingerprints.remove(event.page_id, at, page)
@@ -157,7 +163,7 @@ class DedupAgent(Agent):
         generation = _removal_generation(event, page, log)
         # Later events about this fetch were published: the index would ignore the removal with its own generation.
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
-        if page is None and not duplicates and not again and not log.is_own:
+        if page is None and not duplicates and not again and not log.is_own and not on_request:
             return await self._other_events(event.crawl_id, log, {})
         base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
         removed_text = _text_facts(page) if page else log.record.get("removed_text")
@@ -167,7 +173,7 @@ class DedupAgent(Agent):
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
     async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, generation: int) -> Fingerprint:
-        document = await self._stores.blobs.get(event.document_ref)
+        document = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
         prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
         same_fetch = former is not None and former.generation >= event.generation
         return Fingerprint(

@@ -38,8 +38,13 @@ def own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, A
 def refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:
     """Remove a page whose text used up a sandbox process. The removal promotes a duplicate of it, if it has one."""
     shared = _shared(event.page_id, event.url, generation, event.crawl_id)
-    removed = PageRemoved(**shared, reason="unsupported", detail=str(refusal))
-    return [removed, PageSettled(**shared, host=host_of(event.url), verdict="refused")]
+    return [PageRemoved(**shared, reason="unsupported", detail=str(refusal)), refused(event, generation)]
+
+
+def refused(event: PageNormalized, generation: int) -> Event:
+    """Settle a page that is not indexed, such as one that was removed on request."""
+    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
+    return PageSettled(**shared, host=host_of(event.url), verdict="refused")
 
 
 def promotion(page: Fingerprint, crawl_id: str) -> Event:

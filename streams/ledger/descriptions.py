@@ -97,6 +97,8 @@ def describe_next_step(status: PageStatus) -> str:
             return "Look at the page that it redirects to"
         case "crawl":
             return "Crawl it: riffle crawl URL"
+    if status.reason == "request":
+        return "It is never fetched again. To withdraw the removal: riffle remove --undo URL"
     return "Nothing happens by itself. To fetch it again: riffle crawl URL"
 
 
@@ -195,6 +197,8 @@ def _fetch_outcome(event: PageFetched) -> str:
             return "Not modified since the last fetch"
         case "redirect":
             return _redirected(event.redirect_to)
+    if event.removed_on_request:
+        return "Not requested: the page was removed on request"
     outcome = "lease_expired" if event.lease_expired else event.outcome
     return _failed(FetchFailure(outcome=outcome, error=event.error or "", retryable=event.retryable))
 

@@ -190,6 +190,8 @@ def _decided(status: Status, reason: Reason, data: Mapping[str, Any], detail: st
 
 def _settled(before: _Known, data: Mapping[str, Any], generation: int) -> PageStatus | None:
     """A fetch's verdict decides, unless an event with more detail has decided about the same fetch."""
+    if before.decided and before.decided.reason == "request" and data.get("verdict") == "refused":
+        return before.decided  # the removal on request holds
     detailed = before.decided_by in ("pages.removed", "pages.deduplicated", "pages.fetched")
     if detailed and before.generation == generation:
         return before.decided
@@ -202,6 +204,8 @@ def _settled(before: _Known, data: Mapping[str, Any], generation: int) -> PageSt
 def _after_failure(before: _Known, step: Transition, generation: int) -> _Known:
     """A fetch without content. An indexed page stays indexed: only a PageRemoved takes it out."""
     outcome = step.data.get("outcome", "")
+    if step.data.get("removed_on_request") and before.decided:
+        return replace(before, waits_for=None, failure=None, generation=generation)
     failure = FetchFailure(
         outcome="lease_expired" if step.data.get("lease_expired") else outcome,
         http_status=step.data.get("status"),

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
-from streams.errors import Refused
+from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
 from streams.pages.parse.content_type import as_html
@@ -13,6 +13,7 @@ from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
+from streams.stores.removals import blob_of_page
 
 
 class NormalizeAgent(Agent):
@@ -34,7 +35,10 @@ class NormalizeAgent(Agent):
         assert isinstance(event, PageFetched)
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
-        body = await self._stores.blobs.get(event.body_ref)
+        try:
+            body = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.body_ref)
+        except PageErased:
+            return [_settled(event)]
         try:
             outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
         except Refused as refusal:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from schemas import Event, PageChunked, PageDeduplicated, PageRemoved
-from streams.errors import Refused
+from streams.errors import PageErased, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
@@ -12,6 +12,7 @@ from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.sandbox_tasks import CPU_SECONDS, DRAFT, MEMORY_BYTES, Drafted, drafted
 from streams.stores.opener import Stores
+from streams.stores.removals import blob_of_page
 
 PROCESSES = 1
 """Processes that draft, in each worker."""
@@ -20,7 +21,8 @@ PROCESSES = 1
 class StatementsAgent(Agent):
     """Blob (statements), record (`chunked`), PageChunked. A duplicate leads to nothing.
 
-    A document that can't be drafted within the limits of the sandbox is refused: PageRemoved instead of PageChunked.
+    A page that was removed on request, with its document, leads to nothing either. A document that can't be drafted
+    within the limits of the sandbox is refused: PageRemoved instead of PageChunked.
     """
 
     def __init__(self, stores: Stores, sandbox: Sandbox) -> None:
@@ -38,7 +40,10 @@ class StatementsAgent(Agent):
         assert isinstance(event, PageDeduplicated)
         if event.canonical_page_id != event.page_id:
             return []
-        content = await self._stores.blobs.get(event.document_ref)
+        try:
+            content = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
+        except PageErased:
+            return []
         try:
             found = drafted(await self._sandbox.run(DRAFT, content))
         except Refused as refusal:

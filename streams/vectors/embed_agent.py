@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from schemas import Event, PageChunked, PageEmbedded
-from streams.errors import PoisonError
+from streams.errors import PageErased, PoisonError
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores
 from streams.stores.protocols import ModelInfo, Vectors
+from streams.stores.removals import blob_of_page
 from streams.vectors.batching import Half, Key, TextBatcher, text_key
 from streams.vectors.codec import decode_vectors, encode_vectors
 from streams.vectors.points import texts_of
@@ -26,7 +27,7 @@ PART_TEXTS = 512
 
 
 class EmbedAgent(Agent):
-    """Blob (vectors) -> record (`embedded`) -> PageEmbedded."""
+    """Blob (vectors) -> record (`embedded`) -> PageEmbedded. Nothing if the page was removed on request meanwhile."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -54,7 +55,10 @@ class EmbedAgent(Agent):
         if former.get("statements_ref") == event.statements_ref:
             made: Mapping[str, Any] = {name: former[name] for name in ("vectors_ref", "statements")}
         else:
-            made = await self._make(event, model, former)
+            try:
+                made = await self._make(event, model, former)
+            except PageErased:
+                return []
         facts = {"url": event.url, "generation": event.generation, **basis, **made}
         await self._stores.pages.put(event.page_id, "embedded", facts, delivery.at)
         return [PageEmbedded.model_validate({**facts, "page_id": event.page_id, "crawl_id": event.crawl_id})]
@@ -66,7 +70,9 @@ class EmbedAgent(Agent):
         return record if same_model and {"vectors_ref", "statements", "statements_ref"} <= record.keys() else {}
 
     async def _make(self, event: PageChunked, model: ModelInfo, former: Mapping[str, Any]) -> dict[str, Any]:
-        page = decode_statements(await self._stores.blobs.get(event.statements_ref))
+        page = decode_statements(
+            await blob_of_page(self._stores.blobs, self._stores.pages, event, event.statements_ref)
+        )
         vectors = await self._embedded(texts_of(page), await self._former_vectors(former), model.dimensions)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
         return {"vectors_ref": reference, "statements": len(page.statements)}

@@ -1,7 +1,8 @@
 """The index stage: a page's statements become searchable, and those of a removed page are taken out.
 
 Generations decide between two events, in whatever order they come: an older page never replaces a newer one, a removal
-never takes out a newer page, and a page that was removed comes back only by a newer fetch.
+never takes out a newer page, and a page that was removed comes back only by a newer fetch. A removal on request takes
+out every generation, and holds until it is withdrawn (`streams.stores.removals`).
 
 Two workers may handle two events of one page at the same moment (one is a retry, or a partition just moved). No lock is
 needed: a page writes its points first and reads the records afterwards, and a removal writes its record first and takes
@@ -19,17 +20,20 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
-from streams.errors import TransientError
+from streams.errors import PageErased, TransientError
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.protocols import ModelInfo, Point
+from streams.stores.removals import WITHDRAWN, blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
 from streams.vectors.points import points_of
 
 Parts = Mapping[Any, Mapping[str, Any]]
+ALL_GENERATIONS = 1 << 62
+"""A generation that is higher than any."""
 MAX_ROUNDS = 5
 """Maximum number of newer pages that an older one makes way for. More than one is needed if they come meanwhile."""
 
@@ -60,7 +64,10 @@ class IndexAgent(Agent):
         if _superseded_below(parts, event.generation):
             # Before a crash, this event may have written points.
             return await self._give_way(event, parts)
-        page, points = await self._points(event.statements_ref, event.vectors_ref, event.generation, parts)
+        try:
+            page, points = await self._points(event, event.statements_ref, event.vectors_ref, event.generation, parts)
+        except PageErased:  # the removal came after the read of the records
+            return []
         collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
         parts = await self._stores.pages.get(event.page_id)
         if _superseded_below(parts, event.generation):
@@ -79,10 +86,11 @@ class IndexAgent(Agent):
         return [indexed]
 
     async def _points(
-        self, statements_ref: str, vectors_ref: str, generation: int, parts: Parts
+        self, event: PageEmbedded, statements_ref: str, vectors_ref: str, generation: int, parts: Parts
     ) -> tuple[PageStatements, list[Point]]:
+        blobs, pages = self._stores.blobs, self._stores.pages
         content, packed = await asyncio.gather(
-            self._stores.blobs.get(statements_ref), self._stores.blobs.get(vectors_ref)
+            *(blob_of_page(blobs, pages, event, ref) for ref in (statements_ref, vectors_ref))
         )
         page = decode_statements(content)
         vectors = decode_vectors(packed, statements_ref)
@@ -99,21 +107,22 @@ class IndexAgent(Agent):
             if (newest["model"], newest["model_version"]) != (event.model, event.model_version):
                 return []  # they are in two collections, and one of the two may be searched
             await self._remove_points(event, below, [newest["collection"]])
-            if not await self._restore(parts):
+            if not await self._restore(event, parts):
                 return []
             parts = await self._stores.pages.get(event.page_id)
             if _superseded_below(parts, event.generation) == below:
                 return []
         raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
 
-    async def _restore(self, parts: Parts) -> bool:
+    async def _restore(self, event: PageEmbedded, parts: Parts) -> bool:
         """Write the points of the indexed page again. Returns False if its vectors are not known."""
         newest = parts["indexed"]
         # Records of earlier releases have no vectors_ref. The embed stage's record has it, unless it is newer.
         known = newest if "vectors_ref" in newest else parts.get("embedded", {})
         if known.get("statements_ref") != newest["statements_ref"] or "vectors_ref" not in known:
             return False
-        _, points = await self._points(known["statements_ref"], known["vectors_ref"], newest["generation"], parts)
+        refs = (known["statements_ref"], known["vectors_ref"])
+        _, points = await self._points(event, *refs, newest["generation"], parts)
         with suppress(MissingCollection):
             await self._stores.vectors.upsert(newest["collection"], points)
         return True
@@ -158,20 +167,29 @@ class IndexAgent(Agent):
 
     async def _remove(self, event: PageRemoved, at: int) -> None:
         parts = await self._stores.pages.get(event.page_id)
-        if max(_generation(parts, "indexed"), _generation(parts, "removed")) > event.generation:
+        newest = max(_generation(parts, "indexed"), _generation(parts, "removed"))
+        if event.reason == "request":
+            if event.generation <= withdrawn(parts):
+                return
+            newest = max(newest, event.generation)
+        elif newest > event.generation or is_held_back(parts):
             return
+        else:
+            newest = event.generation
         record = {
             "url": event.url,
-            "generation": event.generation,
+            "generation": newest,
             "reason": event.reason,
             "detail": event.detail,
             "canonical_page_id": str(event.canonical_page_id) if event.canonical_page_id else None,
         }
+        if (former := withdrawn(parts)) >= 0:
+            record[WITHDRAWN] = former
         # The record first: should this process end in between, the event comes again, and no older page gets in.
         await self._record(parts, "removed", event, record, at)
         if not _may_have_points(await self._stores.pages.get(event.page_id)):
             return
-        await self._remove_points(event, event.generation + 1, await self._stores.vectors.collections())
+        await self._remove_points(event, newest + 1, await self._stores.vectors.collections())
 
     async def _record(
         self,
@@ -183,7 +201,8 @@ class IndexAgent(Agent):
     ) -> None:
         """Write the page's record. It replaces one of an earlier generation, whatever their senders' clocks were."""
         known = parts.get(part, {})
-        at = max(at, int(known.get("at", 0)) + (_generation(parts, part) < event.generation))
+        replaces = _generation(parts, part) < event.generation or known.get("reason") != record.get("reason")
+        at = max(at, int(known.get("at", 0)) + replaces)
         await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)
 
 
@@ -198,6 +217,8 @@ def _generation(parts: Parts, part: str) -> int:
 
 def _superseded_below(parts: Parts, generation: int) -> int | None:
     """The generation below which points are to be removed, if a newer page or a removal has replaced this one."""
+    if is_held_back(parts):
+        return ALL_GENERATIONS
     removed, indexed = _generation(parts, "removed"), _generation(parts, "indexed")
     below = max(removed + 1 if removed >= generation else 0, indexed if indexed > generation else 0)
     return below or None

@@ -22,6 +22,7 @@ from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.removals import withdrawal
 from tests.hostile.servers import BadServer, Script, bad_server, raw, response
 
 URL = "https://bad.example/x"
@@ -105,6 +106,26 @@ HOSTILE_HEADS = {
 async def test_h4_errors_about_such_bytes_are_recorded(tmp_path: Path, head: bytes) -> None:
     ([fetched],), _, _ = await run(tmp_path, raw(head), scheduled())
     assert PageFetched.model_validate_json(fetched.model_dump_json()) == fetched
+
+
+async def test_a_page_that_was_removed_on_request_is_not_requested_until_that_is_withdrawn(tmp_path: Path) -> None:
+    stores, page = Stores(blobs=MemoryBlobs(), pages=MemoryPages()), page_id(URL)
+    await stores.pages.put(page, "removed", {"reason": "request", "generation": 5, "at": 5}, 5)
+    async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
+        stage = Stage(server, stores)
+        try:
+            (held,) = await stage.fetch(scheduled(generation=99))
+            assert (held.outcome, held.retryable, held.generation, held.body_ref) == ("refused", False, 99, None)
+            assert held.removed_on_request
+            assert "riffle remove --undo" in str(held.error)
+            assert server.requests == []
+            assert set(await stores.pages.get(page)) == {"removed"}, "nothing is stored"
+            record = withdrawal(await stores.pages.get(page), 7)
+            await stores.pages.put(page, "removed", record, record["at"])
+            (fetched,) = await stage.fetch(scheduled())
+            assert (fetched.outcome, len(server.requests)) == ("ok", 1)
+        finally:
+            await stage.agent.stop()
 
 
 async def test_a_second_delivery_emits_the_same_without_a_request(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ import pytest
 
 from schemas import PageSettled
 from schemas.ids import page_id
+from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_every
 from streams.settings import CrawlSettings
+from streams.stores.opener import Stores
 from streams.stores.protocols import AliasEvidence
 from tests.stages.dedup_site import Site as Dedup
 from tests.stages.dedup_site import text_of
-from tests.stages.frontier_world import Site, World
+from tests.stages.frontier_world import Site, World, discovered
 
 A, M = "https://a.example", "https://www.a.example"
 ITEMS = range(40)
@@ -97,6 +99,21 @@ async def test_an_alias_whose_target_is_missing_is_fetched() -> None:
     web.seed(f"{A}/")
     await web.run()
     assert fetched(web)[True] == {f"{A}/item3?ref=home", f"{A}/item8?ref=home"}
+
+
+async def test_no_alias_of_a_page_that_was_removed_on_request_is_fetched() -> None:
+    """It would bring the page's content back. Links to the alias come before and after the answer."""
+    site = shop()
+    site.script["/item3"] = [{"outcome": "refused", "removed_on_request": True}] * 9
+    web = world(a_example=site)
+    await teach(web)
+    web.seed(f"{A}/")
+    await web.run()
+    web.send(discovered(f"{A}/item3?ref=home", crawl_id="d"))
+    await web.run()
+    assert fetched(web)[True] == set()
+    progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
+    assert (progress.refused, progress.failed) == (1, 0)
 
 
 async def test_an_alias_whose_target_is_disallowed_is_fetched() -> None:

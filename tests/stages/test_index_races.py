@@ -84,7 +84,7 @@ async def test_r4_an_older_page_whose_worker_was_killed_leaves_the_newer_one_who
     index = journey.stages[-1]
     assert isinstance(index, IndexAgent)
     await index.handle(journey.delivery(newer))
-    _, points = await index._points(older.statements_ref, older.vectors_ref, 5, {})
+    _, points = await index._points(older, older.statements_ref, older.vectors_ref, 5, {})
     (collection,) = await journey.stores.vectors.collections()
     await journey.stores.vectors.upsert(collection, points)
     for _ in range(2):

@@ -1,18 +1,19 @@
 """The cost of an unchanged page, and the rest of a page that was removed on request."""
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from schemas import PageDeduplicated, PageSettled
+from schemas import PageDeduplicated, PageIndexed, PageRemoved, PageSettled
 from schemas.ids import page_id
 from streams.errors import MissingBlob, TransientError
+from streams.ledger.status import status_of
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.collection.erasure import Erased, Eraser
 from streams.stores.packing import pack
+from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.row_codec import pack_fingerprint, pack_transition
 from tests.stages.whole_journey import SECOND, START, WholeJourney
 
@@ -140,9 +141,8 @@ async def test_events_of_before_the_removal_that_come_late_store_no_row(journey:
     first = await journey.fetch(A, BODY, 0)
     await journey.remove(A, 30)
     await erase(journey, A, before=35)
-    for event in first[1:]:
-        with suppress(MissingBlob):
-            await journey.handle(event, 1)
+    for event in first:
+        await journey.handle(event, 1)  # none of them is a dead letter
     left = await places_with(journey, "zirconium")
     assert {place for place in left if not place.startswith("blob")} == set()
     assert not [place for place in left if place.startswith("point")]
@@ -174,3 +174,103 @@ async def test_a_page_that_is_written_meanwhile_is_reported(journey: WholeJourne
     await journey.stores.pages.put(page_id(A), "normalized", {"title": "new"}, START + 36 * SECOND)
     with pytest.raises(TransientError, match=r"written again meanwhile \(normalized\)"):
         await erase(journey, A, before=35)
+
+
+async def is_indexed(journey: WholeJourney, url: str) -> bool:
+    stores = journey.stores
+    return any([await stores.vectors.scroll(name, page_id(url)) for name in await stores.vectors.collections()])
+
+
+async def withdraw(journey: WholeJourney, url: str, at: int) -> None:
+    record = withdrawal(await journey.stores.pages.get(page_id(url)), START + at * SECOND)
+    await journey.stores.pages.put(page_id(url), "removed", record, record["at"])
+
+
+@pytest.mark.parametrize("erased", [False, True])
+async def test_a_removal_on_request_holds_until_it_is_withdrawn(journey: WholeJourney, erased: bool) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 30)
+    if erased:
+        await erase(journey, A, before=35)
+    for at, body in ((50, BODY), (60, OTHER)):
+        events = await journey.fetch(A, body, at)
+        assert [type(event).__name__ for event in events] == ["PageFetched", "PageNormalized", "PageSettled"]
+        settled = events[-1]
+        assert isinstance(settled, PageSettled)
+        assert (settled.verdict, settled.generation) == ("refused", START + at * SECOND)
+        assert not await is_indexed(journey, A)
+        assert await journey.stores.fingerprints.get(page_id(A)) is None
+    status = status_of(await journey.stores.ledger.history(page_id(A)))
+    assert (status.status, status.reason) == ("removed", "request")
+    await withdraw(journey, A, 70)
+    assert any(isinstance(event, PageIndexed) for event in await journey.fetch(A, BODY, 80))
+    assert await is_indexed(journey, A)
+    assert status_of(await journey.stores.ledger.history(page_id(A))).status == "indexed"
+
+
+async def test_a_withdrawn_removal_that_is_replayed_removes_nothing(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    removed = await journey.remove(A, 30)
+    await withdraw(journey, A, 40)
+    await journey.fetch(A, OTHER, 50)
+    for event in removed:
+        await journey.handle(event, 31)
+    assert await is_indexed(journey, A)
+    await journey.remove(A, 60)
+    assert not await is_indexed(journey, A), "a new one does"
+
+
+async def test_a_removal_on_request_takes_out_a_page_that_was_fetched_later(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(A, OTHER, 50)
+    await journey.remove(A, 30)
+    assert not await is_indexed(journey, A)
+    assert await journey.stores.fingerprints.get(page_id(A)) is None
+    parts = await journey.stores.pages.get(page_id(A))
+    assert is_held_back(parts)
+    assert parts["removed"]["generation"] == START + 50 * SECOND, "no reader takes the page for a newer one"
+
+
+async def test_no_other_removal_replaces_one_on_request(journey: WholeJourney) -> None:
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 30)
+    refused = PageRemoved(page_id=page_id(A), url=A, generation=START + 40 * SECOND, reason="refused")
+    await journey.handle(refused, 40)
+    assert (await journey.stores.pages.get(page_id(A)))["removed"]["reason"] == "request"
+    await journey.fetch(A, BODY, 50)
+    assert not await is_indexed(journey, A)
+
+
+async def test_the_index_lets_no_removed_page_in_whatever_its_generation_is(journey: WholeJourney) -> None:
+    """Its events were on the way when the removal came."""
+    first = await journey.fetch(A, BODY, 50)
+    await journey.remove(A, 30)
+    for event in first[2:]:
+        await journey.handle(event, 51)
+    assert not await is_indexed(journey, A)
+
+
+BLOB_READERS = ("PageFetched", "PageNormalized", "PageDeduplicated", "PageChunked", "PageEmbedded")
+
+
+@pytest.mark.parametrize("kind", BLOB_READERS)
+@pytest.mark.parametrize("on_request", [False, True])
+async def test_a_missing_blob_is_an_error_unless_its_page_was_removed_on_request(
+    journey: WholeJourney, kind: str, on_request: bool
+) -> None:
+    events = await journey.fetch(A, BODY, 0)
+    (event,) = [one for one in events if type(one).__name__ == kind]
+    if on_request:
+        await journey.remove(A, 30)
+        await erase(journey, A, before=35)
+    else:
+        stores: Any = journey.stores
+        stores.blobs._contents.clear()
+        for part in ("embedded", "indexed"):
+            stores.pages._cells[page_id(A)].pop(part)
+    if on_request:
+        outcome = [type(one).__name__ for one in await journey.handle(event, 40)]
+        assert outcome == [kind, "PageSettled"] if kind in BLOB_READERS[:2] else [kind]
+        return
+    with pytest.raises(MissingBlob):
+        await journey.handle(event, 40)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import typer
 from rich.progress import Progress
@@ -16,6 +16,7 @@ from streams.crawl.archives.importer import ImportReport, import_html, import_wa
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.stores.opener import open_stores
+from streams.stores.removals import is_held_back
 
 import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
 
@@ -62,7 +63,10 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
                 def show(report: ImportReport) -> None:
                     bars.update(reading, completed=report.done, total=report.total or None)
 
-                report = await read(path, stores.blobs, producer, show, crawl_id=seen.crawl_id)
+                async def held_back(page_id: UUID) -> bool:
+                    return is_held_back(await stores.pages.get(page_id))
+
+                report = await read(path, stores.blobs, producer, show, crawl_id=seen.crawl_id, is_held_back=held_back)
             if wait:
                 finished = await _wait_until_settled(follower, seen, report.imported, bars)
     finally:

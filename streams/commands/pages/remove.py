@@ -1,4 +1,4 @@
-"""`riffle remove`: take pages out of the index on request, and erase what is stored of them."""
+"""`riffle remove`: take pages out of the index on request, erase what is stored of them, and withdraw such removals."""
 
 import asyncio
 import time
@@ -20,6 +20,7 @@ from streams.settings import Settings
 from streams.stores.collection.erasure import Eraser
 from streams.stores.collection.references import references_in
 from streams.stores.opener import Stores, open_stores
+from streams.stores.removals import is_held_back, withdrawal, withdrawn
 from streams.topology import STAGES
 
 POLL_SECONDS = 1.0
@@ -33,19 +34,25 @@ async def remove(
     why: Annotated[str, typer.Option(help="Noted in the pages' history.")] = "",
     wait_seconds: Annotated[float, typer.Option("--wait", min=1, help="Seconds to wait for the stages.")] = 120.0,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Withdraw earlier removals of these pages.")] = False,
 ) -> None:
-    """Remove pages on request: from the index, and all their bytes from the stores. This can't be undone.
+    """Remove pages on request: from the index, and all their bytes from the stores. The bytes can't be restored.
 
-    Their addresses and the removal itself stay, so that no older event brings them back. Bytes that another page has as
-    well stay with that page. Kafka deletes its events about the pages after 7 days (dead letters: 90 days).
+    Their addresses and the removal itself stay: no event, crawl or import brings the pages back, until the removal is
+    withdrawn with `--undo`. Then they can be crawled again. Bytes that another page has as well stay with that page.
+    Kafka deletes its events about the pages after 7 days (dead letters: 90 days).
 
     Examples:
 
         riffle remove https://example.org/private.html --why "request of 3 May"
         riffle remove --file urls.txt --yes
+        riffle remove --undo https://example.org/private.html
     """
     settings = load_settings()
     pages = _pages([*(addresses or []), *(file.read_text(encoding="utf-8").split() if file else [])])
+    if undo:
+        await _undo(settings, pages)
+        return
     need_kafka(settings)
     if not yes:
         typer.confirm(f"Erase all that is stored of {len(pages)} page(s)?", abort=True)
@@ -75,12 +82,30 @@ def _pages(addresses: Collection[str]) -> dict[UUID, str]:
     return {page_id(url): url for url in urls}
 
 
+async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
+    """Withdraw the removals. Raises UsageError, before anything is changed, for a page without one."""
+    async with open_stores(settings, ["cassandra"]) as stores:
+        records = {identity: await stores.pages.get(identity) for identity in pages}
+        kept = [url for identity, url in pages.items() if not is_held_back(records[identity])]
+        if kept:
+            raise UsageError(f"these pages were not removed on request, or that was withdrawn: {', '.join(kept)}")
+        for identity, parts in records.items():
+            record = withdrawal(parts, time.time_ns() // 1_000)
+            await stores.pages.put(identity, "removed", record, record["at"])
+    out.print(
+        f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl URL --depth 0",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
 async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], now: int, why: str) -> None:
     """Publish the removals. Each has at least the generation of all that is known of its page."""
     events = []
     for identity, url in pages.items():
         parts = await stores.pages.get(identity)
-        generation = max([now, *(int(part.get("generation", 0)) for part in parts.values())])
+        known = (int(part.get("generation", 0)) for part in parts.values())
+        generation = max([now, *known, withdrawn(parts) + 1])
         events.append(
             PageRemoved(page_id=identity, url=url, generation=generation, reason="request", detail=why or None)
         )

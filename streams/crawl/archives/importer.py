@@ -6,13 +6,14 @@ the same id each time: so an interrupted import is run again, and running an imp
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from os import fstat
 from pathlib import Path
 from time import time_ns
 from typing import BinaryIO
+from uuid import UUID
 
 from schemas import PageFetched
 from schemas.ids import page_id
@@ -49,10 +50,17 @@ class ImportReport:
 
 
 Progress = Callable[[ImportReport], None]
+HeldBack = Callable[[UUID], Awaitable[bool]]
+"""Returns True for a page that was removed on request. It is not imported."""
 
 
 def _no_progress(_: ImportReport) -> None:
     """Ignore the progress."""
+
+
+async def _never(_: UUID) -> bool:
+    """Import every page."""
+    return False
 
 
 async def import_warc(
@@ -64,6 +72,7 @@ async def import_warc(
     crawl_id: str = "",
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
+    is_held_back: HeldBack = _never,
 ) -> ImportReport:
     """Import each page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
 
@@ -74,8 +83,9 @@ async def import_warc(
     with file:
         report = ImportReport(total=fstat(file.fileno()).st_size)
         records = read_warc(file, Limits(max_body_bytes, time_ns() // 1_000))
+        sender = _Sender(blobs, emit, crawl_id, max_depth, is_held_back)
         try:
-            await _send_all(records, file.tell, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
+            await _send_all(records, file.tell, report, sender, progress)
         except NotWarc as error:
             raise UsageError(f"{path} is not a WARC file: {error}") from error
     return report
@@ -97,6 +107,7 @@ async def import_html(
     crawl_id: str = "",
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
+    is_held_back: HeldBack = _never,
 ) -> ImportReport:
     """Import each file FOLDER/HOST/path.html as https://HOST/path.html. Symbolic links are not followed.
 
@@ -106,7 +117,8 @@ async def import_html(
     report = ImportReport(total=len(files))
     limits = Limits(max_body_bytes, time_ns() // 1_000)
     records = (_read_file(folder, file, limits) for file in files)
-    await _send_all(records, lambda: report.seen, report, _Sender(blobs, emit, crawl_id, max_depth), progress)
+    sender = _Sender(blobs, emit, crawl_id, max_depth, is_held_back)
+    await _send_all(records, lambda: report.seen, report, sender, progress)
     if not report.imported:
         raise UsageError(
             f"{folder} contains no page: {len(files)} HTML files were found. It must contain a folder for each host, "
@@ -154,9 +166,7 @@ async def _send_all(
 ) -> None:
     """Read and send the records in batches, and report the progress after each."""
     while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
-        pages = [page for page in batch if isinstance(page, ArchivedPage)]
-        await sender.send(pages)
-        _count(report, batch)
+        _count(report, await sender.send(batch))
         report.done = position()
         progress(report)
 
@@ -178,11 +188,17 @@ class _Sender:
     emit: Emit
     crawl_id: str
     max_depth: int | None
+    is_held_back: HeldBack
 
-    async def send(self, pages: Iterable[ArchivedPage]) -> None:
-        await asyncio.gather(*(self._send(page) for page in pages))
+    async def send(self, records: Sequence[ArchivedPage | Skipped]) -> list[ArchivedPage | Skipped]:
+        """Send the pages, and return the records. A page that may not be imported is replaced by the reason."""
+        return await asyncio.gather(*(self._send(record) for record in records))
 
-    async def _send(self, page: ArchivedPage) -> None:
+    async def _send(self, page: ArchivedPage | Skipped) -> ArchivedPage | Skipped:
+        if isinstance(page, Skipped):
+            return page
+        if await self.is_held_back(page_id(page.url)):
+            return Skipped("removed on request", page.url)
         ref = await self.blobs.put(page.body)
         event = PageFetched(
             page_id=page_id(page.url),
@@ -199,3 +215,4 @@ class _Sender:
             source=page.source,
         )
         await self.emit(event, f"import/{page.source}/{page.url}/{page.generation}/{ref}")
+        return page

@@ -2,7 +2,8 @@
 
 A scheduled event may be delivered twice. The answer to a lease is stored in the page's record before it is sent, so
 the second delivery sends the same event again, without a second request. An expired lease is not fetched at all: the
-frontier has queued the page for another attempt, and a late request would ignore the host's pace.
+frontier has queued the page for another attempt, and a late request would ignore the host's pace. A page that was
+removed on request is not fetched either.
 """
 
 import asyncio
@@ -23,8 +24,12 @@ from streams.crawl.scope import CrawlScope
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
+from streams.stores.removals import Parts, is_held_back
 
 log = structlog.get_logger(__name__)
+
+REMOVED = Verdict("refused", error="the page was removed on request. To let it be fetched: riffle remove --undo URL")
+"""The outcome of a page that was removed on request. No request is made, and nothing is stored."""
 
 
 def now_micros() -> int:
@@ -62,7 +67,11 @@ class FetchAgent(Agent):
         raise InvalidEvent(f"the fetch stage does not handle {type(delivery.event).__name__}")
 
     async def _fetch(self, scheduled: PageScheduled, at: int) -> Sequence[Event]:
-        answered = await self._answer_to(scheduled.page_id, scheduled.lease_id)
+        parts = await self._stores.pages.get(scheduled.page_id)
+        if scheduled.purpose == "page" and is_held_back(parts):
+            held_back = _event(scheduled, Answer(REMOVED), None, scheduled.generation or self._now())
+            return [held_back.model_copy(update={"removed_on_request": True})]
+        answered = _answer_to(scheduled.lease_id, parts)
         if answered:
             return [answered]
         bound = round(self._settings.clock_bound_seconds * 1_000_000)
@@ -84,11 +93,11 @@ class FetchAgent(Agent):
         with self._load.request(scheduled.host):
             return await self._thread.get(scheduled)
 
-    async def _answer_to(self, page_id: UUID, lease_id: UUID) -> PageFetched | None:
-        record = (await self._stores.pages.get(page_id)).get("fetched")
-        if record is None or record.get("lease_id") != str(lease_id):
-            return None
-        return PageFetched.model_validate(record)
+
+def _answer_to(lease_id: UUID, parts: Parts) -> PageFetched | None:
+    """Return the answer to this lease if there is one already: the event is a redelivery."""
+    record = parts.get("fetched", {})
+    return PageFetched.model_validate(record) if record.get("lease_id") == str(lease_id) else None
 
 
 def _too_early(seconds: int) -> Answer:

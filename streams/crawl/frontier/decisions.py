@@ -153,7 +153,7 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
         at=next_version(url, now),
         generation=event.generation,
         lease_generation=max(url.lease_generation, url.generation),
-        outcome=event.outcome,
+        outcome="removed" if event.removed_on_request else event.outcome,
         detail=event.error or "",
     )
     if event.retryable and event.attempt < policy.max_attempts:
@@ -199,7 +199,7 @@ def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
             return "settled"
         case "redirect":
             return "redirected"
-        case "refused" | "guarded" | "disallowed" | "over_budget":
+        case "refused" | "guarded" | "disallowed" | "over_budget" | "removed":
             return "refused"
     return "failed"
 

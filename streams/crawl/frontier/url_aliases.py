@@ -116,6 +116,8 @@ def may_replace(event: PageDiscovered, target: AliasTarget, known: FrontierUrl |
     """
     if known is None or known.state == "queued":
         return target.host == event.host
+    if known.outcome == "removed":  # on request. Its aliases would bring its content back
+        return True
     if known.outcome not in ("ok", "not_modified"):
         return False
     settled = known.settled_generation >= known.generation

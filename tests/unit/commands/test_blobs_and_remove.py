@@ -19,6 +19,7 @@ from streams.runtime.processing import Incoming
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Transition
+from streams.stores.removals import is_held_back
 
 URL = "https://site.example/private"
 PAGE = page_id(URL)
@@ -159,6 +160,20 @@ def test_a_removal_on_request_publishes_waits_and_erases(world: World) -> None:
     assert world.stores.blobs.written_at == {}  # type: ignore[attr-defined] # the fake's
     assert set(asyncio.run(world.stores.pages.get(PAGE))) == {"removed"}
     assert asyncio.run(world.stores.ledger.history(PAGE)) == []
+
+
+def test_a_removal_is_withdrawn_by_a_command(world: World) -> None:
+    asyncio.run(_page(world, "Secret"))
+    assert riffle("remove", URL, "--yes").exit_code == 0
+    assert is_held_back(asyncio.run(world.stores.pages.get(PAGE)))
+    shown = riffle("remove", "--undo", "site.example/private")
+    assert (shown.exit_code, "Withdrew the removal of 1 page(s)" in shown.output) == (0, True), shown.output
+    assert not is_held_back(asyncio.run(world.stores.pages.get(PAGE)))
+    again = riffle("remove", "--undo", URL, "https://site.example/other")
+    assert again.exit_code == 2
+    assert "were not removed on request, or that was withdrawn" in " ".join(again.output.split())
+    assert riffle("remove", URL, "--yes").exit_code == 0
+    assert is_held_back(asyncio.run(world.stores.pages.get(PAGE))), "a new removal holds again"
 
 
 def test_a_blob_of_another_pages_dead_letter_stays(world: World) -> None:

@@ -5,6 +5,7 @@ import os
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from warcio.statusandheaders import StatusAndHeaders
@@ -37,6 +38,19 @@ class Sent:
         if self.calls > self._fails_after:
             raise StoreUnavailable("Kafka is unavailable")
         self.events[cause] = event
+
+
+async def test_a_page_that_was_removed_on_request_is_not_imported(tmp_path: Path) -> None:
+    sent, removed = Sent(MemoryBlobs()), page_id("https://example.org/1")
+
+    async def is_held_back(page: UUID) -> bool:
+        return page == removed
+
+    report = await import_warc(write_warc(tmp_path / "a.warc.gz"), sent.blobs, sent, is_held_back=is_held_back)
+    assert report.imported == 2
+    assert report.skipped["removed on request"] == 1
+    assert report.examples["removed on request"] == "https://example.org/1"
+    assert removed not in {event.page_id for event in sent.events.values()}
 
 
 @pytest.fixture

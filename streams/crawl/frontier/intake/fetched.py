@@ -39,7 +39,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         frontier.seen.discard(later.crawl_id, later.page_id)
     else:
         frontier.seen.add(later.crawl_id, later.page_id)
-    if later.state == "done" and later.outcome not in ("ok", "not_modified"):
+    if later.state == "done" and later.outcome not in ("ok", "not_modified", "removed"):
         await frontier.held.release_for(later.host, later.page_id)
     return outputs.fetch_outputs(event, later) if applied else []
 
