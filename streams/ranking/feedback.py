@@ -8,10 +8,11 @@ Information Retrieval", 1971; measured in docs/decisions/0005).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import numpy as np
 
-from streams.stores.fusion import combine, page_of
+from streams.stores.fusion import best_pages, page_of
 from streams.stores.protocols import Candidates, Hit
 
 PAGES = 3
@@ -32,10 +33,10 @@ class Feedback:
 
 def examples(found: Candidates, meaning: float, pages: int = PAGES) -> list[Hit]:
     """The best statement by meaning of each of the first pages."""
-    by_meaning: dict[object, Hit] = {}
-    for hit in found.dense:
-        by_meaning.setdefault(page_of(hit), hit)
-    return [by_meaning.get(page.page_id, page.hits[0]) for page in combine(found, meaning)[:pages]]
+    best: dict[UUID, Hit] = {}
+    for hit in (*found.dense, *found.sparse):
+        best.setdefault(page_of(hit), hit)
+    return [best[page] for page in best_pages(found, meaning, pages)]
 
 
 def moved(query: Sequence[float], vectors: Sequence[Sequence[float]], share: float = SHARE) -> list[float]:

@@ -25,7 +25,7 @@ def hits(**scores: float) -> tuple[Hit, ...]:
 EXAMPLES = [
     ("the best statement by meaning of each page", hits(a1=0.9, a2=0.8, b1=0.7), hits(a2=9.0, b2=5.0), ["a1", "b1"]),
     ("at most so many pages", hits(a1=0.9, b1=0.8, c1=0.7, d1=0.6), (), ["a1", "b1", "c1"]),
-    ("a page found by words alone", hits(a1=0.5, b1=0.1), hits(c1=9.0), ["a1", "c1", "b1"]),
+    ("a page found by words alone", hits(a1=0.5, b1=0.1), hits(c1=9.0, a2=1.0), ["a1", "c1", "b1"]),
     ("nothing found", (), (), []),
 ]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.stores.fusion import combine, first_pages, scale_of
+from streams.stores.fusion import best_pages, combine, first_pages, scale_of
 from streams.stores.protocols import Candidates, Hit
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
@@ -82,6 +82,17 @@ def test_no_score_is_below_that_of_a_page_that_is_nowhere(dense: dict[str, float
     found = combine(lists(dense, sparse))
     assert all(page.score >= 0 for page in found)
     assert [page.score for page in found] == sorted((page.score for page in found), reverse=True)
+
+
+@given(dense=scores, sparse=scores, meaning=st.floats(0.1, 0.9))
+def test_the_best_pages_are_the_first_of_the_combination(
+    dense: dict[str, float], sparse: dict[str, float], meaning: float
+) -> None:
+    found = lists(dense, sparse)
+    combined = combine(found, meaning)
+    by_page = {page.page_id: page.score for page in combined}
+    best = [by_page[page] for page in best_pages(found, meaning, 3)]
+    assert best == pytest.approx([page.score for page in combined[:3]], abs=1e-4), "equal scores in any order"
 
 
 def best_of(values: Sequence[float]) -> Sequence[Hit]:
