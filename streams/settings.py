@@ -239,6 +239,13 @@ class GatewaySettings(_Group):
     meaning is searched again. 0: meaning is searched once, which saves a search of the index."""
     feedback_share: float = Field(0.6, ge=0.0, le=2.0)
     """Length of that move, relative to the query's own vector."""
+    authority_weight: float = Field(0.1, ge=0, le=10)
+    """Maximum that the authority of a page's host adds to the page's score, in standard deviations of the scores. 0:
+    not used. `riffle links rank` computes the ranks of hosts."""
+    freshness_weight: float = Field(0.05, ge=0, le=10)
+    """Maximum that a recent date of publication adds to the score. 0: not used."""
+    freshness_half_life_days: float = Field(365.0, gt=0)
+    """Days after which a page's freshness is half of that of a page of today."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""

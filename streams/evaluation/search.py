@@ -19,7 +19,7 @@ from streams.evaluation.systems import bm25s_rankings, list_rankings, riffle_ran
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.gateway.search.searcher import Searcher
 from streams.settings import Settings
-from streams.stores.memory import MemoryFingerprints, MemoryIndex
+from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Embedder
 from streams.stores.triton import Models, open_models
@@ -112,7 +112,12 @@ class _Run:
     def _searcher(self, index: MemoryIndex, feedback_pages: int | None = None) -> Searcher:
         gateway = self.settings.gateway
         # Queries are embedded by the model itself, so that their time is in the figures.
-        stores = Stores(vectors=index, embedder=self.models.embedder, fingerprints=MemoryFingerprints())
+        stores = Stores(
+            vectors=index,
+            embedder=self.models.embedder,
+            fingerprints=MemoryFingerprints(),
+            host_links=MemoryHostLinks(),
+        )
         return Searcher(
             stores,
             query_vector,

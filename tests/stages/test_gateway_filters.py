@@ -125,3 +125,55 @@ async def test_a_long_query_is_answered_as_a_short_one(stores: Stores) -> None:
     filler = "I have read a lot about how programs keep what they were given, and I wonder about one thing. " * 20
     answer = await ask(stores, (filler + "What is SQLITE_BUSY?")[-2_000:])
     assert answer["results"][0]["url"] == BUSY
+
+
+FILTERED = [
+    # filter, statements beside the one that stays, query
+    ("conditions", [with_place(statement("https://b.example/1", "A log of nothing."))], "log -nothing"),
+    ("empty", [with_place(statement("https://b.example/1", "A log of nothing.", title="") | {"url": ""})], "log"),
+    ("adult", [with_place(statement("https://porn-log.example/", "A log of nothing."))], "log"),
+    ("duplicate", [with_place(statement(COPY, TEXT, title="A log of logs"))], "log database"),
+]
+
+
+@pytest.mark.parametrize(("name", "others", "query"), FILTERED, ids=[name for name, *_ in FILTERED])
+async def test_each_filter_is_counted_in_metrics_and_explain(
+    name: str, others: list[dict[str, Any]], query: str
+) -> None:
+    kept = with_place(statement(BLOG, TEXT, title="A log of logs"))
+    answer = await ask(await searchable([kept, *others]), query)
+    assert len(answer["results"]) == 1
+    assert answer["explain"]["filters"] == {name: 1}
+    assert f'riffle_gateway_filtered_results_total{{filter="{name}"}} 1.0' in answer["metrics"]
+
+
+async def test_moved_results_of_a_host_are_counted_in_metrics_and_explain() -> None:
+    subjects = ("a river", "a database", "a ship", "the weather", "a garden", "an engine")
+    texts = [f"The log of {subject} is kept by one who looks at {subject} each day." for subject in subjects]
+    many = [with_place(statement(f"https://many.example/{n}", text)) for n, text in enumerate(texts)]
+    other = [
+        with_place(statement(f"https://h{n}.example/", f"Log number {n}, about nothing at all.")) for n in range(9)
+    ]
+    answer = await ask(await searchable(many + other), "log", results_per_host=1)
+    assert sum("many.example" in url for url in urls(answer)) == 1
+    moved = answer["explain"]["filters"]["host"]
+    assert moved > 0
+    assert f'riffle_gateway_filtered_results_total{{filter="host"}} {moved}.0' in answer["metrics"]
+
+
+async def test_the_end_of_a_long_query_counts_as_much_as_its_beginning() -> None:
+    """The model reads the first 256 tokens of a text alone."""
+    stores, asked = await searchable(STATEMENTS), []
+    embed = stores.embedder.embed
+
+    async def counted(texts: Any, **options: Any) -> Any:
+        asked.append(list(texts))
+        return await embed(texts, **options)
+
+    stores.embedder.embed = counted  # type: ignore[method-assign]
+    filler = "I have read a lot about how programs keep what they were given, and I wonder about one thing. " * 20
+    query = (filler + "Why does a checkpoint follow the log?")[-2_000:]
+    await ask(stores, query)
+    (parts,) = asked
+    assert all(len(part) <= 700 for part in parts)
+    assert " ".join(parts) == query.strip()

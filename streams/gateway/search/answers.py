@@ -1,6 +1,7 @@
 """The API's answer to a search, as pydantic models."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,6 +10,7 @@ from streams.gateway.http import presentation
 from streams.gateway.search.searcher import Found
 from streams.gateway.search.similar import MAX_SIMILAR
 from streams.ranking.feedback import Feedback
+from streams.ranking.priors import Prior
 from streams.stores.protocols import Hit, PageHits
 
 
@@ -58,6 +60,9 @@ class Result(_Model):
     )
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
+    priors: dict[str, float] | None = Field(
+        None, description="With `explain`: the parts of the score that are the host's `authority` and `freshness`."
+    )
 
 
 class Reason(_Model):
@@ -118,7 +123,10 @@ def to_search_answer(found: Found) -> SearchAnswer:
         page=request.page,
         per_page=request.per_page,
         has_next=found.has_next,
-        results=tuple(to_result(page, words, similar_of(page, found)) for page in found.pages),
+        results=tuple(
+            to_result(page, words, similar_of(page, found), trace.priors.get(page.page_id) if request.explain else None)
+            for page in found.pages
+        ),
         partial=found.partial,
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
         took_ms=found.took_ms,
@@ -136,7 +144,9 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
     return list({one.page_id: one for one in (*known, *near)}.values())
 
 
-def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = ()) -> Result:
+def to_result(
+    page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), prior: Prior | None = None
+) -> Result:
     payload = page.hits[0].payload
     url = str(payload.get("url") or "")
     return Result(
@@ -150,6 +160,7 @@ def to_result(page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarP
         similar=to_similar(similar) if similar else None,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
+        priors={name: round(part, 4) for name, part in asdict(prior).items()} if prior else None,
     )
 
 

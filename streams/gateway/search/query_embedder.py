@@ -9,6 +9,7 @@ import structlog
 from streams.errors import DeadlineExceeded, RiffleError
 from streams.gateway.search.deadline import Deadline
 from streams.gateway.search.trace import Trace
+from streams.ranking.long_query import mean_vector, parts_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import ModelInfo
 
@@ -73,7 +74,7 @@ class QueryEmbedder:
         try:
             async with deadline.for_embedding():
                 model = await embedder.info(urgent=True)
-                vector: list[float] = (await embedder.embed([text], urgent=True))[0].tolist()
+                vector = mean_vector(await embedder.embed(parts_of(text), urgent=True))
         except (RiffleError, TimeoutError) as error:
             self._failed(error, trace)
             return None

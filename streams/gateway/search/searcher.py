@@ -8,6 +8,7 @@ failed. Only an index that does not answer ends the search: SearchUnavailable.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
 from uuid import UUID
@@ -20,6 +21,7 @@ from streams.gateway.search.active_model import ActiveModel
 from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.deadline import Deadline
 from streams.gateway.search.feedback import FeedbackSearch
+from streams.gateway.search.host_ranks import HostRanks
 from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.similar import Groups, SimilarPages
@@ -27,6 +29,8 @@ from streams.gateway.search.trace import Trace, milliseconds_since
 from streams.ranking.feedback import PAGES, SHARE
 from streams.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, filtered
 from streams.ranking.matching import has_all, identifiers
+from streams.ranking.priors import PAGES as PRIOR_PAGES
+from streams.ranking.priors import PriorWeights, hosts_of, prior_of, with_priors
 from streams.ranking.query import Conditions, ParsedQuery, parse_query
 from streams.ranking.weights import weight_of
 from streams.stores.fusion import MEANING_WEIGHT, combine, first_pages
@@ -83,6 +87,10 @@ class Filtering:
     results_per_host: int = RESULTS_PER_HOST
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Searcher:
     """Searches the stores. There is one in each process: it holds the cache of query vectors."""
 
@@ -96,8 +104,12 @@ class Searcher:
         filtering: Filtering | None = None,
         feedback_pages: int = PAGES,
         feedback_share: float = SHARE,
+        priors: PriorWeights | None = None,
+        clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         self._feedback = FeedbackSearch(stores, on_failure, feedback_pages, feedback_share)
+        self._priors, self._clock = priors or PriorWeights(), clock
+        self._host_ranks = HostRanks(stores, on_failure)
         self._filtering = filtering or Filtering()
         self._stores = stores
         self._terms = terms
@@ -121,7 +133,7 @@ class Searcher:
         again = partial(_by_meaning, retrieve)
         found = await self._feedback.search(found, dense, again, deadline, trace)
         with trace.timed("rank_ms"):
-            ranked = await self._ranked(request, query, found, trace)
+            ranked = await self._ranked(request, query, found, deadline, trace)
         end = request.first + request.per_page
         shown = tuple(first_pages(ranked.pages[request.first : end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
@@ -130,10 +142,13 @@ class Searcher:
         took_ms = milliseconds_since(started)
         return Found(request, shown, len(ranked.pages) > end, trace, took_ms, similar, left_out, query.text)
 
-    async def _ranked(self, request: SearchRequest, query: ParsedQuery, found: Candidates, trace: Trace) -> Filtered:
+    async def _ranked(
+        self, request: SearchRequest, query: ParsedQuery, found: Candidates, deadline: Deadline, trace: Trace
+    ) -> Filtered:
         """The pages in the order of their scores, after the filters."""
         weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
-        pages = exact_first(combine(found, weight), identifiers(query.text))
+        pages = await self._with_priors(combine(found, weight), deadline, trace)
+        pages = exact_first(pages, identifiers(query.text))
         rules = Rules(
             query.conditions,
             _languages(request, query.conditions),
@@ -145,6 +160,13 @@ class Searcher:
         ranked = filtered(pages, rules, request.first + request.per_page + 1)
         trace.filtered = dict(ranked.counts)
         return ranked
+
+    async def _with_priors(self, pages: list[PageHits], deadline: Deadline, trace: Trace) -> list[PageHits]:
+        """The pages in the order of their scores with the authority of their hosts and their freshness."""
+        first = pages[:PRIOR_PAGES]
+        ranks = await self._host_ranks.of(hosts_of(first), deadline) if self._priors.authority else {}
+        trace.priors = {page.page_id: prior_of(page, ranks, self._clock(), self._priors) for page in first}
+        return with_priors(pages, trace.priors)
 
     async def _dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         vector = await self._embedder.embed(text, deadline, trace)

@@ -9,6 +9,7 @@ from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.query_events import Publish, QueryEvents
 from streams.gateway.search.request import SearchRequest, parse
 from streams.gateway.search.searcher import Filtering, Searcher, SearchUnavailable
+from streams.ranking.priors import PriorWeights
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
@@ -28,6 +29,10 @@ class SearchService:
             query_vector,
             deadline_seconds=self._limits.deadline_seconds,
             on_failure=context.metrics.store_failed,
+            priors=PriorWeights(
+                self._limits.authority_weight, self._limits.freshness_weight, self._limits.freshness_half_life_days
+            ),
+            clock=context.clock,
             filtering=Filtering(
                 BlockLists(self._limits.block_lists), self._limits.hide_adult, self._limits.results_per_host
             ),

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal
+from uuid import UUID
 
 from streams.ranking.feedback import Feedback
+from streams.ranking.priors import Prior
 from streams.ranking.weights import Weight
 from streams.stores.protocols import ModelInfo
 
@@ -25,6 +27,8 @@ class Trace:
     model: ModelInfo | None = None
     filtered: dict[str, int] = field(default_factory=dict)
     """Number of results that each filter left out or moved."""
+    priors: dict[UUID, Prior] = field(default_factory=dict)
+    """The parts of the prior of each page that is shown."""
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
     feedback: Feedback | None = None

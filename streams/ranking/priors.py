@@ -1,0 +1,118 @@
+"""Weak priors of a page, which are added to its score: the authority of its host, and its freshness. Pure.
+
+Scores are counted in standard deviations of a list, and the parts of a prior are at most its weights. So the priors
+decide between pages that answer a query about equally well, and nothing else. Only the first pages get them: no other
+page could rise to the first results.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from streams.stores.protocols import HostRank, PageHits
+
+AUTHORITY_WEIGHT = 0.1
+FRESHNESS_WEIGHT = 0.05
+HALF_LIFE_DAYS = 365.0
+"""Days after which the freshness of a page is half of that of a page of today."""
+PAGES = 100
+"""Maximum pages that get a prior."""
+FULL_AUTHORITY_RANK = 10_000.0
+"""Minimum rank of a host with authority 1."""
+UNDATED_SHARE = 0.25
+"""Freshness of a page without a date that was fetched now. A fetch shows only that a page is still there."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_WEB_PAGE = datetime(1991, 8, 6, tzinfo=UTC)
+_SCORE_DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PriorWeights:
+    """The maximum that each prior adds to a score. 0: the prior is not used."""
+
+    authority: float = AUTHORITY_WEIGHT
+    freshness: float = FRESHNESS_WEIGHT
+    half_life_days: float = HALF_LIFE_DAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """The parts of a page's prior, as they are in its score."""
+
+    authority: float = 0.0
+    freshness: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.authority + self.freshness
+
+
+def authority(known: HostRank | None) -> float:
+    """The authority of a host on a logarithmic scale: 0 without in-links, 1 from rank 10,000 on.
+
+    Where the rank is not computed yet, each linking host counts as one without in-links that links to this host alone.
+    """
+    if known is None:
+        return 0.0
+    rank = 1.0 + known.in_links if known.rank is None else known.rank
+    return min(max(math.log(max(rank, 1.0)) / math.log(FULL_AUTHORITY_RANK), 0.0), 1.0)
+
+
+def freshness(published: str, generation: int, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """The freshness of a page from the date of its publication, else from its fetch: 1 for a page of today, 0 unknown.
+
+    `published` is an ISO date, also of a year or month alone. `generation` is the fetch, microseconds since 1970 UTC.
+    """
+    if date := _date(published):
+        return _decayed(date, now, half_life_days)
+    fetched = _EPOCH + timedelta(microseconds=min(max(generation, 0), 2**52))
+    return UNDATED_SHARE * _decayed(fetched, now, half_life_days)
+
+
+def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: PriorWeights) -> Prior:
+    """The prior of a page, by the rank of its host, its date, and its fetch."""
+    payload = page.hits[0].payload
+    published, generation = str(payload.get("published") or ""), payload.get("generation")
+    return Prior(
+        weights.authority * authority(ranks.get(host_of(page))),
+        weights.freshness
+        * freshness(published, generation if isinstance(generation, int) else 0, now, weights.half_life_days),
+    )
+
+
+def with_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[PageHits]:
+    """The pages in the order of their scores with their priors. Pages with equal scores stay in their order."""
+    scored = [
+        replace(page, score=page.score + priors[page.page_id].total) if page.page_id in priors else page
+        for page in pages
+    ]
+    return sorted(scored, key=lambda page: -round(page.score, _SCORE_DIGITS))
+
+
+def hosts_of(pages: Iterable[PageHits]) -> frozenset[str]:
+    """The hosts of the pages."""
+    return frozenset(host for page in pages if (host := host_of(page)))
+
+
+def host_of(page: PageHits) -> str:
+    return str(page.hits[0].payload.get("host") or "")
+
+
+def _decayed(date: datetime, now: datetime, half_life_days: float) -> float:
+    """The share that is left of the freshness. A date before the web, or after tomorrow, is a mistake: 0."""
+    age = now - date
+    if date < _FIRST_WEB_PAGE or age < -timedelta(days=1):
+        return 0.0
+    return float(0.5 ** (max(age / timedelta(days=1), 0.0) / half_life_days))
+
+
+def _date(published: str) -> datetime | None:
+    """The first day that an ISO date may mean. None if it is none."""
+    parts = published[:10].split("-")
+    try:
+        numbers = [int(part) for part in parts] + [1, 1]
+        return datetime(numbers[0], numbers[1], numbers[2], tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
