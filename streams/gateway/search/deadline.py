@@ -1,8 +1,7 @@
 """The time that one search has: the only place where its parts are bounded.
 
-The embedding of the query, the feedback, the ranks of hosts and the similar pages get a share at most, since a search is
-worth something without them.
-The index gets all that is left, since nothing replaces it.
+The embedding of the query, the feedback, the ranks of hosts and the similar pages get a share at most, since a search
+is worth something without them. The index gets all that is left, since nothing replaces it.
 """
 
 import asyncio
@@ -14,7 +13,6 @@ FEEDBACK_SHARE = 0.15
 """Maximum share of the deadline for the second search by meaning."""
 SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
-
 RANKS_SECONDS = 0.1
 """Maximum wait for the ranks of hosts (seconds)."""
 
