@@ -5,6 +5,7 @@ MAX_PART_BYTES is one part, and its vector that of the model.
 """
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,8 @@ from streams.stores.protocols import Vectors
 
 MAX_PART_BYTES = 700
 """Maximum length of a part (bytes of UTF-8): less than the 256 tokens of the models, also in Chinese or code."""
+_PIECE_CHARS = 16
+"""Maximum characters that always stay together."""
 
 
 def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:
@@ -22,7 +25,7 @@ def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:
     if count <= 1:
         return [text]
     wanted, parts, length = size / count, [""], 0
-    for word in _pieces(text, max(max_bytes // 2, 1)):
+    for word in _pieces(text):
         own = len(word.encode("utf-8", "replace"))
         if (parts[-1] and length + own > max_bytes) or length >= wanted:
             parts.append("")
@@ -40,12 +43,10 @@ def mean_vector(vectors: Vectors) -> Sequence[float]:
     return [float(value) for value in mean / max(float(np.linalg.norm(mean)), 1e-12)]
 
 
-def _pieces(text: str, max_bytes: int) -> list[str]:
-    """The words with the space behind them. A longer run without spaces is divided."""
-    pieces: list[str] = []
-    for word in text.split(" "):
-        while len(word.encode("utf-8", "replace")) > max_bytes:
-            pieces.append(word[: max_bytes // 4])
-            word = word[max_bytes // 4 :]
-        pieces.append(word + " ")
-    return pieces
+def _pieces(text: str) -> list[str]:
+    """The words with the space behind them. Long runs without spaces are divided."""
+    return [
+        word[start : start + _PIECE_CHARS]
+        for word in re.findall(r"\S+\s*|\s+", text)
+        for start in range(0, len(word), _PIECE_CHARS)
+    ]

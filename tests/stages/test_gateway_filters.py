@@ -148,12 +148,12 @@ async def test_each_filter_is_counted_in_metrics_and_explain(
 
 
 async def test_moved_results_of_a_host_are_counted_in_metrics_and_explain() -> None:
-    subjects = ("a river", "a database", "a ship", "the weather", "a garden", "an engine")
-    texts = [f"The log of {subject} is kept by one who looks at {subject} each day." for subject in subjects]
-    many = [with_place(statement(f"https://many.example/{n}", text)) for n, text in enumerate(texts)]
-    other = [
-        with_place(statement(f"https://h{n}.example/", f"Log number {n}, about nothing at all.")) for n in range(9)
-    ]
+    subjects = (
+        "river ship weather garden engine crawl tree fire trade build captain kernel browser mixer kitchen".split()
+    )
+    texts = [f"A {subject} log: {' '.join([subject] * 9)}." for subject in subjects]
+    many = [with_place(statement(f"https://many.example/{n}", text)) for n, text in enumerate(texts[:6])]
+    other = [with_place(statement(f"https://h{n}.example/", text)) for n, text in enumerate(texts[6:])]
     answer = await ask(await searchable(many + other), "log", results_per_host=1)
     assert sum("many.example" in url for url in urls(answer)) == 1
     moved = answer["explain"]["filters"]["host"]
