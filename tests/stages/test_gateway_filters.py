@@ -1,6 +1,7 @@
 """Operators and filters through the whole gateway, over memory stores."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,8 @@ async def test_each_filter_is_counted_in_metrics_and_explain(
 
 
 async def test_moved_results_of_a_host_are_counted_in_metrics_and_explain() -> None:
-    subjects = (
-        "river ship weather garden engine crawl tree fire trade build captain kernel browser mixer kitchen".split()
-    )
+    names = "river ship weather garden engine crawl tree fire trade build captain kernel browser mixer kitchen"
+    subjects = re.findall(r"\w+", names)
     texts = [f"A {subject} log: {' '.join([subject] * 9)}." for subject in subjects]
     many = [with_place(statement(f"https://many.example/{n}", text)) for n, text in enumerate(texts[:6])]
     other = [with_place(statement(f"https://h{n}.example/", text)) for n, text in enumerate(texts[6:])]
