@@ -39,7 +39,7 @@ class HostRanks:
         self._rest_until = 0.0
 
     async def of(self, hosts: Collection[str], deadline: Deadline) -> Mapping[str, HostRank]:
-        """What is known of the hosts, as far as it can be read in time. Raises nothing."""
+        """The in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
         missing = [host for host in hosts if self._is_missing(host)]
         if missing and self._clock() >= self._rest_until:
             try:
