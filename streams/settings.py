@@ -133,6 +133,9 @@ class TritonSettings(_Group):
     query_url: str = ""
     """gRPC address of the Triton server with the model for queries. Production: a small deployment on CPUs. Empty: the
     one above."""
+    rerank_model: str = ""
+    """Name of a cross-encoder in the model repository (`rerank`), which orders the first 50 results. It is on the
+    server for queries. Empty: none."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
     batch_size: int = Field(32, ge=1)

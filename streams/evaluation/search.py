@@ -117,6 +117,7 @@ class _Run:
             embedder=self.models.embedder,
             fingerprints=MemoryFingerprints(),
             host_links=MemoryHostLinks(),
+            reranker=self.models.reranker,
         )
         return Searcher(
             stores,
@@ -125,6 +126,7 @@ class _Run:
             on_failure=_raise,
             feedback_pages=gateway.feedback_pages if feedback_pages is None else feedback_pages,
             feedback_share=gateway.feedback_share,
+            rerank=bool(self.settings.triton.rerank_model),
         )
 
 

@@ -23,7 +23,7 @@ OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[S
 _FIELDS: dict[Store, tuple[str, ...]] = {
     "cassandra": ("blobs", "pages", "ledger", "fingerprints", "frontier", "host_links"),
     "qdrant": ("vectors",),
-    "triton": ("embedder",),
+    "triton": ("embedder", "reranker"),
 }
 """The fields of `Stores` that each store fills, of those that the gateway uses."""
 

@@ -7,6 +7,7 @@ files, configuration and vectors.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from streams.errors import DeadlineExceeded
 from streams.settings import Settings
 from streams.stores.inference.chain_encoder import Links, chain_model
 from streams.stores.inference.chain_windows import parts
+from streams.stores.inference.cross_encoder import CrossEncoder
 from streams.stores.inference.encoder import SentenceEncoder
 from streams.stores.inference.repository import CHAIN_MODEL, model_info, parameters_of, read_config
 from streams.stores.inference.runtimes import resolved
@@ -86,6 +88,34 @@ class InProcessChains:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
+class InProcessReranker:
+    """A cross-encoder behind the Reranker protocol, in a thread of its own. It is loaded at the first call."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._encoder: CrossEncoder | None = None
+        self._thread = ThreadPoolExecutor(1, "reranker")
+
+    async def scores(
+        self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
+    ) -> Sequence[float]:
+        """Raises DeadlineExceeded; what has begun goes on in the thread until it is done. Raises UsageError."""
+        try:
+            async with asyncio.timeout(deadline_seconds):
+                return await asyncio.get_running_loop().run_in_executor(self._thread, self._scores, query, texts)
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"the cross-encoder in this process: no answer in {deadline_seconds} s") from error
+
+    def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        if self._encoder is None:
+            self._encoder = CrossEncoder(parameters_of(read_config(self._folder)), self._folder / VERSION)
+        found: list[float] = self._encoder.scores(query, texts).tolist()
+        return found
+
+    async def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
 def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
     """The chain model of the local repository, and its name with its version. Raises UsageError."""
     folder = settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL
@@ -96,7 +126,7 @@ def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
 
 async def open_in_process(
     settings: Settings,
-) -> tuple[InProcessEmbedder, InProcessChains, Callable[[], Awaitable[None]]]:
+) -> tuple[InProcessEmbedder, InProcessChains, InProcessReranker, Callable[[], Awaitable[None]]]:
     """Load the encoder of the local repository. Raises UsageError, saying which file is missing or wrong."""
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     config: dict[str, Any] = read_config(folder)
@@ -104,9 +134,11 @@ async def open_in_process(
     encoder = await asyncio.to_thread(SentenceEncoder, parameters, folder / VERSION)
     embedder = InProcessEmbedder(encoder, model_info(parameters, str(folder)), settings.triton.batch_size)
     _, chains = await asyncio.to_thread(open_chains, settings)
+    reranker = InProcessReranker(settings.models_path / LOCAL_REPOSITORY / settings.triton.rerank_model)
 
     async def close() -> None:
         await embedder.close()
         await chains.close()
+        await reranker.close()
 
-    return embedder, chains, close
+    return embedder, chains, reranker, close

@@ -17,6 +17,7 @@ from streams.stores.protocols import (
     Ledger,
     Pages,
     Reindexing,
+    Reranker,
     VectorIndex,
 )
 from streams.topology import Store
@@ -47,6 +48,7 @@ class Stores:
     vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
     embedder: Embedder = cast(Embedder, _NotOpened("triton"))
     chains: ChainModel = cast(ChainModel, _NotOpened("triton"))
+    reranker: Reranker = cast(Reranker, _NotOpened("triton"))
     clock_ahead: Callable[[], Awaitable[float]] | None = None
     """Returns by how many seconds this machine's clock is ahead of Cassandra's. None: Cassandra was not opened."""
 
@@ -78,6 +80,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             models = await triton.open_models(settings)
             stack.push_async_callback(models.close)
             stores.embedder, stores.chains = models.embedder, models.chains
+            stores.reranker = models.reranker
         if "qdrant" in wanted:
             from streams.stores import qdrant
 
@@ -103,4 +106,5 @@ def memory_stores() -> Stores:
         vectors=memory.MemoryIndex(),
         embedder=memory.MemoryEmbedder(),
         chains=memory.MemoryChains(),
+        reranker=memory.MemoryReranker(),
     )

@@ -234,6 +234,15 @@ class ChainModel(Protocol):
         """The link of each sentence of a page. An empty sentence is a break that no link crosses."""
 
 
+class Reranker(Protocol):
+    """The cross-encoder, which scores texts as answers to a query."""
+
+    async def scores(
+        self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
+    ) -> Sequence[float]:
+        """The score of each text. Only those of one query can be compared."""
+
+
 @dataclass(frozen=True, slots=True)
 class SparseVector:
     """Term ids and weights, same length."""

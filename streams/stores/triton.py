@@ -25,7 +25,7 @@ from streams.settings import Settings, TritonSettings
 from streams.stores.inference.chain_windows import parts
 from streams.stores.inference.link_columns import NAMES, from_columns
 from streams.stores.inference.repository import CHAIN_MODEL, model_info, parameters_of
-from streams.stores.protocols import ChainModel, Embedder, Link, ModelInfo, Vectors
+from streams.stores.protocols import ChainModel, Embedder, Link, ModelInfo, Reranker, Vectors
 from streams.tls import TlsFiles
 
 IN_PROCESS = "inprocess:"
@@ -63,6 +63,7 @@ class Models:
 
     embedder: Embedder
     chains: ChainModel
+    reranker: Reranker
     close: Callable[[], Awaitable[None]]
 
 
@@ -71,8 +72,8 @@ async def open_models(settings: Settings) -> Models:
     if settings.triton.url.startswith(IN_PROCESS):
         from streams.stores.inprocess import open_in_process
 
-        embedder, chains, close = await open_in_process(settings)
-        return Models(embedder, chains, close)
+        embedder, chains, reranker, close = await open_in_process(settings)
+        return Models(embedder, chains, reranker, close)
     connection = TritonConnection(settings.triton)
     query_url = settings.triton.query_url
     query_settings = settings.triton.model_copy(update={"url": query_url})
@@ -89,7 +90,8 @@ async def open_models(settings: Settings) -> Models:
     except RiffleError:
         await close_both()
         raise
-    return Models(triton, TritonChains(connection), close_both)
+    cross_encoder = TritonReranker(query_connection, settings.triton.rerank_model)
+    return Models(triton, TritonChains(connection), cross_encoder, close_both)
 
 
 async def _either(triton: "TritonEmbedder") -> None:
@@ -163,14 +165,14 @@ class TritonConnection:
         return Busy(nanoseconds / 1e9, sum(int(group.get("count", 1)) for group in groups) or 1)
 
     async def infer(
-        self, model: str, tensor: InferInput, outputs: Sequence[str], seconds: float, priority: int = 0
+        self, model: str, tensors: Sequence[InferInput], outputs: Sequence[str], seconds: float, priority: int = 0
     ) -> list[np.ndarray[Any, Any]]:
         """The output tensors. Raises DeadlineExceeded after `seconds`, retries included."""
         answer = await self._tried(
             model,
             lambda client, left: client.infer(
                 model,
-                [tensor],
+                list(tensors),
                 outputs=[InferRequestedOutput(output) for output in outputs],
                 priority=priority,
                 client_timeout=left,
@@ -245,7 +247,7 @@ class TritonModel:
     async def embed(self, texts: Sequence[str], seconds: float) -> Vectors:
         """Shape (len(texts), dimensions), for at most `batch_size` texts."""
         tensor = _text_tensor("TEXT", texts, (len(texts), 1))
-        (vectors,) = await self._connection.infer(self.name, tensor, ["EMBEDDING"], seconds, self._priority)
+        (vectors,) = await self._connection.infer(self.name, [tensor], ["EMBEDDING"], seconds, self._priority)
         return vectors
 
 
@@ -352,9 +354,27 @@ class TritonChains:
         links = [Link()] * len(sentences)
         for start, end in parts(sentences):
             tensor = _text_tensor("SENTENCES", sentences[start:end], (end - start,))
-            columns = await self._connection.infer(CHAIN_MODEL, tensor, NAMES, seconds)
+            columns = await self._connection.infer(CHAIN_MODEL, [tensor], NAMES, seconds)
             links[start:end] = from_columns(columns, start)
         return links
+
+
+class TritonReranker:
+    """The cross-encoder on Triton, beside the model for queries."""
+
+    def __init__(self, connection: TritonConnection, model: str) -> None:
+        self._connection, self._model = connection, model
+
+    async def scores(
+        self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
+    ) -> Sequence[float]:
+        if not texts:
+            return []
+        seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
+        tensors = [_text_tensor("QUERY", [query], (1,)), _text_tensor("TEXTS", texts, (len(texts),))]
+        (scores,) = await self._connection.infer(self._model, tensors, ["SCORES"], seconds)
+        found: list[float] = scores.tolist()
+        return found
 
 
 def _text_tensor(name: str, texts: Sequence[str], shape: tuple[int, ...]) -> InferInput:

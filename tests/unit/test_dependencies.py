@@ -42,7 +42,7 @@ NOT_IMPORTED = {
 LOCAL_STACK = ("streams/local", "streams/commands", "streams/stores/inference")
 COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py")
 # Scripts that are run in an environment of their own, as their docstrings state.
-OWN_ENVIRONMENT = ("triton_models/export.py",)
+OWN_ENVIRONMENT = ("triton_models/export.py", "triton_models/export_rerank.py")
 
 
 def normalized(requirement: str) -> str:

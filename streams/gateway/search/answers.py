@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from streams.gateway.http import presentation
 from streams.gateway.search.searcher import Found
 from streams.gateway.search.similar import MAX_SIMILAR
+from streams.gateway.search.trace import Trace
 from streams.ranking.feedback import Feedback
-from streams.ranking.priors import Prior
 from streams.stores.protocols import Hit, PageHits
 
 
@@ -60,6 +60,9 @@ class Result(_Model):
     )
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
+    rerank: float | None = Field(
+        None, description="With `explain`: the cross-encoder's score, if it read the page. It decides the order."
+    )
     priors: dict[str, float] | None = Field(
         None, description="With `explain`: the parts of the score that are the host's `authority` and `freshness`."
     )
@@ -68,7 +71,7 @@ class Result(_Model):
 class Reason(_Model):
     """A part of the search that failed, or had nothing to do."""
 
-    part: str = Field(description="`dense` (meaning), `sparse` (words) or `index`.")
+    part: str = Field(description="`dense` (meaning), `sparse` (words), `index` or `rerank` (the cross-encoder).")
     detail: str
 
 
@@ -124,8 +127,7 @@ def to_search_answer(found: Found) -> SearchAnswer:
         per_page=request.per_page,
         has_next=found.has_next,
         results=tuple(
-            to_result(page, words, similar_of(page, found), trace.priors.get(page.page_id) if request.explain else None)
-            for page in found.pages
+            to_result(page, words, similar_of(page, found), trace if request.explain else None) for page in found.pages
         ),
         partial=found.partial,
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
@@ -145,10 +147,11 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
 
 
 def to_result(
-    page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), prior: Prior | None = None
+    page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), trace: Trace | None = None
 ) -> Result:
     payload = page.hits[0].payload
     url = str(payload.get("url") or "")
+    prior = trace.priors.get(page.page_id) if trace else None
     return Result(
         page_id=page.page_id,
         url=url,
@@ -160,6 +163,7 @@ def to_result(
         similar=to_similar(similar) if similar else None,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
+        rerank=trace.reranked.get(page.page_id) if trace else None,
         priors={name: round(part, 4) for name, part in asdict(prior).items()} if prior else None,
     )
 

@@ -13,6 +13,8 @@ FEEDBACK_SHARE = 0.15
 """Maximum share of the deadline for the second search by meaning."""
 SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
+RERANK_SHARE = 0.25
+"""Maximum share of the deadline for the cross-encoder."""
 RANKS_SECONDS = 0.1
 """Maximum wait for the ranks of hosts (seconds)."""
 
@@ -39,6 +41,13 @@ class Deadline:
 
     def for_similar(self) -> asyncio.Timeout:
         return self._within(SIMILAR_SECONDS)
+
+    @property
+    def reranking_seconds(self) -> float:
+        return min(self._seconds * RERANK_SHARE, self.seconds_left)
+
+    def for_reranking(self) -> asyncio.Timeout:
+        return self._within(self.reranking_seconds)
 
     def for_ranks(self) -> asyncio.Timeout:
         return self._within(RANKS_SECONDS)

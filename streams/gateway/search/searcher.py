@@ -24,6 +24,7 @@ from streams.gateway.search.feedback import FeedbackSearch
 from streams.gateway.search.host_ranks import HostRanks
 from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
 from streams.gateway.search.request import SearchRequest
+from streams.gateway.search.reranking import Reranking
 from streams.gateway.search.similar import Groups, SimilarPages
 from streams.gateway.search.trace import Trace, milliseconds_since
 from streams.ranking.feedback import PAGES, SHARE
@@ -106,7 +107,9 @@ class Searcher:
         feedback_share: float = SHARE,
         priors: PriorWeights | None = None,
         clock: Callable[[], datetime] = _utc_now,
+        rerank: bool = False,
     ) -> None:
+        self._reranking = Reranking(stores, on_failure, enabled=rerank)
         self._feedback = FeedbackSearch(stores, on_failure, feedback_pages, feedback_share)
         self._priors, self._clock = priors or PriorWeights(), clock
         self._host_ranks = HostRanks(stores, on_failure)
@@ -148,6 +151,7 @@ class Searcher:
         """The pages in the order of their scores, after the filters."""
         weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
         pages = await self._with_priors(combine(found, weight), deadline, trace)
+        pages = await self._reranking.of(query.text, pages, deadline, trace)
         pages = exact_first(pages, identifiers(query.text))
         rules = Rules(
             query.conditions,

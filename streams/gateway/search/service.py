@@ -33,6 +33,7 @@ class SearchService:
                 self._limits.authority_weight, self._limits.freshness_weight, self._limits.freshness_half_life_days
             ),
             clock=context.clock,
+            rerank=bool(context.settings.triton.rerank_model),
             filtering=Filtering(
                 BlockLists(self._limits.block_lists), self._limits.hide_adult, self._limits.results_per_host
             ),

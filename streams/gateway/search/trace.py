@@ -12,7 +12,7 @@ from streams.ranking.priors import Prior
 from streams.ranking.weights import Weight
 from streams.stores.protocols import ModelInfo
 
-Part = Literal["dense", "sparse", "index"]
+Part = Literal["dense", "sparse", "index", "rerank"]
 State = Literal["ok", "cached", "empty", "failed"]
 
 
@@ -29,6 +29,8 @@ class Trace:
     """Number of results that each filter left out or moved."""
     priors: dict[UUID, Prior] = field(default_factory=dict)
     """The parts of the prior of each page that is shown."""
+    reranked: dict[UUID, float] = field(default_factory=dict)
+    """The cross-encoder's score of each page that it read."""
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
     feedback: Feedback | None = None

@@ -44,3 +44,13 @@ class MemoryChains:
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         return links_by_rule(sentences)
+
+
+class MemoryReranker:
+    """Scores a text by the share of the query's words that it has."""
+
+    async def scores(
+        self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
+    ) -> Sequence[float]:
+        wanted = set(_WORD.findall(query.lower()))
+        return [len(wanted & set(_WORD.findall(text.lower()))) / max(len(wanted), 1) for text in texts]

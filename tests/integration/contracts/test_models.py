@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.settings import Settings, TritonSettings
-from streams.stores.memory import MemoryChains, MemoryEmbedder
+from streams.stores.memory import MemoryChains, MemoryEmbedder, MemoryReranker
 from streams.stores.triton import Models, open_models
 from tests.integration.contracts.proxy import Proxy
 
@@ -25,7 +25,7 @@ async def _nothing() -> None: ...
 )
 async def models(request: pytest.FixtureRequest) -> AsyncIterator[Models]:
     if request.param == "memory":
-        yield Models(MemoryEmbedder(), MemoryChains(), _nothing)
+        yield Models(MemoryEmbedder(), MemoryChains(), MemoryReranker(), _nothing)
         return
     settings = Settings(triton=TritonSettings(url="inprocess:"))
     if request.param == "triton":
