@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
@@ -15,11 +15,18 @@ from streams.commands.pages.search import ask
 from streams.commands.stack.down import stop_stack
 from streams.commands.stack.up import requires_certificates, start_detached
 from streams.errors import UsageError
+from streams.gateway.search.searcher import CANDIDATES, STATEMENTS_PER_PAGE
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
 from streams.settings import Settings
+from streams.stores.fusion import combine, first_pages
+from streams.stores.opener import open_stores
+from streams.stores.protocols import VectorIndex
+from streams.vectors.bm25 import query_vector
 
 TOP_STATEMENTS = 3
+WORDS_PAGES = 5
+"""Number of first pages of the search by words alone that are looked through for the answer."""
 DEPTH = 30
 SHOWN_QUESTIONS = 3
 
@@ -31,6 +38,8 @@ class Verdict:
     question: Question
     statements: list[tuple[str, str]]
     """Text and page address, best first."""
+    by_words: list[tuple[str, str]] = field(default_factory=list)
+    """The same for the first pages of the search by words alone (BM25)."""
 
     @property
     def rank(self) -> int | None:
@@ -39,6 +48,11 @@ class Verdict:
             if self.question.answer in text and url == self.question.url:
                 return number
         return None
+
+    @property
+    def words_find_it(self) -> bool:
+        """True if the words alone lead to the right statement on one of the first WORDS_PAGES pages."""
+        return any(self.question.answer in text and url == self.question.url for text, url in self.by_words)
 
     @property
     def right(self) -> bool:
@@ -83,7 +97,7 @@ def demo(
     try:
         out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}", highlight=False)
         asyncio.run(_crawl(settings, hosts))
-        verdicts = [judge(settings, question) for question in QUESTIONS]
+        verdicts = asyncio.run(_judged(settings))
         _show(verdicts)
     finally:
         if leave and (state := read_state(home)):
@@ -100,10 +114,22 @@ async def _crawl(settings: Settings, hosts: list[str]) -> None:
     await run_crawl(settings, seeds, uuid4().hex[:12], wait=True, as_json=False)
 
 
-def judge(settings: Settings, question: Question) -> Verdict:
-    """Ask the gateway a question and rank the statements by their scores."""
-    answer = ask(settings, question.question, limit=10)
-    return Verdict(question, ranked_statements(answer))
+async def _judged(settings: Settings) -> list[Verdict]:
+    """Ask the gateway each question and rank the statements by their scores. Ask the word index alone beside it."""
+    async with open_stores(settings, ["qdrant"]) as stores:
+        verdicts = []
+        for question in QUESTIONS:
+            answer = await asyncio.to_thread(ask, settings, question.question, limit=10)
+            by_words = await found_by_words(stores.vectors, question.question)
+            verdicts.append(Verdict(question, ranked_statements(answer), by_words))
+        return verdicts
+
+
+async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
+    """The statements of the first pages by BM25 alone, with their pages, best page first."""
+    found = await index.candidates(dense=None, sparse=query_vector(question), limit=CANDIDATES)
+    pages = first_pages(combine(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
+    return [(str(hit.payload["text"]), str(hit.payload["url"])) for page in pages for hit in page.hits]
 
 
 def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:
@@ -123,7 +149,9 @@ def _show(verdicts: list[Verdict]) -> None:
             mark = ">" if verdict.question.answer in text else " "
             out.print(styled(" [green]{}[/] {}\n   [dim]{}[/]", mark, text, url))
     right = sum(verdict.right for verdict in verdicts)
+    by_words = sum(verdict.words_find_it for verdict in verdicts)
     out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements.")
+    out.print(f"By words alone, {by_words} have it on one of the first {WORDS_PAGES} pages.")
     for verdict in verdicts:
         if not verdict.right:
             err.print(styled("[yellow]Not among them:[/] {} (rank {})", verdict.question.question, verdict.rank))
