@@ -14,6 +14,7 @@ from streams.stores.protocols import Vectors
 
 MAX_PART_BYTES = 700
 """Maximum length of a part (bytes of UTF-8): less than the 256 tokens of the models, also in Chinese or code."""
+_WORDS = re.compile(r"\S++\s*+|\s++")
 _PIECE_CHARS = 16
 """Maximum characters that always stay together."""
 
@@ -47,6 +48,6 @@ def _pieces(text: str) -> list[str]:
     """The words with the space behind them. Long runs without spaces are divided."""
     return [
         word[start : start + _PIECE_CHARS]
-        for word in re.findall(r"\S+\s*|\s+", text)
+        for word in _WORDS.findall(text)
         for start in range(0, len(word), _PIECE_CHARS)
     ]
