@@ -95,7 +95,7 @@ async def show(
         out.print(f"No page of another host links to {name}, as far as pages were crawled.")
         return EXIT_NO
     computed = "not computed yet: riffle links rank" if known.rank is None else f"{known.rank:,.2f}"
-    out.print(f"{name}: linked by {known.in_links:,} hosts or a few more, rank {computed}.")
+    out.print(f"{name}: rank {computed}; in-links, rounded down: {known.in_links:,}. Some of them:", soft_wrap=True)
     for url in sources.values():
         out.print(f"  {url}", soft_wrap=True)
     return 0
