@@ -14,6 +14,7 @@ import signal
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -23,6 +24,7 @@ from hypothesis import settings as hypothesis_settings
 from streams.local.server_set import running_servers
 from streams.logs import configure_logging
 from streams.settings import Settings
+from tests.child_processes import unreaped
 
 # No test is about time: machines are shared. In CI the same cases each time, so that a change is judged by itself.
 hypothesis_settings.register_profile(
@@ -39,6 +41,29 @@ for _number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(_number, signal.default_int_handler)
 
 SERVERS = frozenset({"kafka", "cassandra", "triton", "qdrant"})
+
+
+_unreaped: list[str] = []
+"""Children of the processes of pytest-xdist that nobody waited for."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Report to the first process of pytest-xdist, if this is another one."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["unreaped"] = unreaped()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _unreaped.extend(getattr(node, "workeroutput", {}).get("unreaped", ()))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the child processes that Python may warn about at the exit, without a name."""
+    if left := [*_unreaped, *unreaped()]:
+        terminalreporter.section("child processes that nobody waited for")
+        for command in left:
+            terminalreporter.write_line(command[:400])
 
 
 def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:

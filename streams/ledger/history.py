@@ -11,6 +11,7 @@ from schemas import Event, PageDiscovered, PageRemoved
 from streams.ledger.descriptions import describe
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierUrl, Transition
+from streams.stores.refused_urls import url_refused
 
 SOURCE = "/riffle/frontier"
 
@@ -30,7 +31,7 @@ def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[T
     # Outcomes that only the frontier decides. A refusal that was sent as an event is in the ledger.
     refused = url.state == "done" and url.outcome in ("disallowed", "over_budget") and not url.ok_generation
     if refused and not any(step.topic == PageRemoved.topic for step in stored):
-        yield _transition(_refused(url), url.at)
+        yield _transition(url_refused(url), url.at)
 
 
 def _is_discovery(step: Transition, url: FrontierUrl) -> bool:
@@ -48,17 +49,6 @@ def _discovered(url: FrontierUrl) -> PageDiscovered:
             "crawl_id": url.crawl_id,
             "referrer": url.referrer or None,
         }
-    )
-
-
-def _refused(url: FrontierUrl) -> PageRemoved:
-    return PageRemoved(
-        page_id=url.page_id,
-        url=url.url,
-        generation=url.at,
-        crawl_id=url.crawl_id,
-        reason="refused",
-        detail=url.detail,
     )
 
 

@@ -98,3 +98,4 @@ async def test_a_running_gateway_has_both_ports_and_stops_by_one_signal() -> Non
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
+        await process.wait()

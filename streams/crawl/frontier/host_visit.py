@@ -10,6 +10,7 @@ from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
+from streams.stores.refused_urls import url_refused
 
 STEPS_PER_VISIT = 64
 """Maximum queue entries of one visit. Then the host's lock is released, so that its events do not wait for long."""
@@ -106,7 +107,7 @@ async def _end(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcom
 
 async def _announce_end(frontier: FrontierState, url: FrontierUrl) -> None:
     if decisions.emits_removal(url):
-        await frontier.emit(outputs.url_refused(url), f"{url.page_id}/{url.at}")
+        await frontier.emit(url_refused(url), f"{url.page_id}/{url.at}")
 
 
 async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> None:

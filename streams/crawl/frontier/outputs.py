@@ -40,18 +40,6 @@ def robots_scheduled(host: Host, lease: Lease) -> PageScheduled:
     )
 
 
-def url_refused(url: FrontierUrl) -> PageRemoved:
-    """Return the event for a queued URL that ended without a fetch."""
-    return PageRemoved(
-        page_id=url.page_id,
-        url=url.url,
-        generation=url.at,
-        crawl_id=url.crawl_id,
-        reason="refused",
-        detail=url.detail,
-    )
-
-
 def seed_refused(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
     """Return the event for a seed that is not queued."""
     return PageRemoved(

@@ -12,6 +12,7 @@ import pytest
 
 from streams.local.child_process import Child, Launch, keep_previous, kill_orphans, stop, tail
 from streams.local.riffle_processes import gateway, workers
+from tests.child_processes import unreaped
 
 DEADLINE_SECONDS = 20.0
 SLEEP = "import time; time.sleep(600)"
@@ -161,3 +162,13 @@ def test_processes_that_a_killed_child_left_behind_are_killed(tmp_path: Path) ->
     kill_orphans(child)
 
     assert gone(orphan)
+
+
+def test_a_child_whose_end_nobody_waited_for_is_found_though_it_has_ended() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "print('of this test')"], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.read() == b"of this test\n"
+    assert [command for command in unreaped() if "of this test" in command]
+    child.wait()
+    child.stdout.close()
+    assert not [command for command in unreaped() if "of this test" in command]

@@ -16,6 +16,7 @@ from streams.sandbox.confinement import filter_program, minimal_environment
 from streams.sandbox.inline import InlineSandbox
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
+from tests.child_processes import unreaped
 from tests.unit.sandbox import tasks
 
 MEGABYTE = 1024 * 1024
@@ -203,3 +204,13 @@ PROGRAMS: list[tuple[str, Callable[[bytes], bool]]] = [
 @pytest.mark.parametrize(("machine", "holds"), PROGRAMS)
 def test_m7_filters_by_machine(machine: str, holds: Callable[[bytes], bool]) -> None:
     assert holds(filter_program(machine))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.001, 0.01, 0.1, 0.5])
+async def test_a_pool_that_is_closed_while_its_processes_start_leaves_none(seconds: float) -> None:
+    before = set(unreaped())
+    pool = pool_of(2)
+    pool.start()
+    await asyncio.sleep(seconds)
+    await pool.close()
+    assert set(unreaped()) <= before

@@ -19,6 +19,7 @@ from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
 from streams.stores.protocols import FrontierUrl
+from streams.stores.refused_urls import url_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ async def _refuse(intake: _Intake, event: PageDiscovered, known: FrontierUrl | N
 
 
 def _end_announced(url: FrontierUrl) -> Sequence[Event]:
-    return [outputs.url_refused(url)] if url.state == "done" and decisions.emits_removal(url) else []
+    return [url_refused(url)] if url.state == "done" and decisions.emits_removal(url) else []
 
 
 async def _hold(intake: _Intake, decision: Hold, event: PageDiscovered) -> Sequence[Event]:
