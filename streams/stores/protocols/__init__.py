@@ -1,0 +1,85 @@
+"""The stores as the rest of Riffle sees them: small Protocols, and the plain values that pass through them.
+
+Each has a real adapter (`cassandra/`, `qdrant.py`, `triton.py`) and a shipped fake (`memory/`); one contract
+suite in `tests/` runs over both. Every method raises `StoreUnavailable` or `DeadlineExceeded` when the server doesn't
+answer, which the runtime retries. Every write is idempotent: the same call twice leaves what one call leaves.
+
+`at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
+"""
+
+from streams.stores.protocols.blobs import BlobCollection, Blobs, StoredBlob
+from streams.stores.protocols.fingerprints import (
+    MAX_FOUND,
+    MIN_NEAR_WORDS,
+    UNREAD,
+    AliasEvidence,
+    Fingerprint,
+    Fingerprints,
+    Known,
+    Unread,
+    group_of,
+)
+from streams.stores.protocols.frontier import (
+    CRAWL_BUCKETS,
+    CrawlCounts,
+    CrawlState,
+    FrontierHost,
+    FrontierStore,
+    FrontierUrl,
+    HeldUrl,
+    PartitionOwner,
+    QueueEntry,
+    total,
+)
+from streams.stores.protocols.host_links import HostLinks, HostRank
+from streams.stores.protocols.ledger import Ledger, Transition
+from streams.stores.protocols.models import ChainModel, Embedder, Link, ModelInfo, Reranker, Vectors, moved
+from streams.stores.protocols.pages import Pages, Part, PartProgress, Reindexing
+from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
+
+__all__ = [
+    "CRAWL_BUCKETS",
+    "MAX_FOUND",
+    "MIN_NEAR_WORDS",
+    "UNREAD",
+    "AliasEvidence",
+    "BlobCollection",
+    "Blobs",
+    "Candidates",
+    "ChainModel",
+    "CrawlCounts",
+    "CrawlState",
+    "Embedder",
+    "Filters",
+    "Fingerprint",
+    "Fingerprints",
+    "FrontierHost",
+    "FrontierStore",
+    "FrontierUrl",
+    "HeldUrl",
+    "Hit",
+    "HostLinks",
+    "HostRank",
+    "Known",
+    "Ledger",
+    "Link",
+    "ModelInfo",
+    "PageHits",
+    "Pages",
+    "Part",
+    "PartProgress",
+    "PartitionOwner",
+    "Point",
+    "QueueEntry",
+    "Reindexing",
+    "Reranker",
+    "SparseVector",
+    "StoredBlob",
+    "Transition",
+    "Unread",
+    "VectorIndex",
+    "Vectors",
+    "group_of",
+    "moved",
+    "total",
+]

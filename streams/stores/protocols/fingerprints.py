@@ -1,0 +1,160 @@
+"""Fingerprints, groups of duplicates, and evidence about URL alias rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Protocol
+from uuid import UUID, uuid5
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A page's fingerprint, with the facts that an election needs, and the decision about the page."""
+
+    page_id: UUID
+    content_hash: str
+    simhash: int
+    """Unsigned, 64 bits."""
+    url: str
+    generation: int
+    canonical_url: str | None = None
+    first_seen: int = 0
+    """When the page was first fetched with this text, microseconds since 1970 UTC."""
+    in_links: int = 0
+    """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 48."""
+    document_ref: str = ""
+    words: int = 0
+    sketch: bytes = b""
+    """8-bit minwise hashes of the text's shingles. The share of equal ones estimates the Jaccard similarity."""
+    bands: tuple[int, ...] = ()
+    """Unsigned, 64 bits each. Two similar pages nearly always have at least one in common."""
+    representative: UUID | None = None
+    """The page's representative. None if that is undecided. Only `set_representative` writes it, `put` doesn't."""
+    decided_at: int = 0
+    """The write time of the decision. Like `written_at` it comes from the store."""
+    written_at: int = 0
+    """The write time of the fingerprint."""
+    simhash_version: int = 1
+    """The version of the word weights in the SimHash. Those of different versions are never compared."""
+    site_first_seen: int = 0
+    """When the page's site first had this text. Only `set_representative` writes it. 0 while the page is undecided."""
+    group: UUID | None = field(default=None, compare=False)
+    """The id of the page's group, or of the page itself if it is a representative. It comes from the store."""
+    is_hidden: bool = field(default=False, compare=False)
+    """True if look-ups don't find the page. It comes from the store. For a representative, `set_representative`
+    must be called again: another worker made it a duplicate at the same moment."""
+
+    @property
+    def known_since(self) -> int:
+        """`site_first_seen`, or `first_seen` while the page is undecided."""
+        return self.site_first_seen or self.first_seen
+
+
+class Unread(Enum):
+    """The type of UNREAD."""
+
+    UNREAD = 0
+
+
+UNREAD: Final = Unread.UNREAD
+"""In place of a page's row: the store reads it."""
+
+
+Known = Fingerprint | None | Unread
+"""A page's row as the caller has read it, which saves a read. It may be out of date. None: there was none."""
+
+
+MIN_NEAR_WORDS = 50
+"""Minimum length (words) of near-duplicates. In a shorter text a few other words may change all that it says."""
+
+
+MAX_FOUND = 32
+"""Maximum number of pages that a look-up of fingerprints returns."""
+
+
+def group_of(representative: UUID, text: str = "") -> UUID:
+    """The id of the group of a representative with this content hash. Without a text it is the page's id."""
+    return uuid5(representative, text) if text else representative
+
+
+@dataclass(frozen=True, slots=True)
+class AliasEvidence:
+    """Two URLs that a URL alias rule makes one, and whether their pages were duplicates."""
+
+    host: str
+    rule: str
+    slot: int
+    """0..63. It depends on the pair, so that a pair counts once and a rule has at most 64 pairs."""
+    url: str
+    other: str
+    agrees: bool
+
+
+class Fingerprints(Protocol):
+    """Fingerprints, read by key and never by a scan.
+
+    The look-ups `exact`, `near` and `similar` find representatives and undecided pages only. So their cost does not
+    depend on the size of a group.
+    """
+
+    async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
+        """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one.
+
+        A text with less than MIN_NEAR_WORDS words is stored under its page and content hash alone.
+        """
+
+    async def get(self, page_id: UUID) -> Fingerprint | None: ...
+
+    async def exact(self, content_hash: str) -> list[Fingerprint]:
+        """Pages with this content, at most MAX_FOUND."""
+
+    async def near(self, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
+        """The nearest pages, at most MAX_FOUND: of this version, with at most `distance` other bits (at most 3)."""
+
+    async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
+        """The most similar pages, at most MAX_FOUND: they share a band and have at least this estimated similarity."""
+
+    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+        """The page itself as it is stored now, and all that `exact`, `near` and `similar` find for it.
+
+        Each row is read once. A text with less than MIN_NEAR_WORDS words has no near or similar pages.
+        """
+
+    async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...
+
+    async def set_representative(
+        self,
+        page_id: UUID,
+        representative: UUID,
+        at: int,
+        site_first_seen: int = 0,
+        representative_text: str = "",
+        known: Known = UNREAD,
+    ) -> None:
+        """Store the page's representative. If it is the page itself, the page leaves its group.
+
+        `representative_text` is the content hash of the representative: a page with another text has another group.
+        Without a fingerprint nothing is stored. Look-ups find the page afterwards if it is a representative. If
+        `known` is out of date, the page may be hidden nevertheless: read it again, and repeat the call then.
+        """
+
+    async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
+        """Some duplicates of this representative: all, if they are less than `limit`."""
+
+    async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
+        """Make all duplicates of one page duplicates of another one, at a cost that doesn't depend on their number.
+
+        Those of the text with the content hash `kept_text` stay.
+        """
+
+    async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
+        """The duplicates of each representative that has some, about `limit` of each."""
+
+    async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
+        """Store it in its slot, in place of what is there.
+
+        Agreement never replaces disagreement, whichever is older.
+        """
+
+    async def alias_evidence(self, host: str) -> list[AliasEvidence]:
+        """The evidence about a host's URLs, by rule and slot."""

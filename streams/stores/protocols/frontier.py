@@ -1,0 +1,187 @@
+"""The frontier's durable state."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen"]
+"""The state of a URL in one crawl. Queued and fetched URLs are on their way. Deferred ones wait until the host answers
+again. All other states are final."""
+
+
+CRAWL_BUCKETS = 16
+"""Number of buckets with the URLs of one crawl, by host. It is part of the stored rows' keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlCounts:
+    """The number of URLs in each state, as one owner of hosts has counted them. Only the sum over all owners is never
+    negative, since hosts get another owner when the number of partitions changes."""
+
+    urls: Mapping[CrawlState, int] = field(default_factory=dict)
+    at: int = 0
+    """The write time: greater with every write."""
+
+
+def total(counts: Iterable[CrawlCounts]) -> dict[CrawlState, int]:
+    """Return the sum of the counts of all owners, without states that no URL has."""
+    found: dict[CrawlState, int] = {}
+    for of_owner in counts:
+        for state, number in of_owner.urls.items():
+            found[state] = found.get(state, 0) + number
+    return {state: number for state, number in found.items() if number}
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierHost:
+    """The frontier's row of a host. Only the agent that owns the host's Kafka partition writes it."""
+
+    bucket: int
+    """0..4095, from the host's name (`streams.stores.host_buckets`)."""
+    host: str
+    due: int | None
+    """When the host is due, microseconds since 1970 UTC. None: nothing waits."""
+    state: Mapping[str, Any]
+    at: int
+    """The write time: greater with every write of this host, whatever the clocks say."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QueueEntry:
+    """A place in a host's queue. Entries are ordered by their fields."""
+
+    position: int
+    """When it is due, microseconds since 1970 UTC."""
+    page_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierUrl:
+    """The frontier's row of a URL. It is the truth: a queue entry with another position is stale."""
+
+    page_id: UUID
+    url: str
+    host: str
+    state: Literal["queued", "done"]
+    at: int
+    """The write time: greater with every write of this URL."""
+    position: int = 0
+    attempt: int = 0
+    """Failed fetches since the URL was queued."""
+    depth: int = 0
+    max_depth: int | None = None
+    max_pages: int | None = None
+    same_host: bool = False
+    crawl_id: str = ""
+    redirects: int = 0
+    """Redirects that led here."""
+    forced: bool = False
+    cause: str = ""
+    """Id of the event that queued the URL last. A redelivery of it changes nothing."""
+    generation: int = 0
+    """Generation of the last answer that was applied."""
+    ok_generation: int = 0
+    """Generation of the last answer with content. 0: there was none."""
+    settled_generation: int = 0
+    """Generation of the last answer that is settled."""
+    lease_generation: int = 0
+    """Highest generation that was given out with a lease which ended. The next lease has a higher one."""
+    outcome: str = ""
+    detail: str = ""
+    etag: str | None = None
+    last_modified: str | None = None
+    why: str = ""
+    """Why the URL was discovered first, as in `pages.discovered`. Empty in rows of earlier versions."""
+    referrer: str = ""
+    """The page that led to the URL first."""
+    discovered_at: int = 0
+    """When the URL was discovered first, microseconds since 1970 UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUrl:
+    """An alias that waits beside its target, in case the alias rule turns out to be wrong.
+
+    A target has 16 slots, so their number is bounded by the pages of the host.
+    """
+
+    host: str
+    """Host of the target."""
+    target: UUID
+    """The page that is fetched instead."""
+    slot: int
+    """0..15."""
+    discovered: str
+    """The event that discovered the alias, as JSON: enough to fetch it later."""
+    at: int
+    """The write time."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOwner:
+    """The frontier worker that owns a partition."""
+
+    partition: int
+    worker: str
+    epoch: int
+    """Number that grows with each owner of the partition."""
+
+
+class FrontierStore(Protocol):
+    """The frontier's durable state: hosts, the time-ordered queue of each, and URLs.
+
+    Every call reads or writes by key. A queue is read from a cursor, so entries already taken are never read again.
+    """
+
+    async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
+        """Return name and due time of every host in these buckets that is due at some time."""
+
+    async def owner(self, partition: int) -> PartitionOwner | None:
+        """Return the owner with the highest epoch."""
+
+    async def put_owner(self, owner: PartitionOwner) -> None:
+        """Write the owner, unless one with a higher epoch is there."""
+
+    async def host(self, bucket: int, host: str) -> FrontierHost | None: ...
+
+    async def put_host(self, host: FrontierHost) -> None: ...
+
+    async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
+        """Write entries of one queue together: all or none of them."""
+
+    async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
+        """Return the next entries after the cursor `after` (None: from the start), in order, due or not."""
+
+    async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
+        """Delete the entries up to and with `upto`, which the cursor has passed."""
+
+    async def url(self, page_id: UUID) -> FrontierUrl | None: ...
+
+    async def put_url(self, url: FrontierUrl) -> None: ...
+
+    async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
+        """Return the states of some URLs in this crawl, without those that have none."""
+
+    async def put_states(
+        self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
+    ) -> None:
+        """Write states of URLs, and the counts of their owner with them: all or nothing."""
+
+    async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
+        """Return the counts of one owner. Without any, they are empty."""
+
+    async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
+        """Return the number of the crawl's URLs in each state, over all buckets and owners."""
+
+    async def hold(self, held: HeldUrl) -> None:
+        """Write the row, replacing the one in its target's slot."""
+
+    async def held(self, host: str, after: HeldUrl | None, limit: int) -> list[HeldUrl]:
+        """Return the held URLs of a host's targets after `after` (None: from the start), by target and slot."""
+
+    async def held_for(self, host: str, target: UUID) -> list[HeldUrl]:
+        """Return the held URLs of one target, by slot."""
+
+    async def release(self, held: HeldUrl) -> None:
+        """Delete the row, unless it was written again since."""

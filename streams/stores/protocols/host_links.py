@@ -1,0 +1,38 @@
+"""The links between hosts."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class HostRank:
+    """The in-links and the rank of a host, as far as they are known."""
+
+    in_links: int = 0
+    """Number of hosts that link to it, rounded down."""
+    rank: float | None = None
+    """Its PageRank, 1 for a host without links to it. None: not computed yet."""
+
+
+class HostLinks(Protocol):
+    """The graph of hosts: which hosts link to a host, and its rank."""
+
+    async def sources(self, host: str, limit: int) -> dict[str, str]:
+        """Hosts that link to this host, each with the URL of a page that does; `limit` of them at most."""
+
+    async def add(self, host: str, source: str, source_url: str) -> None:
+        """A page of the host `source` links to `host`. The last page of a source stays."""
+
+    async def put_in_links(self, host: str, in_links: int) -> None: ...
+
+    async def put_ranks(self, ranks: Mapping[str, float]) -> None: ...
+
+    async def ranks(self, hosts: Collection[str]) -> dict[str, HostRank]:
+        """The in-links and ranks of some hosts. Hosts without either are left out."""
+
+    async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, str, tuple[str, ...]]]:
+        """The next linked hosts with a token above `after` and at most `upto`, by token, each with its sources.
+
+        Tokens are hashes of hosts, from -2^63 to 2^63 - 1.
+        """

@@ -1,0 +1,73 @@
+"""The embedding model, the chain model and the reranker."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), rows of unit length unless the model says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """An embedding model, as the model repository describes it."""
+
+    name: str
+    version: str
+    dimensions: int
+    max_tokens: int = 256
+    normalized: bool = True
+
+
+class Embedder(Protocol):
+    """The embedding model."""
+
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
+        """The description of the model; with `urgent`, of the one that embeds queries."""
+
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
+        """Shape (len(texts), dimensions). Any number of texts: batched as the model wants.
+
+        `urgent`: a person waits for it, so it is served by the model for queries, or before bulk work.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The chain model's answer about one sentence. Sentences are named by their index."""
+
+    antecedents: tuple[int, ...] = ()
+    """The earlier sentences that it may need, the most probable first. None: it needs none."""
+    followed: int = -1
+    """The earlier sentence at which a chain through this one goes on, or -1."""
+    need: float = 0.0
+    """Probability that the sentence needs an earlier one."""
+    leaf: float = 1.0
+    """Probability that the sentence can be matched alone."""
+
+
+def moved(link: Link, start: int) -> Link:
+    """The link of a sentence whose page begins `start` sentences earlier."""
+    followed = link.followed + start if link.followed >= 0 else -1
+    return Link(tuple(at + start for at in link.antecedents), followed, link.need, link.leaf)
+
+
+class ChainModel(Protocol):
+    """The model that finds the antecedent of each sentence."""
+
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        """The link of each sentence of a page. An empty sentence is a break that no link crosses."""
+
+
+class Reranker(Protocol):
+    """The cross-encoder, which scores texts as answers to a query."""
+
+    async def scores(
+        self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
+    ) -> Sequence[float]:
+        """The score of each text. Only those of one query can be compared."""
