@@ -1,7 +1,9 @@
 """The check of a worker's clock, at its start.
 
 Riffle compares clocks of different machines in three places: leases, retry times, and Cassandra's write times. Each
-stays right while any two clocks differ by less than `RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`.
+stays right while any two clocks differ by less than `RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`. The check compares with
+Cassandra's clock, so two workers at opposite ends may differ by up to twice the bound. Then some leases end early and
+their URLs are fetched later. Nothing is lost.
 """
 
 from collections.abc import Awaitable, Callable
