@@ -5,7 +5,7 @@ some seconds. An alias is held (`held_urls`) as long as the rules are believed, 
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -37,8 +37,11 @@ class HostRules:
 
     def is_probe(self, event: PageDiscovered) -> bool:
         """Return whether the URL is one of those that are fetched to test the rules."""
-        applied = at_work(event.url, self.believed)
-        return event.page_id.int % probe_every(min((self.agreeing[rule] for rule in applied), default=0)) == 0
+        return self.picks_probe(event.page_id, at_work(event.url, self.believed))
+
+    def picks_probe(self, page_id: UUID, applied: Sequence[str]) -> bool:
+        """Return whether the page is a probe of the rules that are applied to its URL."""
+        return page_id.int % probe_every(min((self.agreeing[rule] for rule in applied), default=0)) == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +91,6 @@ class UrlAliases:
             return False
         return believed == (await self.rules_for(event.host)).believed
 
-    async def alias_target(self, event: PageDiscovered) -> AliasTarget | None:
-        """Return the URL to which the host's rules map the discovered URL, or None if they leave it as it is."""
-        if not may_be_alias(event):
-            return None
-        rules = await self.rules_for(event.host)
-        url = rewrite(event.url, rules.believed)
-        if url == event.url or not _is_canonical(url) or crawlable(url):
-            return None
-        return AliasTarget(url, page_id_of(url), host_of(url), tuple(at_work(event.url, rules.believed)), rules)
-
     def forget(self) -> None:
         """Forget the rules of all hosts, after another worker may have acted on newer ones."""
         self._hosts.clear()
@@ -106,6 +99,14 @@ class UrlAliases:
 def may_be_alias(event: PageDiscovered) -> bool:
     """Return whether the rules apply: to links alone. A seed or a redirect is fetched by the name it was given."""
     return event.why in ("link", "sitemap") and not event.force
+
+
+def alias_target(event: PageDiscovered, rules: HostRules) -> AliasTarget | None:
+    """Return the URL to which its host's rules map the discovered URL, or None if they leave it as it is."""
+    url = rewrite(event.url, rules.believed)
+    if url == event.url or not _is_canonical(url) or crawlable(url):
+        return None
+    return AliasTarget(url, page_id_of(url), host_of(url), tuple(at_work(event.url, rules.believed)), rules)
 
 
 def may_replace(event: PageDiscovered, target: AliasTarget, known: FrontierUrl | None) -> bool:
@@ -121,7 +122,7 @@ def may_replace(event: PageDiscovered, target: AliasTarget, known: FrontierUrl |
     if known.outcome not in ("ok", "not_modified"):
         return False
     settled = known.settled_generation >= known.generation
-    return not (settled and target.rules.is_probe(event))
+    return not (settled and target.rules.picks_probe(event.page_id, target.applied))
 
 
 def probe_every(count: int) -> int:

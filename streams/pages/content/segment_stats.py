@@ -85,13 +85,13 @@ def _own_mask(tag: str, attributes: Attributes) -> int:
 def segment_stats(page: Walk, title: str) -> SegmentStats:
     """Count the texts and elements of a page. `title`: flags of short texts compare with it."""
     elements = np.array([segment.element for segment in page.segments], np.int32)
-    counts, flags = _text_counts(page, title.lower())
+    counts, words, flags = _text_counts(page, title.lower())
     return SegmentStats(
         tags=np.array([_TAG_NUMBERS[tag] for tag in page.tags], np.int32),
         parents=np.array(page.parents, np.int32),
         elements=elements,
         counts=counts,
-        words=np.array([_words_in(segment.text) for segment in page.segments], np.float32),
+        words=words,
         flags=flags,
         groups=_group_numbers(page),
         masks=np.array(
@@ -100,11 +100,13 @@ def segment_stats(page: Walk, title: str) -> SegmentStats:
     )
 
 
-def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint16]]:
+    """Count each text once. Returns the columns `counts`, `words` and `flags` of `SegmentStats`."""
     tags = page.tags
     texts = [segment.text for segment in page.segments]
     seen = Counter(texts)
     counts: list[int] = []
+    spaced: list[int] = []
     flags: list[int] = []
     for segment, text in zip(page.segments, texts, strict=True):
         size, weight = len(text), weight_of(text)
@@ -113,6 +115,7 @@ def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[n
         bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * may_begin_sentence(text[0])
         bits |= FLAGS["colon"] * (text[-1] == ":") | FLAGS["marked"] * segment.marked
         words = text.count(" ") + 1 + weight.words
+        spaced.append(words)
         if size < SHORT:
             low = text.lower()
             parts = low.split()
@@ -122,16 +125,13 @@ def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[n
         size += weight.chars
         commas, stops = (commas_in(text), stops_in(text)) if size > COUNTED_FROM else (0, 0)
         counts += (size, segment.link_chars, words, commas, stops, segment.links)
-    return np.array(counts, np.float32).reshape(-1, 6), np.array(flags, np.uint16)
+    columns = np.array(counts, np.float32).reshape(-1, 6)
+    return columns, np.array(spaced, np.float32), np.array(flags, np.uint16)
 
 
 def may_begin_sentence(letter: str) -> bool:
     """True if a text with this first letter may be a sentence: a capital, or a letter of a script without case."""
     return letter.isupper() or (letter.isalpha() and letter.lower() == letter.upper())
-
-
-def _words_in(text: str) -> int:
-    return text.count(" ") + 1 + weight_of(text).words
 
 
 def term_flags(words: list[str]) -> int:

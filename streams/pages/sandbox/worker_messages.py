@@ -9,9 +9,13 @@ from streams.pages.document.codec import encode_document
 from streams.pages.normalize import Normalized, normalize
 
 MAX_FOLLOWED = 1_000
+"""Maximum links of a page that lead to events."""
 MAX_ANCHOR_CHARS = 300
+"""Maximum length of a link's text (characters)."""
 MAX_TITLE_CHARS = 500
+"""Maximum length of a title (characters)."""
 MAX_DESCRIPTION_CHARS = 2_000
+"""Maximum length of a description (characters)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class OutLink:
 
 @dataclass(frozen=True, slots=True)
 class PageOutcome:
-    """A page, understood."""
+    """The worker's answer for a page: the encoded document, and the fields of the events that follow."""
 
     document: bytes
     content_hash: str

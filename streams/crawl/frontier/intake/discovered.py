@@ -14,7 +14,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_visit import disallowed
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.state import FrontierState
-from streams.crawl.frontier.url_aliases import AliasTarget, may_replace
+from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_target, may_be_alias, may_replace
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
@@ -74,11 +74,18 @@ class _Intake:
     """The rows of the event's URLs, as they are stored or will be."""
     writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
     """Rows to write, by page."""
+    rules: HostRules | None = None
+    """The alias rules of the event's host, once a decision needed them. They are the same for all its URLs."""
     seen: list[UUID] = field(default_factory=list)
     """Pages that need no further look at their row, once all is written."""
 
     async def read(self, page_ids: Sequence[UUID]) -> None:
         self.known.update(await self.frontier.hosts.urls(self.live, page_ids))
+
+    async def alias_rules(self) -> HostRules:
+        if self.rules is None:
+            self.rules = await self.frontier.aliases.rules_for(self.live.name)
+        return self.rules
 
     async def row(self, page_id: UUID, host: str) -> FrontierUrl | None:
         if page_id not in self.known:
@@ -150,7 +157,8 @@ async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
         return Repeat(known)
     if reason := decisions.reason_to_skip(event, live.host, known, frontier.policy, frontier.now()):
         return Skip(reason, known)
-    target = None if known else await frontier.aliases.alias_target(event)
+    may_wait = known is None and may_be_alias(event)
+    target = alias_target(event, await intake.alias_rules()) if may_wait else None
     if target is not None:
         known_target = await intake.row(target.page_id, target.host)
         if may_replace(event, target, known_target):
