@@ -8,8 +8,7 @@ Each pair goes through the stage's own code: both fingerprints are stored, and t
 comparison, the result of SimHash alone (within three bits) is measured, too.
 """
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from streams.dedup.features import jaccard
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.dedup.grouping import SIMILARITY, Grouping
 from streams.errors import Refused, UsageError
+from streams.jsonl import read_rows
 from streams.stores.protocols import Fingerprint, Fingerprints
 from streams.stores.simhash_tables import MAX_DISTANCE, hamming
 
@@ -146,7 +146,7 @@ def _by_range(judged: list[tuple[float, bool]]) -> dict[str, float]:
 def read_pairs(path: Path) -> list[Pair]:
     """Read labelled pairs. Raises UsageError that names the first invalid line."""
     pairs = []
-    for number, row in _rows(path):
+    for number, row in read_rows(path):
         try:
             pairs.append(Pair(str(row["a"]), str(row["b"]), float(row["jaccard"])))
         except (KeyError, TypeError, ValueError) as error:
@@ -170,7 +170,7 @@ def read_texts(path: Path, text_of_html: Callable[[bytes], str]) -> dict[str, st
             raise UsageError(f"{path} contains no .html and no .txt file")
         return {_name(file, path): text(file.read_bytes(), file.suffix != ".txt") for file in files}
     texts = {}
-    for number, row in _rows(path):
+    for number, row in read_rows(path):
         if "id" not in row or not ("text" in row or "html" in row):
             raise UsageError(f'{path}, line {number}: a page has "id", and "text" or "html"')
         texts[str(row["id"])] = str(row["text"]) if "text" in row else text(str(row["html"]).encode(), True)
@@ -179,13 +179,3 @@ def read_texts(path: Path, text_of_html: Callable[[bytes], str]) -> dict[str, st
 
 def _name(file: Path, folder: Path) -> str:
     return str(file.relative_to(folder).with_suffix(""))
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, json.loads(line)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} can't be read as JSONL: {error}") from error

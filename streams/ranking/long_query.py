@@ -17,6 +17,8 @@ MAX_PART_BYTES = 700
 _WORDS = re.compile(r"\S++\s*+|\s++")
 _PIECE_CHARS = 16
 """Maximum characters that always stay together."""
+_WORDS = re.compile(r"\S++\s*+|\s++")
+"""Words with the space behind them."""
 
 
 def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:

@@ -12,7 +12,6 @@ FILE is a JSONL file with one sentence a line, in the format of `/labs/label`'s 
 A chain is made by the stage's own code, within its limits of hops and words.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
+from streams.jsonl import read_rows
 from streams.statements.chaining import MAX_HOPS, chain_of
 from streams.statements.lengths import word_count
 from streams.stores.protocols import Link
@@ -149,7 +149,7 @@ def _by_rule(document: Document, hops: int, needs: Any) -> Chains:
 def read_documents(path: Path) -> list[Document]:
     """The labelled documents of a file. Raises UsageError that names the first invalid line."""
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
-    for number, row in _rows(path):
+    for number, row in read_rows(path):
         try:
             rows[row["doc"]].append((number, row))
             int(row["i"]), str(row["sent_id"]), str(row["text"]), row["needs_context"]
@@ -175,13 +175,3 @@ def _document(path: Path, lines: Sequence[tuple[int, dict[str, Any]]]) -> Docume
 
 def _earlier(names: Iterable[str | None], index: dict[str, int], place: int) -> frozenset[int]:
     return frozenset(index[name] for name in names if name is not None and index.get(name, place) < place)
-
-
-def _rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, json.loads(line)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} can't be read as JSONL: {error}") from error
