@@ -36,6 +36,8 @@ QUIET_SECONDS = 15.0
 """Seconds without a new record after which the crawl has ended."""
 MAX_SECONDS = 1_200.0
 """Seconds after which the benchmark gives up waiting."""
+BROKER_TRIES, BROKER_SECONDS = 30, 2.0
+"""Tries to read an offset, and seconds between them."""
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 
 Counts = dict[str, int]
@@ -110,15 +112,25 @@ def _records(settings: Settings) -> Counts:
         topics = consumer.list_topics(timeout=30).topics
         names = [event.topic for event in EVENTS] + [t for s in STAGES for t in (s.retry_topic, s.dead_topic)]
         return {
-            name: sum(
-                consumer.get_watermark_offsets(TopicPartition(name, number), timeout=30)[1]
-                for number in topics[name].partitions
-            )
+            name: sum(_end_offset(consumer, TopicPartition(name, number)) for number in topics[name].partitions)
             for name in names
             if name in topics
         }
     finally:
         consumer.close()
+
+
+def _end_offset(consumer: Any, partition: Any) -> int:
+    """The end offset of a partition. A busy broker may lose its leadership for a moment: then it is asked again."""
+    from confluent_kafka import KafkaException
+
+    for _ in range(BROKER_TRIES):
+        try:
+            return int(consumer.get_watermark_offsets(partition, timeout=30)[1])
+        except KafkaException as error:
+            err.print(f"Kafka: {error}. Asking again ...", highlight=False, markup=False)
+            time.sleep(BROKER_SECONDS)
+    raise UsageError(f"Kafka gives no end offset of {partition.topic}: look at the stack's logs")
 
 
 def _fetched_pages(settings: Settings) -> int:
