@@ -249,6 +249,10 @@ class GatewaySettings(_Group):
     """Maximum that a recent date of publication adds to the score. 0: not used."""
     freshness_half_life_days: float = Field(365.0, gt=0)
     """Days after which a page's freshness is half of that of a page of today."""
+    recall_share: float = Field(0.01, ge=0, le=1)
+    """Share of searches that are also answered exactly, in the background, to measure how many of the nearest vectors
+    the index finds (`riffle_search_recall`): at most one in 30 seconds of each gateway. An exact search reads all
+    vectors. 0: none."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""

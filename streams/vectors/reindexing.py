@@ -28,6 +28,7 @@ from streams.stores.protocols import Embedder, ModelInfo, PartProgress, Vectors
 from streams.vectors.batching import TextBatcher
 from streams.vectors.codec import decode_vectors
 from streams.vectors.points import points_of, texts_of
+from streams.vectors.recall import Recall, recall_of
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 PARTS = 64
@@ -40,7 +41,6 @@ SAMPLED_PAGES = 100
 """Maximum pages that are compared with their statements at the end."""
 SAMPLED_VECTORS = 50
 """Maximum statements whose nearest vectors are compared with those of an exact search."""
-NEAREST = 10
 
 Record = Mapping[str, Any]
 
@@ -242,15 +242,9 @@ class Reindexer:
     async def _recall(self, collection: str, texts: Sequence[str]) -> float:
         if not texts:
             return 1.0
-        hits = expected = 0
-        for vector in await self._embedder.embed(texts):
-            exact = await self._stores.vectors.nearest(collection, vector.tolist(), NEAREST, exact=True)
-            near = await self._stores.vectors.nearest(collection, vector.tolist(), NEAREST)
-            # Equal vectors have equal scores, and either may be among the nearest: compare scores.
-            least = exact[-1].score if exact else 0.0
-            hits += sum(hit.score >= least - 1e-5 for hit in near[: len(exact)])
-            expected += len(exact)
-        return hits / expected if expected else 1.0
+        vectors = await self._embedder.embed(texts)
+        recalls = [await recall_of(self._stores.vectors, collection, vector.tolist()) for vector in vectors]
+        return Recall(sum(each.found for each in recalls), sum(each.expected for each in recalls)).share
 
 
 def part_tokens(part: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 LATENCY_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+RECALL_BUCKETS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 class Metrics:
@@ -37,6 +38,15 @@ class Metrics:
         )
         self.store_errors = Counter(
             "riffle_gateway_store_errors", "Calls that a store failed", ("store", "error"), registry=self.registry
+        )
+        self.recall = Histogram(
+            "riffle_search_recall",
+            "Share of the ten nearest vectors that a search found, of searches that were compared with an exact one",
+            buckets=RECALL_BUCKETS,
+            registry=self.registry,
+        )
+        self.recall_failures = Counter(
+            "riffle_search_recall_failures", "Comparisons with an exact search that failed", registry=self.registry
         )
         self.unpublished = Counter(
             "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka", registry=self.registry

@@ -23,6 +23,7 @@ from streams.gateway.search.deadline import Deadline
 from streams.gateway.search.feedback import FeedbackSearch
 from streams.gateway.search.host_ranks import HostRanks
 from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
+from streams.gateway.search.recall_probe import RecallProbe
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.reranking import Reranking
 from streams.gateway.search.similar import Groups, SimilarPages
@@ -108,6 +109,7 @@ class Searcher:
         priors: PriorWeights | None = None,
         clock: Callable[[], datetime] = _utc_now,
         rerank: bool = False,
+        recall: RecallProbe | None = None,
     ) -> None:
         self._reranking = Reranking(stores, on_failure, enabled=rerank)
         self._feedback = FeedbackSearch(stores, on_failure, feedback_pages, feedback_share)
@@ -121,6 +123,7 @@ class Searcher:
         self._embedder = QueryEmbedder(stores, on_failure)
         self._active_model = ActiveModel(stores)
         self._similar = SimilarPages(stores, on_failure)
+        self._recall = recall
 
     async def search(self, request: SearchRequest) -> Found:
         """Raises SearchUnavailable when the index does not answer in time."""
@@ -135,6 +138,8 @@ class Searcher:
         trace.weight = weight_of(query.text, sparse, found)
         again = partial(_by_meaning, retrieve)
         found = await self._feedback.search(found, dense, again, deadline, trace)
+        if self._recall is not None and dense is not None and trace.states["dense"] != "failed":
+            self._recall.offer(dense)
         with trace.timed("rank_ms"):
             ranked = await self._ranked(request, query, found, deadline, trace)
         end = request.first + request.per_page

@@ -1,12 +1,14 @@
 """The one search of the gateway, for the HTML pages and the API: check, search, publish the query, build the answer."""
 
 import asyncio
+import random
 
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import search_unavailable
 from streams.gateway.search.answers import SearchAnswer, to_search_answer
 from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.query_events import Publish, QueryEvents
+from streams.gateway.search.recall_probe import RecallProbe
 from streams.gateway.search.request import SearchRequest, parse
 from streams.gateway.search.searcher import Filtering, Searcher, SearchUnavailable
 from streams.ranking.priors import PriorWeights
@@ -24,6 +26,7 @@ class SearchService:
         self._limits = context.settings.gateway
         self._metrics = context.metrics
         self._events = QueryEvents(publish, context.metrics)
+        self.recall = RecallProbe(context.stores, context.metrics, self._limits.recall_share, random.random)
         self._searcher = Searcher(
             context.stores,
             query_vector,
@@ -39,6 +42,7 @@ class SearchService:
             ),
             feedback_pages=self._limits.feedback_pages,
             feedback_share=self._limits.feedback_share,
+            recall=self.recall,
         )
 
     @property
@@ -87,5 +91,6 @@ class SearchService:
         query_vector("warm up", "")
 
     async def drain(self) -> None:
-        """Wait for the query events that are being sent."""
+        """Wait for the query events that are being sent, and end what runs in the background."""
         await self._events.drain()
+        await self.recall.drain()

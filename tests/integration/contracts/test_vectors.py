@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from uuid import UUID, uuid4, uuid5
 
+import httpx
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,6 +22,7 @@ from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, ModelInfo, PageHits, Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 from streams.stores.vector_collection import ANY
+from streams.vectors.recall import NEAREST, Recall, recall_of
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 
 Index = MemoryIndex | QdrantIndex
@@ -369,6 +371,41 @@ async def test_vectors_are_read_in_the_order_of_their_statements(index: Index) -
     found = await index.dense_vectors(asked)
     assert np.array(found) == pytest.approx(np.array([axis(2, 0.5), axis(0, 0.5)]), abs=1e-6)
     assert await index.dense_vectors([]) == []
+
+
+async def test_the_recall_of_a_small_collection_is_whole(index: Index) -> None:
+    collection = await filled(index, *(point(f"p{n}", dense=axis(n % 7, tilt=n / 40)) for n in range(40)))
+    for number in range(7):
+        assert await recall_of(index, collection, axis(number, 0.3)) == Recall(NEAREST, NEAREST)
+
+
+async def test_the_recall_of_a_graph_that_is_searched_too_little_is_low(real_url: str) -> None:
+    """Random vectors, which no graph leads to well; beside them the same collection, searched as by default."""
+    starved, searched = (
+        QdrantIndex(settings, production=False, alias="recall")
+        for settings in (QdrantSettings(url=real_url, hnsw_ef=1, oversampling=1), QdrantSettings(url=real_url))
+    )
+    vectors = np.random.default_rng(7).normal(size=(4_000, 64))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    collection = await starved.ensure(ModelInfo("random", "1", 64))
+    async with httpx.AsyncClient(base_url=f"{real_url}/collections/{collection}", timeout=60) as client:
+        # The graph is built at once, with few links.
+        optimizers = {"indexing_threshold": 1, "max_segment_size": 100_000}
+        body = {"hnsw_config": {"m": 4, "ef_construct": 8, "full_scan_threshold": 10}, "optimizers_config": optimizers}
+        (await client.patch("", json=body)).raise_for_status()
+        await starved.upsert(collection, [point(f"p{n}", dense=vector) for n, vector in enumerate(vectors)])
+        async with asyncio.timeout(120):
+            while not (
+                (info := (await client.get("")).json()["result"])["status"] == "green" and info["indexed_vectors_count"]
+            ):
+                await asyncio.sleep(0.2)
+    queries = [list(map(float, vector)) for vector in vectors[:20] + 0.02]
+    means = []
+    for index in (starved, searched):
+        means.append(sum([(await recall_of(index, collection, query)).share for query in queries]) / len(queries))
+        await index.close()
+    assert means[0] < 0.8
+    assert means[1] > 0.8
 
 
 async def test_the_active_collection_is_the_one_that_searches_read(index: Index) -> None:

@@ -1,0 +1,75 @@
+"""Measures the recall of searches: a small share of them is compared with an exact search of the same vector.
+
+The index finds the nearest vectors by a graph, and a graph that is damaged, or built with too few links, loses some of
+them without an error. Nobody would see it in single answers. So the probe runs after a search, in the background, and
+its result is a metric. An exact search reads all vectors: at most one runs at a time, and seldom.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import structlog
+
+from streams.errors import RiffleError
+from streams.gateway.http.metrics import Metrics
+from streams.stores.opener import Stores
+from streams.vectors.recall import recall_of
+
+PAUSE_SECONDS = 30.0
+"""Minimum time between two probes of one gateway."""
+MAX_SECONDS = 10.0
+"""Maximum duration of a probe."""
+
+log = structlog.get_logger(__name__)
+
+
+class RecallProbe:
+    """Compares some searches of one gateway. `chance` returns random numbers from 0 up to 1."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        metrics: Metrics,
+        share: float,
+        chance: Callable[[], float],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._stores = stores
+        self._metrics = metrics
+        self._share = share
+        self._chance = chance
+        self._clock = clock
+        self._next_at = float("-inf")
+        self._running: asyncio.Task[None] | None = None
+
+    def offer(self, vector: Sequence[float]) -> None:
+        """Compare the search of this vector in the background, if it is chosen."""
+        if self._chance() >= self._share or self._running is not None or self._clock() < self._next_at:
+            return
+        self._running = asyncio.create_task(self._probe(vector))
+
+    async def drain(self) -> None:
+        """End a probe that runs: nobody waits for it."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    async def finish(self) -> None:
+        """Wait for a probe that runs."""
+        if self._running is not None:
+            await self._running
+
+    async def _probe(self, vector: Sequence[float]) -> None:
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                collection = await self._stores.vectors.active()
+                recall = await recall_of(self._stores.vectors, collection, vector) if collection else None
+            if recall is not None and recall.expected:
+                self._metrics.recall.observe(recall.share)
+        except (RiffleError, TimeoutError) as error:
+            self._metrics.recall_failures.inc()
+            log.warning("a search could not be compared with an exact one", error=str(error) or type(error).__name__)
+        finally:
+            self._running = None
+            self._next_at = self._clock() + PAUSE_SECONDS

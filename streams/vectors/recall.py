@@ -1,0 +1,34 @@
+"""The recall of the approximate search: how many of the nearest vectors it finds, compared with all vectors exactly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams.stores.protocols import VectorIndex
+
+NEAREST = 10
+"""Number of nearest vectors that are compared."""
+SCORE_TOLERANCE = 1e-5
+"""Maximum difference of two scores that count as equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Number of the nearest vectors that were found, and that there are."""
+
+    found: int
+    expected: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1. It is 1 if there is nothing to find."""
+        return self.found / self.expected if self.expected else 1.0
+
+
+async def recall_of(index: VectorIndex, collection: str, vector: Sequence[float]) -> Recall:
+    """Search once as every search does, and once exactly. The exact search reads all vectors of the collection."""
+    exact = await index.nearest(collection, vector, NEAREST, exact=True)
+    near = await index.nearest(collection, vector, NEAREST)
+    # Equal vectors have equal scores, and either may be among the nearest: compare scores.
+    least = exact[-1].score if exact else 0.0
+    found = sum(hit.score >= least - SCORE_TOLERANCE for hit in near[: len(exact)])
+    return Recall(found, len(exact))
