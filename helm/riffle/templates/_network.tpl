@@ -32,11 +32,10 @@ podSelector:
   matchLabels:
     {{- include "riffle.selectorLabels" . | nindent 4 }}
 policyTypes: [Ingress, Egress]
-{{- if .ingress }}
+{{- /* An empty list is not stored: applied again, it would be a change each time. Without rules nothing is allowed. */}}
+{{- with .ingress }}
 ingress:
-  {{- .ingress | nindent 2 }}
-{{- else }}
-ingress: []
+  {{- . | nindent 2 }}
 {{- end }}
 {{- if .stores }}
 egress:
@@ -106,8 +105,6 @@ egress:
       {{- end }}
     ports: [{protocol: TCP, port: 443}]
   {{- end }}
-{{- else }}
-egress: []
 {{- end }}
 {{- end -}}
 
