@@ -95,6 +95,8 @@ class PageScheduled(Event):
     last_modified: str | None = None
     generation: int | None = None
     """Generation of the answer to this lease. None: the fetcher takes it from its own clock."""
+    region: str = ""
+    """The region whose fetchers make the request. Empty: fetchers without a region."""
 
 
 class PageFetched(Event):

@@ -142,6 +142,10 @@ class TritonSettings(_Group):
     """Number of texts in one request."""
 
 
+_Region = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,15}$")]
+_HostSuffix = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,9}$")]
+
+
 class CrawlSettings(_Group):
     user_agent: str = "RiffleBot/0.1 (+https://github.com/riffle-search/riffle; crawler)"
     """User agent, as servers and robots.txt files see it."""
@@ -176,6 +180,20 @@ class CrawlSettings(_Group):
     """Maximum number of scheduled URLs without an answer, per frontier worker."""
     max_stage_lag_events: int = Field(100_000, ge=1)
     """Maximum number of events that a later stage may be behind. While one is further behind, nothing is scheduled."""
+    regions: dict[_Region, tuple[_HostSuffix, ...]] = Field(default_factory=dict)
+    """REGION -> suffixes of the hosts that its fetchers crawl, for the frontier: `{"eu": ["de", "fr"], "us": []}`. The
+    longest suffix decides. Hosts without one are spread over all regions. Empty: one crawl, without regions."""
+    region: str = ""
+    """The region of this fetcher: one of those above."""
+
+    @field_validator("regions")
+    @classmethod
+    def _each_suffix_once(cls, regions: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        suffixes = [suffix for listed in regions.values() for suffix in listed]
+        if twice := sorted({suffix for suffix in suffixes if suffixes.count(suffix) > 1}):
+            raise ValueError(f"a suffix belongs to one region, and {', '.join(twice)} is listed twice")
+        return regions
+
     local_hosts: dict[str, str] = Field(default_factory=dict)
     """HOST -> ADDRESS:PORT of the hosts of `riffle web serve`, reached on loopback. Refused in production."""
     local_ca_file: Path | None = None

@@ -4,8 +4,8 @@ Everything that lists topics or stages reads it: topic creation, `riffle worker`
 docs, AsyncAPI. From top to bottom, it is a page's journey.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from schemas import (
@@ -63,12 +63,21 @@ class Stage:
     order: Order = "key"
     """The events that are handled one after the other: those with one record key, those with one subject (the page that
     they are about), or none."""
+    regional: bool = False
+    """True if each region of the settings has workers of its own, and those have a consumer group of their own."""
+    region: str = ""
+    """The region of a regional stage's workers. See `in_regions`."""
     source: bool = False
     """True if it starts the journey of pages by itself. It pauses while a later stage is too far behind."""
 
     @property
+    def label(self) -> str:
+        """The name with the region, if there is one: for metrics and lags."""
+        return f"{self.name}-{self.region}" if self.region else self.name
+
+    @property
     def group(self) -> str:
-        return f"riffle-{self.name}"
+        return f"riffle-{self.label}"
 
     @property
     def retry_topic(self) -> str:
@@ -114,6 +123,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.crawl.fetch.agent:build",
         stores=("cassandra",),
         concurrency=32,
+        regional=True,
     ),
     Stage(
         name="normalize",
@@ -193,6 +203,20 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 
+
+def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage, ...]:
+    """The stages with one copy of a regional stage for each region. Without regions they stay as they are.
+
+    Every region's group reads all events of the stage's topics, and leaves those of other regions.
+    """
+    names = sorted(regions)
+    return tuple(
+        each
+        for one in stages
+        for each in ((replace(one, region=name) for name in names) if one.regional and names else (one,))
+    )
+
+
 _COMPACTED = (OriginChanged, EntityChanged)
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
@@ -243,6 +267,8 @@ class Grant:
     operation: Literal["read", "write", "describe"]
     kind: Literal["topic", "group"]
     name: str
+    is_prefix: bool = False
+    """True if the rule is for all names that begin with this one: the groups of a regional stage."""
 
 
 def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
@@ -262,10 +288,10 @@ def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Gra
     yield from (Grant(one.name, "read", "topic", topic) for topic in _input_topics(one))
     for topic in (*(event.topic for event in one.outputs), one.retry_topic, one.long_retry_topic, one.dead_topic):
         yield Grant(one.name, "write", "topic", topic)
-    yield Grant(one.name, "read", "group", one.group)
+    yield Grant(one.name, "read", "group", one.group, one.regional)
     if one.source:
         for later in (other for other in stages if not other.source):
-            yield Grant(one.name, "describe", "group", later.group)
+            yield Grant(one.name, "describe", "group", later.group, later.regional)
             yield from (Grant(one.name, "describe", "topic", topic) for topic in _input_topics(later))
 
 

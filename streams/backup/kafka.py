@@ -27,7 +27,8 @@ from streams.runtime.processing import Incoming
 from streams.runtime.topic_reader import read_topic
 from streams.runtime.topics import create_topics, topic_config
 from streams.settings import Settings
-from streams.topology import STAGES, TOPICS, Topic
+from streams.topology import STAGES, TOPICS, Topic, in_regions
+from streams.topology import stage as stage_called
 
 REPLACE_ADVICE = (
     "Restore into an empty installation, or use --replace, which removes everything that this installation holds"
@@ -55,12 +56,12 @@ def committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
     """The committed offsets of all stages. Raises StoreUnavailable."""
     try:
         return {
-            stage.name: committed_offsets(
+            stage.label: committed_offsets(
                 settings,
                 stage,
                 [(topic, number) for topic in input_topics(stage) for number in range(partitions.get(topic, 0))],
             )
-            for stage in STAGES
+            for stage in in_regions(STAGES, settings.crawl.regions)
         }
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
@@ -68,10 +69,11 @@ def committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
 
 def first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
     """The offset of the first record of a partition that a backup keeps. Retention may have deleted it."""
-    readers = [stage for stage in STAGES if topic.name in input_topics(stage)]
+    # A stage in a region is called STAGE-REGION.
+    readers = [name for name in offsets if topic.name in input_topics(stage_called(name.partition("-")[0]))]
     if topic.compacted or not readers:
         return 0
-    return min(offsets[stage.name].get((topic.name, number), 0) for stage in readers)
+    return min(offsets[name].get((topic.name, number), 0) for name in readers)
 
 
 def refuse_events(settings: Settings) -> None:
@@ -202,8 +204,8 @@ class _Sending:
 
 def restore_offsets(settings: Settings, manifest: Manifest) -> None:
     """Let each stage begin with the first restored event that it has not handled. Raises StoreUnavailable."""
-    for stage in STAGES:
-        handled = manifest.committed.get(stage.name, {})
+    for stage in in_regions(STAGES, settings.crawl.regions):
+        handled = manifest.committed.get(stage.label, {})
         places = [
             TopicPartition(topic, number, handled.get(topic, {}).get(str(number), 0))
             for topic in input_topics(stage)

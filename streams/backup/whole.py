@@ -21,7 +21,7 @@ from streams.local.pausing import workers_paused
 from streams.local.server_set import ensure_collection
 from streams.runtime.lag import active_groups
 from streams.settings import Settings
-from streams.topology import STAGES
+from streams.topology import STAGES, in_regions
 
 _LOOK_SECONDS = 0.5
 _SESSIONS = 3
@@ -78,7 +78,7 @@ def _no_worker_runs(settings: Settings) -> Iterator[None]:
     with workers_paused(settings.home):
         # The broker removes a stopped worker with a fixed name after its session timeout, also after its own restart.
         end = time.monotonic() + _SESSIONS * settings.runtime.session_timeout_seconds
-        own = {stage.group for stage in STAGES}
+        own = {stage.group for stage in in_regions(STAGES, settings.crawl.regions)}
         while running := sorted(own & active_groups(settings)):
             if time.monotonic() > end:
                 raise UsageError(

@@ -28,6 +28,7 @@ def _stage(stage: Stage) -> dict[str, Any]:
         "stores": list(stage.stores),
         "concurrency": stage.concurrency,
         "source": stage.source,
+        "regional": stage.regional,
         "eventsPerSecond": events_per_second(stage),
     }
 

@@ -12,6 +12,7 @@ PARTITIONS = 64
 """Partitions of a topic in the base. Overlays set their own."""
 COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", "keda", "operator")
 """Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
+_PATTERNS = {False: "literal", True: "prefix"}
 _OPERATIONS = {"read": ("Read", "Describe"), "write": ("Write", "Describe"), "describe": ("Describe",)}
 
 
@@ -60,14 +61,14 @@ def _grants_of(component: str) -> list[Grant]:
 def _lag_grants() -> Iterator[Grant]:
     """The grants with which the autoscaler sees the lag of each stage."""
     for stage in STAGES:
-        yield Grant("keda", "describe", "group", stage.group)
+        yield Grant("keda", "describe", "group", stage.group, stage.regional)
         for topic in (*(event.topic for event in stage.inputs), stage.retry_topic):
             yield Grant("keda", "describe", "topic", topic)
 
 
 def _user(name: str, allowed: Iterable[Grant]) -> str:
     rules = "".join(
-        f"      - resource: {{type: {grant.kind}, name: {grant.name}, patternType: literal}}\n"
+        f"      - resource: {{type: {grant.kind}, name: {grant.name}, patternType: {_PATTERNS[grant.is_prefix]}}}\n"
         f"        operations: [{', '.join(_OPERATIONS[grant.operation])}]\n"
         for grant in allowed
     )

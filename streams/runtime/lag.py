@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from streams.errors import UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
 from streams.settings import Settings
-from streams.topology import STAGES, Stage
+from streams.topology import STAGES, Stage, in_regions
 
 log = structlog.get_logger()
 
@@ -65,9 +65,10 @@ def input_topics(stage: Stage) -> list[str]:
 
 
 def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[Lag]:
-    """The lag of every input of the stages. Raises StoreUnavailable."""
+    """The lag of every input of the stages, in each region. Raises StoreUnavailable."""
     if not stages:
         return []
+    stages = in_regions(stages, settings.crawl.regions)
     admin = AdminClient(client_config(settings.kafka))
     try:
         topics = {topic for stage in stages for topic in input_topics(stage)}
@@ -79,7 +80,7 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
             for topic in input_topics(stage):
                 parts = [PartitionOffsets(committed.get(p), starts[p], ends[p]) for p in ends if p[0] == topic]
                 waiting, lost = sum(part.waiting for part in parts), sum(part.lost for part in parts)
-                lags.append(Lag(stage.name, topic, waiting, lost))
+                lags.append(Lag(stage.label, topic, waiting, lost))
         return lags
     except KafkaException as error:
         raise unreachable(settings.kafka, error) from error

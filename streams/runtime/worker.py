@@ -36,7 +36,7 @@ from streams.runtime.records import encode
 from streams.runtime.topics import check_partitions, create_topics
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.topology import STAGES, Stage, topics_needed
+from streams.topology import STAGES, Stage, in_regions, topics_needed
 
 log = structlog.get_logger()
 
@@ -69,6 +69,7 @@ async def run_worker(
 
     `stores` replaces those of the settings, for tests.
     """
+    stages = with_region(stages, settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -77,7 +78,7 @@ async def run_worker(
     partitions = await asyncio.to_thread(check_partitions, settings, stages)
     await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
     metrics = Metrics()
-    names = "+".join(stage.name for stage in stages)
+    names = "+".join(stage.label for stage in stages)
     provider = tracer_provider(names, settings.otlp_endpoint)
     async with AsyncExitStack() as stack:
         needs = {store for stage in stages for store in stage.stores}
@@ -88,7 +89,7 @@ async def run_worker(
         running = [await _start(stage, settings, stores, metrics, provider, partitions[stage.name]) for stage in stages]
         health = HealthServer(
             metrics,
-            {item.stage.name: item.progress for item in running},
+            {item.stage.label: item.progress for item in running},
             lambda: all(item.app.ready for item in running),
             host=settings.runtime.health_host,
             port=settings.runtime.health_port,
@@ -122,7 +123,7 @@ async def _start(
 ) -> _Running:
     agent = await build_agent(stage, settings, stores)
     agent.partition_count = partitions
-    observer = StageObserver(stage.name, metrics, provider)
+    observer = StageObserver(stage.label, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=stores.blobs)
     app.connect(processor, observer)
@@ -137,6 +138,18 @@ async def _start(
     runtime = settings.runtime
     progress = Progress(runtime.stall_seconds, runtime.stall_seconds + STUCK_DEADLINES * runtime.event_deadline_seconds)
     return _Running(stage, agent, app, progress, processor.breaker)
+
+
+def with_region(stages: Sequence[Stage], settings: Settings) -> tuple[Stage, ...]:
+    """The stages as this worker runs them: a regional one in the worker's region. Raises UsageError."""
+    regions, region = settings.crawl.regions, settings.crawl.region
+    known = ", ".join(sorted(regions)) or "none"
+    if region not in regions and (region or regions) and (wanted := [one.name for one in stages if one.regional]):
+        problem = f"RIFFLE_CRAWL__REGION is {region!r}" if region else "RIFFLE_CRAWL__REGION is not set"
+        raise UsageError(
+            f"the stage {wanted[0]} runs in a region: {problem}, and the regions of RIFFLE_CRAWL__REGIONS are {known}"
+        )
+    return in_regions(tuple(stages), [region] if region else [])
 
 
 async def build_agent(stage: Stage, settings: Settings, stores: Stores) -> Agent:
@@ -173,7 +186,7 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
 
 
 async def _observe(item: _Running, metrics: Metrics) -> None:
-    now, name = time.monotonic(), item.stage.name
+    now, name = time.monotonic(), item.stage.label
     if now - item.asked_at >= OFFSETS_SECONDS:
         item.asked_at = now
         try:

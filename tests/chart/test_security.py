@@ -92,7 +92,7 @@ def test_every_workload_has_a_network_policy_for_both_directions(values: str) ->
 
 
 def egress(objects: list[Object], name: str) -> list[Any]:
-    rules: list[Any] = named(objects, "NetworkPolicy", name)["spec"]["egress"]
+    rules: list[Any] = named(objects, "NetworkPolicy", name)["spec"].get("egress", [])
     return rules
 
 
@@ -105,11 +105,11 @@ def test_only_the_fetcher_leaves_the_cluster(values: str) -> None:
     objects = render(values)
     for policy in of_kind(objects, "NetworkPolicy"):
         name = component(policy)
-        for rule in policy["spec"]["egress"]:
+        for rule in policy["spec"].get("egress", []):
             assert rule.get("to"), f"{name}: a rule without peers allows every address"
             assert rule.get("ports"), f"{name}: a rule without ports allows every port"
         leaves = any(block["cidr"] in INTERNET for block in blocks(objects, name))
-        assert leaves == (name == "fetch"), name
+        assert leaves == (name == "fetch" or name.startswith("fetch-")), name
 
 
 def test_the_fetcher_reaches_https_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 from streams.docgen.chart import chart_topology, events_per_second
 from streams.runtime.lag import input_topics
 from streams.settings import RuntimeSettings, Settings
-from streams.topology import STAGES, Stage, stage
+from streams.topology import STAGES, Stage, in_regions, stage
 from tests.chart.rendering import (
     CHART,
     VALUES,
@@ -36,6 +36,57 @@ def test_one_deployment_for_each_stage() -> None:
     assert sorted(map(component, workers)) == sorted(NAMES)
     for worker in workers:
         assert containers(worker)[0]["args"] == ["worker", component(worker)]
+
+
+REGIONS = {
+    "eu": {"suffixes": ["de", "fr"], "fetch": {"nodeSelector": {"topology.kubernetes.io/region": "eu-west-1"}}},
+    "us": {"fetch": {"replicas": 9}},
+    "asia": {"fetch": {"enabled": False}},
+}
+"""The fetchers of `asia` run in another cluster."""
+
+
+@pytest.mark.parametrize("values", ["autoscaling", "mtls"])
+def test_each_region_has_fetchers_of_its_own(values: str) -> None:
+    objects = render(values, {"crawl": {"regions": REGIONS}, "stages": {"fetch": {"replicas": 3}}})
+    fetchers = {component(each): each for each in of_kind(objects, "Deployment") if component(each).startswith("fetch")}
+    assert sorted(fetchers) == ["fetch-eu", "fetch-us"]
+    suffixes = {"eu": ["de", "fr"], "us": [], "asia": []}
+    for name, worker in fetchers.items():
+        (container,) = containers(worker)
+        assert container["args"] == ["worker", "fetch"]
+        variables = environment(container)
+        assert variables["RIFFLE_CRAWL__REGION"] == name.removeprefix("fetch-")
+        assert json.loads(str(variables["RIFFLE_CRAWL__REGIONS"])) == suffixes
+        # They leave the cluster, with the identity of the stage.
+        policy = named(objects, "NetworkPolicy", name)["spec"]
+        assert any("ipBlock" in peer for rule in policy["egress"] for peer in rule["to"])
+        if values == "mtls":
+            secrets = [
+                each
+                for volume in pod_spec(worker)["volumes"]
+                for each in volume.get("projected", {}).get("sources", [])
+            ]
+            assert "riffle-fetch" in {each["secret"]["name"] for each in secrets}
+        group = f"riffle-{name}"
+        triggers = named(objects, "ScaledObject", name)["spec"]["triggers"]
+        assert {trigger["metadata"]["consumerGroup"] for trigger in triggers} == {group}
+    assert pod_spec(fetchers["fetch-eu"])["nodeSelector"] == {"topology.kubernetes.io/region": "eu-west-1"}
+    assert "nodeSelector" not in pod_spec(fetchers["fetch-us"])
+    frontier = environment(containers(named(objects, "Deployment", "frontier"))[0])
+    assert json.loads(str(frontier["RIFFLE_CRAWL__REGIONS"])) == suffixes
+    assert "RIFFLE_CRAWL__REGION" not in frontier
+
+
+def test_the_groups_of_the_chart_are_those_of_the_application() -> None:
+    objects = render("autoscaling", {"crawl": {"regions": REGIONS}})
+    scaled = {
+        trigger["metadata"].get("consumerGroup")
+        for each in of_kind(objects, "ScaledObject")
+        for trigger in each["spec"]["triggers"]
+    }
+    groups = {each.group for each in in_regions(STAGES, ["eu", "us"])}
+    assert scaled == groups
 
 
 @pytest.mark.parametrize("each", STAGES, ids=lambda each: each.name)

@@ -25,7 +25,7 @@ DEPRECATED = {
 
 
 def test_the_value_files_cover_the_kinds_of_installations() -> None:
-    assert set(VALUES) == {"minimal", "gpu-fleet", "external-services", "autoscaling", "mtls", "air-gapped"}
+    assert set(VALUES) == {"minimal", "gpu-fleet", "external-services", "autoscaling", "mtls", "air-gapped", "region"}
 
 
 @pytest.mark.parametrize("values", VALUES)
@@ -71,6 +71,9 @@ def test_no_deprecated_interface_is_used(values: str) -> None:
         (["--set=kafka.tls.enabeld=true"], "enabeld"),
         (["--set=settings.LOG_LEVEL=INFO"], "LOG_LEVEL"),
         (["--set=triton.flavour=tpu"], "flavour"),
+        (["--set=crawl.regions.eu.sufixes={de}"], "sufixes"),
+        (["--set=crawl.regions.EU.suffixes={de}"], "EU"),
+        (["--set=crawl.regions.eu.fetch.replica=3"], "replica"),
         (["--set=networkPolicy.fetch.denied={not-a-network}"], "denied"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

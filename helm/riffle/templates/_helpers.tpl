@@ -64,10 +64,32 @@ labels:
 {{- .Files.Get "files/topology.json" -}}
 {{- end -}}
 
-{{/* The values of a stage, as JSON: the defaults, overridden by its own. `stage`: its entry of the topology. */}}
+{{/* The workers, as JSON: {"stages": [...]}: the stages of the topology, a regional one once for each region. `component`
+is the name of a worker's objects. */}}
+{{- define "riffle.workers" -}}
+{{- $workers := list -}}
+{{- range $stage := (include "riffle.topology" . | fromJson).stages -}}
+{{- if and $stage.regional $.Values.crawl.regions -}}
+{{- range $region, $_ := $.Values.crawl.regions -}}
+{{- $own := dict "component" (printf "%s-%s" $stage.name $region) "region" $region "group" (printf "%s-%s" $stage.group $region) -}}
+{{- $workers = append $workers (merge $own $stage) -}}
+{{- end -}}
+{{- else -}}
+{{- $workers = append $workers (merge (dict "component" $stage.name "region" "") $stage) -}}
+{{- end -}}
+{{- end -}}
+{{- dict "stages" $workers | toJson -}}
+{{- end -}}
+
+{{/* The values of a worker, as JSON: the defaults, overridden by those of its stage and of its region. `stage`: its entry of
+`riffle.workers`. */}}
 {{- define "riffle.stageValues" -}}
 {{- $own := index .root.Values.stages .stage.name | default dict -}}
-{{- mustMergeOverwrite (deepCopy .root.Values.stageDefaults) (deepCopy $own) | toJson -}}
+{{- $ofRegion := dict -}}
+{{- if .stage.region -}}
+{{- $ofRegion = dig "fetch" dict (index .root.Values.crawl.regions .stage.region) -}}
+{{- end -}}
+{{- mustMergeOverwrite (deepCopy .root.Values.stageDefaults) (deepCopy $own) (deepCopy $ofRegion) | toJson -}}
 {{- end -}}
 
 {{/* Lag at which a stage gets one more worker: the events that a worker handles in the time for catching up. */}}

@@ -11,6 +11,14 @@
 - name: RIFFLE_CRAWL__USER_AGENT
   value: {{ . | quote }}
 {{- end }}
+{{- with $v.crawl.regions }}
+{{- $suffixes := dict }}
+{{- range $region, $values := . }}
+{{- $_ := set $suffixes $region ($values.suffixes | default list) }}
+{{- end }}
+- name: RIFFLE_CRAWL__REGIONS
+  value: {{ toJson $suffixes | quote }}
+{{- end }}
 {{- if has "kafka" .stores }}
 - name: RIFFLE_KAFKA__BOOTSTRAP
   value: {{ required "kafka.bootstrap is empty: set it to HOST:PORT of some brokers" $v.kafka.bootstrap | quote }}

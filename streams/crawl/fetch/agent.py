@@ -62,6 +62,8 @@ class FetchAgent(Agent):
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         match delivery.event:
+            case PageScheduled() as scheduled if scheduled.region != self._settings.region:
+                return []  # the fetchers of its region read it, too
             case PageScheduled() as scheduled:
                 return await self._fetch(scheduled, delivery.at)
         raise InvalidEvent(f"the fetch stage does not handle {type(delivery.event).__name__}")

@@ -119,7 +119,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     if lease.attempt == 1:
         host.share(url.crawl_id).scheduled += 1
     await frontier.hosts.persist(live)
-    await frontier.emit(outputs.page_scheduled(url, lease), str(lease.lease_id))
+    await frontier.emit(outputs.page_scheduled(url, lease, frontier.policy.region_of(url.host)), str(lease.lease_id))
 
 
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
@@ -130,7 +130,9 @@ async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) ->
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     await frontier.hosts.persist(live)
-    await frontier.emit(outputs.robots_scheduled(host, lease), str(lease.lease_id))
+    await frontier.emit(
+        outputs.robots_scheduled(host, lease, frontier.policy.region_of(host.name)), str(lease.lease_id)
+    )
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
@@ -139,11 +141,15 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
         lease = live.host.leases[lease_id]
         if lease.until > frontier.now():
             if lease.robots:
-                await frontier.emit(outputs.robots_scheduled(live.host, lease), str(lease_id))
+                await frontier.emit(
+                    outputs.robots_scheduled(live.host, lease, frontier.policy.region_of(live.host.name)), str(lease_id)
+                )
             else:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
-                    await frontier.emit(outputs.page_scheduled(url, lease), str(lease_id))
+                    await frontier.emit(
+                        outputs.page_scheduled(url, lease, frontier.policy.region_of(url.host)), str(lease_id)
+                    )
         live.unsent.discard(lease_id)
 
 

@@ -10,8 +10,8 @@ from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
 
 
-def page_scheduled(url: FrontierUrl, lease: Lease) -> PageScheduled:
-    """Return the event that gives a page to the fetchers."""
+def page_scheduled(url: FrontierUrl, lease: Lease, region: str) -> PageScheduled:
+    """Return the event that gives a page to the fetchers of a region."""
     return PageScheduled(
         page_id=url.page_id,
         url=url.url,
@@ -20,14 +20,15 @@ def page_scheduled(url: FrontierUrl, lease: Lease) -> PageScheduled:
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
         attempt=lease.attempt,
+        region=region,
         etag=url.etag if url.ok_generation else None,
         last_modified=url.last_modified if url.ok_generation else None,
         **CrawlScope.of(url).fields(),
     )
 
 
-def robots_scheduled(host: Host, lease: Lease) -> PageScheduled:
-    """Return the event that gives a host's robots.txt to the fetchers."""
+def robots_scheduled(host: Host, lease: Lease, region: str) -> PageScheduled:
+    """Return the event that gives a host's robots.txt to the fetchers of a region."""
     return PageScheduled(
         page_id=lease.page_id,
         url=host.robots_url(),
@@ -37,6 +38,7 @@ def robots_scheduled(host: Host, lease: Lease) -> PageScheduled:
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
         attempt=lease.attempt,
+        region=region,
     )
 
 

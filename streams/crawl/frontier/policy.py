@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from streams.crawl.regions import Regions
 from streams.settings import CrawlSettings
 
 SECOND = 1_000_000
@@ -30,6 +31,7 @@ class Policy:
     clock_bound_seconds: float
     max_attempts: int
     robots_ttl_seconds: float
+    regions: Regions
 
     @classmethod
     def of(cls, settings: CrawlSettings) -> "Policy":
@@ -42,7 +44,12 @@ class Policy:
             clock_bound_seconds=settings.clock_bound_seconds,
             max_attempts=settings.max_attempts,
             robots_ttl_seconds=settings.robots_ttl_seconds,
+            regions=Regions(settings.regions),
         )
+
+    def region_of(self, host: str) -> str:
+        """Return the region whose fetchers ask a host, or an empty string if there are no regions."""
+        return self.regions.of(host)
 
     def lease_times(self, now: int) -> tuple[int, int]:
         """Return until when a fetcher may begin, and when the lease expires.

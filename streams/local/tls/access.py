@@ -69,7 +69,7 @@ def _binding(grant: Grant) -> AclBinding:
     return AclBinding(
         ResourceType[grant.kind.upper()],
         grant.name,
-        ResourcePatternType.LITERAL,
+        ResourcePatternType.PREFIXED if grant.is_prefix else ResourcePatternType.LITERAL,
         f"User:{grant.principal}",
         ANY_HOST,
         AclOperation[grant.operation.upper()],
