@@ -1,0 +1,150 @@
+"""A real Qdrant with certificates and an API key, configured as infra/k8s does and used as the chart says.
+
+The server has the part `config` of infra/k8s/base/qdrant/values.yaml, and the client the environment of a pod of the
+chart. Only the address, the secrets and their folders are those of this machine.
+"""
+
+import datetime as dt
+import json
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import IO, Any
+from uuid import UUID
+
+import pytest
+import yaml
+
+from streams.errors import StoreUnavailable
+from streams.local.ports import free_ports
+from streams.local.probing import answers
+from streams.local.tls.identities import Identities
+from streams.settings import QdrantSettings, Settings
+from streams.stores.protocols import ModelInfo, Point, SparseVector
+from streams.stores.qdrant import QdrantIndex
+from streams.tls import client_context
+from tests.chart.rendering import ROOT, containers, environment, named, render
+from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, real_qdrant
+
+pytestmark = pytest.mark.integration
+
+API_KEY = "only-for-this-test"
+MODEL = ModelInfo("mini", "1", 2)
+PAGE = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
+START_SECONDS = 60
+MOUNTED = "/etc/riffle/tls/qdrant"
+"""The folder in which the chart mounts the client's certificate."""
+SERVER = "/qdrant/tls"
+"""The folder in which Qdrant's chart mounts the server's certificate."""
+
+
+class TlsQdrantProcess(QdrantProcess):
+    """A real Qdrant with the overlays' configuration."""
+
+    def __init__(self, data: Path, identities: Identities) -> None:
+        super().__init__(data)
+        self.url = f"https://localhost:{self.port}"
+        self.identities = identities
+
+    def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        self.data.mkdir(parents=True, exist_ok=True)
+        values = yaml.safe_load((ROOT / "infra" / "k8s" / "base" / "qdrant" / "values.yaml").read_text())
+        text = json.dumps({part: values["config"][part] for part in ("service", "tls")})
+        config = json.loads(text.replace(SERVER, str(self.identities["qdrant"].folder)))
+        config["service"] |= {
+            "host": "127.0.0.1",
+            "http_port": self.port,
+            "grpc_port": free_ports(1)[0],
+            "api_key": API_KEY,
+        }
+        config["tls"]["cert_ttl"] = 1  # an hour in the overlays
+        config["telemetry_disabled"] = True
+        file = self.data / "config.yaml"  # JSON is YAML, too
+        file.write_text(json.dumps(config))
+        return subprocess.Popen([real_qdrant(), "--config-path", str(file)], stdout=log, stderr=log, cwd=self.data)
+
+    def _ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not answers(f"{self.url}/readyz", client_context(self.identities["index"].files)):
+            assert time.monotonic() < deadline, self._log.read_text()
+            time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsQdrantProcess]:
+    if not real_qdrant():
+        pytest.skip(NO_REAL_QDRANT)
+    folder = tmp_path_factory.mktemp("real-qdrant-tls")
+    identities = Identities(folder)
+    identities.prepare(dt.datetime.now(dt.UTC))
+    process = TlsQdrantProcess(folder / "data", identities)
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def pod_settings(server: TlsQdrantProcess, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings that a worker of the stage `index` has in a pod of the chart."""
+    variables = environment(containers(named(render("mtls"), "Deployment", "index"))[0])
+    assert variables["RIFFLE_QDRANT__API_KEY"] == {"secretKeyRef": {"name": "riffle-qdrant", "key": "api-key"}}
+    here = {"RIFFLE_QDRANT__URL": server.url, "RIFFLE_QDRANT__API_KEY": API_KEY}
+    here |= {"RIFFLE_QDRANT__SHARDS": "1", "RIFFLE_QDRANT__REPLICATION": "1"}
+    for name, value in (variables | here).items():
+        if name.startswith(("RIFFLE_QDRANT__", "RIFFLE_PROFILE", "RIFFLE_CRAWL__")):
+            monkeypatch.setenv(name, value.replace(MOUNTED, str(server.identities["index"].folder)))
+    settings = Settings.load(home=server.data)
+    assert settings.profile == "production"
+    return settings
+
+
+@pytest.fixture
+async def index(pod_settings: Settings) -> AsyncIterator[QdrantIndex]:
+    index = QdrantIndex(pod_settings.qdrant, production=True)
+    yield index
+    await index.close()
+
+
+async def write_and_search(index: QdrantIndex) -> list[UUID]:
+    payload: dict[str, Any] = {
+        "page_id": str(PAGE),
+        "url": "https://a.example/",
+        "host": "a.example",
+        "text": "A page.",
+    }
+    collection = await index.ensure(MODEL)
+    await index.upsert(collection, [Point(PAGE, [1.0, 0.0], SparseVector((1,), (1.0,)), payload | {"ordinal": 0})])
+    return [hit.id for hit in await index.nearest(collection, [1.0, 0.0], 1)]
+
+
+async def test_a_pod_of_the_chart_writes_and_searches(index: QdrantIndex) -> None:
+    assert await write_and_search(index) == [PAGE]
+
+
+async def refused(settings: QdrantSettings) -> str:
+    """The message of the error that these settings lead to."""
+    index = QdrantIndex(settings, production=True)
+    try:
+        with pytest.raises(StoreUnavailable) as caught:
+            await index.collections()
+        return str(caught.value)
+    finally:
+        await index.close()
+
+
+@pytest.mark.parametrize("key", ["", "another key"])
+async def test_the_certificate_alone_is_not_enough(pod_settings: Settings, key: str) -> None:
+    settings = QdrantSettings.model_validate(pod_settings.qdrant.model_dump() | {"api_key": key})
+    assert "RIFFLE_QDRANT__API_KEY" in await refused(settings)
+
+
+@pytest.mark.parametrize("kind", ["missing", "foreign"])
+async def test_the_key_alone_is_not_enough(
+    pod_settings: Settings, server: TlsQdrantProcess, kind: str, tmp_path: Path
+) -> None:
+    foreign = Identities(tmp_path / "foreign")
+    foreign.prepare(dt.datetime.now(dt.UTC))
+    own = foreign["index"]
+    files = {"cert_file": None, "key_file": None} if kind == "missing" else {"cert_file": own.cert, "key_file": own.key}
+    assert server.url in await refused(pod_settings.qdrant.model_copy(update=files))
