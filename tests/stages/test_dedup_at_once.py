@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved
+from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
 from streams.dedup.sandbox_tasks import TASKS
@@ -163,21 +163,25 @@ async def test_a_page_that_was_refused_by_mistake_comes_back_by_a_replay() -> No
 
 
 @pytest.mark.parametrize(
-    ("at", "reason", "why"),
+    ("at", "reason", "verdicts", "why"),
     [
-        (5, "gone", "it was gone when it was fetched again"),
-        (1, "request", "after a removal on request no replay brings it back"),
-        (5, "request", "the removal on request came later"),
+        (5, "gone", [], "it was gone when it was fetched again"),
+        (1, "request", ["refused"], "after a removal on request no replay brings it back"),
+        (5, "request", ["refused"], "the removal on request came later"),
     ],
 )
-async def test_a_removed_page_is_not_brought_back_by_an_older_fetch(at: int, reason: str, why: str) -> None:
+async def test_a_removed_page_is_not_brought_back_by_an_older_fetch(
+    at: int, reason: str, verdicts: list[str], why: str
+) -> None:
     site = Site()
     own = await site.normalized(A, TEXT, 1)
     await site.agent.handle(own)
     await site.normalize(B, TEXT, 2)
     await site.agent.handle(site.removed(A, reason, at))
     before = site.state()
-    assert await site.agent.handle(later(own, 60 * SECOND)) == [], why
+    outputs = await site.agent.handle(later(own, 60 * SECOND))
+    assert [output.verdict for output in outputs if isinstance(output, PageSettled)] == verdicts, why
+    assert len(outputs) == len(verdicts), why
     assert site.state() == before
     assert await site.representative_of(B) == B
 
