@@ -97,10 +97,9 @@ def active_groups(settings: Settings) -> set[str]:
 
 
 def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int]:
-    """The number of records that each topic holds, computed from its first and next offsets."""
-    admin = AdminClient(client_config(settings.kafka))
-    places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
-    tops, bottoms = _offsets(admin, places, OffsetSpec.latest()), _offsets(admin, places, OffsetSpec.earliest())
+    """The number of records in each topic, computed from its first and next offsets. Raises StoreUnavailable."""
+    tops = end_offsets(settings, partitions)
+    bottoms = _all_offsets(settings, partitions, OffsetSpec.earliest())
     sizes: dict[str, int] = {}
     for place, top in tops.items():
         sizes[place[0]] = sizes.get(place[0], 0) + top - bottoms[place]
@@ -111,9 +110,16 @@ Place = tuple[str, int]
 
 
 def end_offsets(settings: Settings, partitions: dict[str, int]) -> dict[Place, int]:
-    """The offset after the last record of each partition."""
+    """The offset after the last record of each partition. Raises StoreUnavailable."""
+    return _all_offsets(settings, partitions, OffsetSpec.latest())
+
+
+def _all_offsets(settings: Settings, partitions: Mapping[str, int], spec: OffsetSpec) -> dict[Place, int]:
     places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
-    return _offsets(AdminClient(client_config(settings.kafka)), places, OffsetSpec.latest())
+    try:
+        return _offsets(AdminClient(client_config(settings.kafka)), places, spec)
+    except KafkaException as error:  # a broker that just came back knows its partitions a moment later
+        raise unreachable(settings.kafka, error) from error
 
 
 def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[Place, int]:

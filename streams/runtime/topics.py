@@ -117,7 +117,7 @@ def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:
 
 
 def describe_topics(settings: Settings) -> list[TopicState]:
-    """All topics of the topology with their partitions and records in the cluster."""
+    """All topics of the topology with their partitions and records in the cluster. Raises StoreUnavailable."""
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
     sizes = topic_sizes(settings, {topic.name: existing.get(topic.name, 0) for topic in TOPICS})
