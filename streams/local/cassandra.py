@@ -142,6 +142,16 @@ client_encryption_options:
 """
 
 
+def remove_empty_segments(commit_log: Path) -> None:
+    """Remove the segments of the commit log that have no byte, and so no write.
+
+    A node that starts on a full disk leaves them behind, and without this refuses each later start.
+    """
+    for segment in commit_log.glob("CommitLog-*.log"):
+        if segment.stat().st_size == 0:
+            segment.unlink()
+
+
 class Cassandra:
     """`CassandraDaemon` with our own cassandra.yaml."""
 
@@ -160,6 +170,7 @@ class Cassandra:
 
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
+        remove_empty_segments(self.data / "commitlog")
         config, logback = self.data / "cassandra.yaml", self.data / "logback.xml"
         config.write_text(yaml(self.data, self.port, self.storage_port, self.tls["cassandra"] if self.tls else None))
         logback.write_text(LOGBACK)

@@ -51,6 +51,17 @@ def test_cassandra_listens_on_loopback_alone(line: str) -> None:
     assert line in cassandra.yaml(DATA, 21003, 21004).splitlines()
 
 
+def test_segments_of_the_commit_log_without_a_byte_are_removed(tmp_path: Path) -> None:
+    names = {"CommitLog-7-1.log": b"a write", "CommitLog-7-2.log": b"", "other.txt": b""}
+    for name, content in names.items():
+        (tmp_path / name).write_bytes(content)
+
+    cassandra.remove_empty_segments(tmp_path)
+    cassandra.remove_empty_segments(tmp_path / "not made yet")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["CommitLog-7-1.log", "other.txt"]
+
+
 def test_cassandra_keeps_everything_below_its_data_folder() -> None:
     lines = cassandra.yaml(DATA, 1, 2).splitlines()
     folders = [line.split(":", 1)[1].strip(' ["]') for line in lines if "directory:" in line or "directories:" in line]
