@@ -166,6 +166,12 @@ def _until_restarted(home: Path, former_pid: int) -> None:
     raise AssertionError("Qdrant was not started again")
 
 
+def test_a_page_goes_the_whole_way_and_is_removed(drill: Drill) -> None:
+    """What `helm test` runs after an installation, here after both drills."""
+    report = json.loads(drill.riffle("round-trip", "--timeout", "240", "--json"))
+    assert report["whole"] is True
+
+
 def test_a_backup_of_what_was_restored_is_the_same(drill: Drill, tmp_path: Path) -> None:
     """Two backups with a restore between them hold the same values with the same times, and as many points. The last
     drill: no worker runs any more, so that nothing changes meanwhile."""
