@@ -90,7 +90,7 @@ def test_a_server_for_queries_has_the_model_for_queries_alone(
     [
         (LOCAL, Changes(instances={"sbrt": 3}), "there is no model sbrt"),
         (PRODUCTION, Changes(instances={"sbert": 3}), "is an ensemble: set the instances of its steps"),
-        (REPOSITORIES, Changes(), "is no model repository"),
+        (LOCAL / "sbert", Changes(), "is no model repository"),
         (LOCAL, Changes(only=("queries", "statements")), "there is no model queries or statements"),
         (LOCAL, Changes(only=("sbert_query",), instances={"sbert": 3}), "there is no model sbert"),
     ],
