@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from tokenizers import Tokenizer
 
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.local.child_process import Child, stop
 from streams.local.triton import Triton, why_not
 from streams.settings import TritonSettings
+from streams.stores.inference.cross_encoder import fitting_pairs
 from streams.stores.inprocess import InProcessReranker
 from streams.stores.protocols import Reranker
 from streams.stores.triton import TritonConnection, TritonReranker
@@ -62,6 +64,22 @@ async def test_fifty_texts_are_one_call(reranker: Reranker) -> None:
 
 async def test_no_texts_have_no_scores(reranker: Reranker) -> None:
     assert list(await reranker.scores("river", [])) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "cut"),
+    [
+        ("river", "log " * 3, ("river", "log " * 3)),
+        ("river", "log " * 30, ("river", "log log log log")),
+        ("river " * 30, "log " * 30, ("river river", "log log log")),
+        ("", "log " * 30, ("", "log log log log log")),
+    ],
+    ids=["short enough", "the text is cut", "the query has at most half", "an empty query leaves all room"],
+)
+def test_a_pair_is_cut_before_it_is_encoded(query: str, text: str, cut: tuple[str, str], tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(exported(tmp_path) / "rerank" / "1" / "tokenizer.json"))
+    tokenizer.no_truncation()
+    assert fitting_pairs(tokenizer, query, [text], 8) == [cut]
 
 
 async def test_an_answer_that_takes_too_long_is_given_up(reranker: Reranker) -> None:

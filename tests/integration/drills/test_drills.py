@@ -167,7 +167,7 @@ def _until_restarted(home: Path, former_pid: int) -> None:
 
 
 def test_a_page_goes_the_whole_way_and_is_removed(drill: Drill) -> None:
-    """What `helm test` runs after an installation, here after both drills."""
+    """The check that `helm test` runs after an installation, here after both drills."""
     report = json.loads(drill.riffle("round-trip", "--timeout", "240", "--json"))
     assert report["whole"] is True
 
