@@ -8,7 +8,7 @@
     intitle:word        the title has the word or phrase                   inurl:text         the URL has it
 
 An operator that is not known, or whose value can't be read, is text. So is a minus before one letter, a digit or a
-second minus: `git commit -m`, `-1`, `--amend`.
+second minus: `git commit -m`, `-1`, `--amend`. In a paragraph, quotation marks and minus signs are text, as in prose.
 """
 
 import re
@@ -24,6 +24,8 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _EXCLUDED_WORD = re.compile(r"[^\W\d_][\w.+#'’-]+")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+PARAGRAPH_WORDS = 25
+"""A query of more words is a paragraph."""
 MAX_OPERATORS = 32
 """Maximum operators of a query. Further ones are text."""
 
@@ -57,6 +59,7 @@ class ParsedQuery:
 
 @dataclass(slots=True)
 class _Parts:
+    is_paragraph: bool = False
     text: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     """Values of the operators: they are searched for where there is no other text."""
@@ -69,7 +72,7 @@ class _Parts:
 
 def parse_query(query: str) -> ParsedQuery:
     """Divide a query into text and conditions. A query of operators alone is searched by their values."""
-    parts = _Parts()
+    parts = _Parts(is_paragraph=len(query.split()) > PARAGRAPH_WORDS)
     for match in _TOKEN.finditer(query):
         if len(parts.values) >= MAX_OPERATORS or not _is_operator(match, parts):
             parts.text.append(match.group())
@@ -85,6 +88,8 @@ def _is_operator(match: re.Match[str], parts: _Parts) -> bool:
     value = match["quoted"] if match["quoted"] is not None else match["plain"]
     if name:
         return _named(name, value, minus, parts)
+    if parts.is_paragraph:
+        return False
     if match["quoted"] is not None:
         return _quoted(value, minus, parts)
     if minus and _EXCLUDED_WORD.fullmatch(value):

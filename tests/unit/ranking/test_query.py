@@ -29,6 +29,12 @@ CASES = [
     ("before:yesterday lang:??? site:/", "before:yesterday lang:??? site:/", Conditions()),
     ("after:2024-13 -lang:de", "after:2024-13 -lang:de", Conditions()),
     ('12" pipe', '12" pipe', Conditions()),
+    # in a paragraph, quotation marks and minus signs are text; an operator with a name is an operator
+    (
+        f'{"so " * 24}"exact phrase" -word lang:de',
+        f'{"so " * 24}"exact phrase" -word',
+        Conditions(languages=("de",)),
+    ),
     ('an "open quote', 'an "open quote', Conditions()),
     ('""', '""', Conditions()),
     ("TypeError: 'NoneType' object", "TypeError: 'NoneType' object", Conditions()),
