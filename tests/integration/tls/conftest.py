@@ -41,18 +41,18 @@ def tls_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsStack]:
     home = tmp_path_factory.mktemp("tls")
     foreign = Identities(tmp_path_factory.mktemp("foreign"))
     foreign.prepare(dt.datetime.now(dt.UTC))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:  # only while it starts: other tests of this process start plain stacks
         patch.setenv("RIFFLE_LOCAL_TLS", "true")
         start_detached(home, servers_only=True)
-        try:
-            settings, identities = Settings.load(home=home), Identities(home)
-            (port,) = free_ports(1)
-            settings = with_addresses(settings, home, {"gateway": gateway_settings(port, identities)})
-            with _gateway(settings, identities):
-                yield TlsStack(home, settings, identities, foreign)
-        finally:
-            if state := read_state(home):
-                stop_stack(home, state)
+    try:
+        settings, identities = Settings.load(home=home), Identities(home)
+        (port,) = free_ports(1)
+        settings = with_addresses(settings, home, {"gateway": gateway_settings(port, identities)})
+        with _gateway(settings, identities):
+            yield TlsStack(home, settings, identities, foreign)
+    finally:
+        if state := read_state(home):
+            stop_stack(home, state)
 
 
 class _gateway:  # noqa: N801 - used as a context manager
