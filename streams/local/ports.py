@@ -48,8 +48,8 @@ def free_ports(count: int) -> list[int]:
 
 
 def preferred_port(wanted: int) -> int:
-    """Return `wanted` if it's free, otherwise any free port."""
-    return wanted if wanted and is_free(wanted) else free_ports(1)[0]
+    """Return `wanted` if it's free, otherwise any free port. It is reserved until this process ends."""
+    return wanted if wanted and is_free(wanted) and _reserve(wanted) else free_ports(1)[0]
 
 
 _reserved: set[int] = set()

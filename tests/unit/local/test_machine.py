@@ -34,6 +34,8 @@ def test_ports_are_reserved_until_the_process_ends(monkeypatch: pytest.MonkeyPat
 
         with pytest.raises(StartError):
             free_ports(1)
+        with pytest.raises(StartError):
+            preferred_port(port)
 
         process.communicate("the end\n")
         assert free_ports(1) == [port]
