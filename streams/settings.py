@@ -345,11 +345,15 @@ class Settings(BaseSettings):
         return (env_settings, init_settings)
 
     @classmethod
-    def load(cls, **overrides: Any) -> Self:
-        """Read the settings: from the environment, then `overrides`, then the running local stack's addresses."""
-        home = Path(os.environ.get("RIFFLE_HOME", overrides.get("home", ".riffle")))
-        stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(home)
-        return cls(**merged(stack, overrides))
+    def load(cls, *, home: Path | None = None, **overrides: Any) -> Self:
+        """Read the settings: from the environment, then `overrides`, then the running local stack's addresses.
+
+        The stack is that of `home`; without it, that of the environment's RIFFLE_HOME.
+        """
+        folder = home or Path(os.environ.get("RIFFLE_HOME", ".riffle"))
+        stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(folder)
+        loaded = cls(**merged(stack, overrides))
+        return loaded.model_copy(update={"home": home}) if home else loaded
 
     @model_validator(mode="after")
     def _certificates_are_complete(self) -> Self:

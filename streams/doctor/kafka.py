@@ -1,6 +1,5 @@
 """Kafka: brokers, topics against the topology, lag, and dead letters."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
-from streams.errors import StoreUnavailable
-from streams.runtime.connection import client_config, unreachable
+from streams.runtime.connection import client_config, patiently, unreachable
 from streams.runtime.lag import Lag, active_groups, input_topics, stage_lags, topic_sizes
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
@@ -174,7 +172,7 @@ def _differences(topic: Topic, actual: ActualTopic, settings: Settings) -> Itera
 def check_lag(settings: Settings) -> Iterator[Finding]:
     """The stages keep up, and somebody works for each."""
     if not refused(settings.kafka.bootstrap):
-        lags = _patiently(lambda: stage_lags(settings))
+        lags = _when_settled(lambda: stage_lags(settings))
         yield from judge_lag(lags, active_groups(settings), settings.crawl.max_stage_lag_events)
 
 
@@ -216,7 +214,7 @@ def check_dead_letters(settings: Settings) -> Iterator[Finding]:
     """No event failed for good without anybody having looked at it."""
     if refused(settings.kafka.bootstrap):
         return
-    total = _patiently(lambda: _dead_records(settings))
+    total = _when_settled(lambda: _dead_records(settings))
     letters = list(DeadLetters(settings)) if 0 < total <= MANY_DEAD_LETTERS else []
     yield judge_dead_letters(letters, total)
 
@@ -228,18 +226,9 @@ def _dead_records(settings: Settings) -> int:
     return sum(topic_sizes(settings, partitions).values())
 
 
-def _patiently(ask: Callable[[], T]) -> T:
-    """Ask again while partitions move to other brokers or topics are new, for MOVING_SECONDS."""
-    end = time.monotonic() + MOVING_SECONDS
-    while True:
-        try:
-            return ask()
-        except (KafkaException, StoreUnavailable) as error:
-            cause = error if isinstance(error, KafkaException) else error.__cause__
-            reason = cause.args[0] if isinstance(cause, KafkaException) else None
-            if not isinstance(reason, KafkaError) or reason.code() not in _MOVING or time.monotonic() > end:
-                raise
-            time.sleep(AGAIN_SECONDS)
+def _when_settled(ask: Callable[[], T]) -> T:
+    """Ask again while partitions move to other brokers or topics are new."""
+    return patiently(ask, _MOVING, seconds=MOVING_SECONDS, pause_seconds=AGAIN_SECONDS)
 
 
 def judge_dead_letters(letters: Sequence[DeadLetter], records: int) -> Finding:

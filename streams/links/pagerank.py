@@ -79,14 +79,6 @@ class GraphBuilder:
         return self._places.setdefault(host, len(self._places))
 
 
-def graph_of(linking: Iterable[tuple[str, Iterable[str]]]) -> HostGraph:
-    """The graph of (host, hosts that link to it)."""
-    builder = GraphBuilder()
-    for host, sources in linking:
-        builder.add(host, sources)
-    return builder.graph()
-
-
 def batch(graph: HostGraph, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
     """The rank of each host by power iteration over probabilities, from nothing but the graph."""
     count = len(graph.hosts)

@@ -3,7 +3,7 @@
 A query has few words, and the statements that answer it are written in others. The best statements of the first pages
 show some of them. Which pages are the first is decided by both lists, so that words correct the meaning and the other
 way round. Nobody has judged these pages, so they get less weight than the query (Rocchio, "Relevance Feedback in
-Information Retrieval", 1971; measured in docs/decisions/0005).
+Information Retrieval", 1971; measured in docs/decisions/0022).
 """
 
 from collections.abc import Sequence

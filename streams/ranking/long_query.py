@@ -14,7 +14,6 @@ from streams.stores.protocols import Vectors
 
 MAX_PART_BYTES = 700
 """Maximum length of a part (bytes of UTF-8): less than the 256 tokens of the models, also in Chinese or code."""
-_WORDS = re.compile(r"\S++\s*+|\s++")
 _PIECE_CHARS = 16
 """Maximum characters that always stay together."""
 _WORDS = re.compile(r"\S++\s*+|\s++")

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, 
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.errors import UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, patiently, unreachable
 from streams.settings import Settings
 from streams.topology import STAGES, Stage, in_regions
 
@@ -141,24 +141,15 @@ def committed_offsets(settings: Settings, stage: Stage, places: list[Place]) -> 
         return {}
     consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
     try:
-        partitions = _ask_for_committed(consumer, [TopicPartition(*place) for place in places])
+        asked = [TopicPartition(*place) for place in places]
+        partitions = patiently(
+            lambda: consumer.committed(asked, timeout=TIMEOUT_SECONDS),
+            _COORDINATOR_STARTS,
+            pause_seconds=COORDINATOR_SECONDS,
+        )
     finally:
         consumer.close()
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
-
-
-def _ask_for_committed(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """Ask again while the group's coordinator moves or starts, for TIMEOUT_SECONDS in all."""
-    end = time.monotonic() + TIMEOUT_SECONDS
-    while True:
-        try:
-            return consumer.committed(partitions, timeout=TIMEOUT_SECONDS)
-        except KafkaException as error:
-            reason = error.args[0]
-            starts = isinstance(reason, KafkaError) and reason.code() in _COORDINATOR_STARTS
-            if not starts or time.monotonic() > end:
-                raise
-            time.sleep(COORDINATOR_SECONDS)
 
 
 def _places(admin: AdminClient, topics: Collection[str]) -> list[Place]:

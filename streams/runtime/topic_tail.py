@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from schemas import Event, InvalidEvent
 from streams.errors import UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, patiently, unreachable
 from streams.runtime.records import decode
 from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
@@ -68,18 +68,13 @@ class Follower:
         return {place: self._end(TopicPartition(*place)) for place in sorted(places)}
 
     def _end(self, place: TopicPartition) -> int:
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        while True:
-            try:
-                _, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS)
-                return end
-            except KafkaException as error:
-                # A partition that was just added, or whose broker has changed, has no known leader for a moment.
-                reason = error.args[0]
-                is_short = isinstance(reason, KafkaError) and reason.code() in _NO_LEADER
-                if not is_short or time.monotonic() > deadline:
-                    raise
-                time.sleep(LEADER_SECONDS)
+        """The end of a partition. One that was just added, or whose broker has changed, has no leader for a moment."""
+        _, end = patiently(
+            lambda: self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS),
+            _NO_LEADER,
+            pause_seconds=LEADER_SECONDS,
+        )
+        return end
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:
         """Yield the events since the last call. If there is none, wait for one up to the timeout."""

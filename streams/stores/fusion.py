@@ -42,22 +42,17 @@ class Scale:
         return (round(score, _TIE_DIGITS) - self.floor) / self.deviation
 
 
-def scale_of(hits: Sequence[Hit], *, floor: float | None = None) -> Scale:
+def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
     """The scale of a list, by the best scores of its first pages.
 
     `floor` is the score of a statement that is not in the list, where it is known. Else it is that of the last one. A
     list with few pages is filled up with it: among few scores none would stand out.
     """
-    return _scale(best_of_pages(hits).values(), _lowest(hits) if floor is None else floor) if hits else Scale()
-
-
-def _lowest(hits: Sequence[Hit]) -> float:
-    return min(hit.score for hit in hits)
-
-
-def _scale(best_scores: Iterable[float], lowest: float) -> Scale:
-    best = sorted(best_scores, reverse=True)[:REFERENCE_PAGES]
-    scores = best + [lowest] * (REFERENCE_PAGES - len(best))
+    if not hits:
+        return Scale()
+    lowest = min(hit.score for hit in hits) if floor is None else floor
+    first = sorted(best.values(), reverse=True)[:REFERENCE_PAGES]
+    scores = first + [lowest] * (REFERENCE_PAGES - len(first))
     mean = math.fsum(scores) / len(scores)
     variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
     return Scale(max(math.sqrt(variance), _MIN_DEVIATION), round(lowest, _TIE_DIGITS))
@@ -107,8 +102,7 @@ def _weighted(found: Candidates, meaning: float) -> list[_Weighted]:
     weighted = []
     for hits, weight, floor in _weights(found, meaning):
         best = best_of_pages(hits)
-        lowest = (_lowest(hits) if hits else 0.0) if floor is None else floor
-        weighted.append(_Weighted(hits, weight, best, _scale(best.values(), lowest)))
+        weighted.append(_Weighted(hits, weight, best, scale_of(hits, best, floor=floor)))
     return weighted
 
 

@@ -26,14 +26,12 @@ from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.protocols import ModelInfo, Point
-from streams.stores.removals import WITHDRAWN, blob_of_page, is_held_back, withdrawn
+from streams.stores.removals import WITHDRAWN, Parts, blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
+from streams.vectors.generations import generation_of, superseded_below
 from streams.vectors.points import points_of
 
-Parts = Mapping[Any, Mapping[str, Any]]
-ALL_GENERATIONS = 1 << 62
-"""A generation that is higher than any."""
 MAX_ROUNDS = 5
 """Maximum number of newer pages that an older one makes way for. More than one is needed if they come meanwhile."""
 
@@ -61,7 +59,7 @@ class IndexAgent(Agent):
 
     async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
         parts = await self._stores.pages.get(event.page_id)
-        if _superseded_below(parts, event.generation):
+        if superseded_below(parts, event.generation):
             # Before a crash, this event may have written points.
             return await self._give_way(event, parts)
         try:
@@ -70,7 +68,7 @@ class IndexAgent(Agent):
             return []
         collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
         parts = await self._stores.pages.get(event.page_id)
-        if _superseded_below(parts, event.generation):
+        if superseded_below(parts, event.generation):
             return await self._give_way(event, parts)
         # A generation is the time of the fetch in microseconds.
         self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
@@ -99,7 +97,7 @@ class IndexAgent(Agent):
     async def _give_way(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
         """Remove the event's points, and write those of the newer page again. Raises TransientError if it changes."""
         for _ in range(MAX_ROUNDS):
-            below = _superseded_below(parts, event.generation)
+            below = superseded_below(parts, event.generation)
             newest = parts.get("indexed", {})
             if newest.get("generation") != below:  # a removal is newer than all
                 await self._remove_points(event, below, await self._stores.vectors.collections())
@@ -110,7 +108,7 @@ class IndexAgent(Agent):
             if not await self._restore(event, parts):
                 return []
             parts = await self._stores.pages.get(event.page_id)
-            if _superseded_below(parts, event.generation) == below:
+            if superseded_below(parts, event.generation) == below:
                 return []
         raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
 
@@ -167,7 +165,7 @@ class IndexAgent(Agent):
 
     async def _remove(self, event: PageRemoved, at: int) -> None:
         parts = await self._stores.pages.get(event.page_id)
-        newest = max(_generation(parts, "indexed"), _generation(parts, "removed"))
+        newest = max(generation_of(parts, "indexed"), generation_of(parts, "removed"))
         if event.reason == "request":
             if event.generation <= withdrawn(parts):
                 return
@@ -201,7 +199,7 @@ class IndexAgent(Agent):
     ) -> None:
         """Write the page's record. It replaces one of an earlier generation, whatever their senders' clocks were."""
         known = parts.get(part, {})
-        replaces = _generation(parts, part) < event.generation or known.get("reason") != record.get("reason")
+        replaces = generation_of(parts, part) < event.generation or known.get("reason") != record.get("reason")
         at = max(at, int(known.get("at", 0)) + replaces)
         await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)
 
@@ -209,19 +207,6 @@ class IndexAgent(Agent):
 def _published(parts: Parts) -> str:
     """The date of the page's publication, by its facts; empty if it has none."""
     return str(parts.get("normalized", {}).get("published") or "")[:10]
-
-
-def _generation(parts: Parts, part: str) -> int:
-    return int(parts.get(part, {}).get("generation", -1))
-
-
-def _superseded_below(parts: Parts, generation: int) -> int | None:
-    """The generation below which points are to be removed, if a newer page or a removal has replaced this one."""
-    if is_held_back(parts):
-        return ALL_GENERATIONS
-    removed, indexed = _generation(parts, "removed"), _generation(parts, "indexed")
-    below = max(removed + 1 if removed >= generation else 0, indexed if indexed > generation else 0)
-    return below or None
 
 
 def _may_have_points(parts: Parts) -> bool:

@@ -27,6 +27,7 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import Embedder, ModelInfo, PartProgress, Vectors
 from streams.vectors.batching import TextBatcher
 from streams.vectors.codec import decode_vectors
+from streams.vectors.generations import superseded_below
 from streams.vectors.points import points_of, texts_of
 from streams.vectors.recall import Recall, recall_of
 
@@ -181,10 +182,8 @@ class Reindexer:
 
     async def _remove_if_replaced(self, page_id: UUID, generation: int, collection: str) -> None:
         """Take out points that a removal or a newer fetch has replaced since the records were read."""
-        parts = await self._stores.pages.get(page_id)
-        removed, newer = (int(parts.get(part, {}).get("generation", -1)) for part in ("removed", "indexed"))
-        below = max(removed + 1 if removed >= generation else 0, newer if newer > generation else 0)
-        if below:
+        below = superseded_below(await self._stores.pages.get(page_id), generation)
+        if below is not None:
             await self._stores.vectors.remove_page(collection, page_id, before_generation=below)
 
     async def _vectors(self, parts: Mapping[Any, Record], page: PageStatements, model: ModelInfo) -> Vectors:

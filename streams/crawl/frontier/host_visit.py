@@ -5,7 +5,7 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import Lease, Robots
+from streams.crawl.frontier.host_state import Host, Lease, Robots
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
@@ -119,7 +119,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     if lease.attempt == 1:
         host.share(url.crawl_id).scheduled += 1
     await frontier.hosts.persist(live)
-    await frontier.emit(outputs.page_scheduled(url, lease, frontier.policy.region_of(url.host)), str(lease.lease_id))
+    await _emit_page(frontier, url, lease)
 
 
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
@@ -130,9 +130,17 @@ async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) ->
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     await frontier.hosts.persist(live)
-    await frontier.emit(
-        outputs.robots_scheduled(host, lease, frontier.policy.region_of(host.name)), str(lease.lease_id)
-    )
+    await _emit_robots(frontier, host, lease)
+
+
+async def _emit_page(frontier: FrontierState, url: FrontierUrl, lease: Lease) -> None:
+    region = frontier.policy.region_of(url.host)
+    await frontier.emit(outputs.page_scheduled(url, lease, region), str(lease.lease_id))
+
+
+async def _emit_robots(frontier: FrontierState, host: Host, lease: Lease) -> None:
+    region = frontier.policy.region_of(host.name)
+    await frontier.emit(outputs.robots_scheduled(host, lease, region), str(lease.lease_id))
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
@@ -141,15 +149,11 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
         lease = live.host.leases[lease_id]
         if lease.until > frontier.now():
             if lease.robots:
-                await frontier.emit(
-                    outputs.robots_scheduled(live.host, lease, frontier.policy.region_of(live.host.name)), str(lease_id)
-                )
+                await _emit_robots(frontier, live.host, lease)
             else:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
-                    await frontier.emit(
-                        outputs.page_scheduled(url, lease, frontier.policy.region_of(url.host)), str(lease_id)
-                    )
+                    await _emit_page(frontier, url, lease)
         live.unsent.discard(lease_id)
 
 

@@ -10,7 +10,7 @@ import structlog
 
 from streams.errors import DeadlineExceeded, RiffleError
 from streams.gateway.search.deadline import Deadline
-from streams.gateway.search.query_embedder import OnFailure
+from streams.gateway.search.failures import OnFailure
 from streams.gateway.search.trace import Trace
 from streams.ranking.feedback import PAGES, SHARE, Feedback, examples, moved
 from streams.stores.opener import Stores

@@ -10,6 +10,7 @@ from time import monotonic
 
 from streams.errors import RiffleError
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.failures import OnFailure, Rest
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRank
 
@@ -27,7 +28,7 @@ class HostRanks:
     def __init__(
         self,
         stores: Stores,
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
         *,
         max_cached: int = MAX_CACHED,
         clock: Callable[[], float] = monotonic,
@@ -36,18 +37,18 @@ class HostRanks:
         self._max_cached, self._clock = max_cached, clock
         self._cached: OrderedDict[str, tuple[float, HostRank]] = OrderedDict()
         """Each host with the time until which its rank is used, oldest first."""
-        self._rest_until = 0.0
+        self._rest = Rest(REST_SECONDS, clock=clock)
 
     async def of(self, hosts: Collection[str], deadline: Deadline) -> Mapping[str, HostRank]:
         """The in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
         missing = [host for host in hosts if self._is_missing(host)]
-        if missing and self._clock() >= self._rest_until:
+        if missing and not self._rest.lasts:
             try:
                 async with deadline.for_ranks():
                     found = await self._stores.host_links.ranks(missing)
             except (RiffleError, TimeoutError) as error:
                 self._on_failure("cassandra", error)
-                self._rest_until = self._clock() + REST_SECONDS
+                self._rest.failed()
             else:
                 self._keep({host: found.get(host, HostRank()) for host in missing})
         return {host: self._cached[host][1] for host in hosts if host in self._cached}

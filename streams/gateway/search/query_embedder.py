@@ -1,13 +1,13 @@
 """Embeds queries: with a cache of recent vectors, and a rest for a model that failed several times in a row."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 
 import structlog
 
 from streams.errors import DeadlineExceeded, RiffleError
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.failures import OnFailure, Rest
 from streams.gateway.search.trace import Trace
 from streams.ranking.long_query import mean_vector, parts_of
 from streams.stores.opener import Stores
@@ -18,9 +18,6 @@ CACHED_VECTORS = 4_096
 FAILURES_BEFORE_REST = 3
 REST_SECONDS = 2.0
 """Seconds without a call to the model after three failures in a row. Then one query tries it again."""
-
-OnFailure = Callable[[str, BaseException], None]
-"""Called with a store's name and its error, for the metrics."""
 
 log = structlog.get_logger(__name__)
 
@@ -54,8 +51,7 @@ class QueryEmbedder:
         self._stores = stores
         self._on_failure = on_failure
         self._cache = VectorCache()
-        self._failures_in_a_row = 0
-        self._rest_until = 0.0
+        self._rest = Rest(REST_SECONDS, failures=FAILURES_BEFORE_REST)
 
     async def embed(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         """The query's vector, or None with the reason in the trace. Raises nothing: words can be searched alone."""
@@ -64,7 +60,7 @@ class QueryEmbedder:
             if vector is not None:
                 trace.states["dense"], trace.model = "cached", self._cache.model
                 return vector
-            if perf_counter() < self._rest_until:
+            if self._rest.lasts:
                 trace.fail("dense", _reason("has not answered lately"))
                 return None
             return await self._ask(text, deadline, trace)
@@ -83,16 +79,14 @@ class QueryEmbedder:
             log.exception("embedding a query failed")
             self._failed(error, trace)
             return None
-        self._failures_in_a_row = 0
+        self._rest.succeeded()
         self._cache.put(model, text, vector)
         trace.states["dense"], trace.model = "ok", model
         return vector
 
     def _failed(self, error: Exception, trace: Trace) -> None:
         self._on_failure("triton", error)
-        self._failures_in_a_row += 1
-        if self._failures_in_a_row >= FAILURES_BEFORE_REST:
-            self._rest_until = perf_counter() + REST_SECONDS
+        self._rest.failed()
         slow = isinstance(error, TimeoutError | DeadlineExceeded)
         trace.fail("dense", _reason("took too long" if slow else "did not answer"))
 

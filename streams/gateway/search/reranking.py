@@ -4,11 +4,9 @@ A search is worth something without it: when the model is slow or down, the orde
 says so. After a failure the model is not asked for some seconds.
 """
 
-from collections.abc import Callable
-from time import perf_counter
-
 from streams.errors import DeadlineExceeded, RiffleError
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.failures import OnFailure, Rest
 from streams.gateway.search.trace import Trace
 from streams.ranking.reranking import reordered, text_of
 from streams.stores.opener import Stores
@@ -23,18 +21,16 @@ REST_SECONDS = 5.0
 class Reranking:
     """Asks the model. There is one in each process: it remembers when it failed."""
 
-    def __init__(
-        self, stores: Stores, on_failure: Callable[[str, BaseException], None], *, enabled: bool, pages: int = PAGES
-    ) -> None:
+    def __init__(self, stores: Stores, on_failure: OnFailure, *, enabled: bool, pages: int = PAGES) -> None:
         self._stores, self._on_failure = stores, on_failure
         self._enabled, self._pages = enabled, pages
-        self._rest_until = 0.0
+        self._rest = Rest(REST_SECONDS)
 
     async def of(self, query: str, pages: list[PageHits], deadline: Deadline, trace: Trace) -> list[PageHits]:
         """The pages, the first of them in the model's order. Raises nothing."""
         if not self._enabled or len(pages) < 2:
             return pages
-        if perf_counter() < self._rest_until:
+        if self._rest.lasts:
             trace.fail("rerank", "The cross-encoder has not answered lately; results are in the order of their scores.")
             return pages
         first = pages[: self._pages]
@@ -46,7 +42,7 @@ class Reranking:
                     )
             except (RiffleError, TimeoutError) as error:
                 self._on_failure("triton", error)
-                self._rest_until = perf_counter() + REST_SECONDS
+                self._rest.failed()
                 slow = isinstance(error, TimeoutError | DeadlineExceeded)
                 event = "took too long" if slow else "did not answer"
                 trace.fail("rerank", f"The cross-encoder {event}; results are in the order of their scores.")

@@ -20,9 +20,10 @@ from streams.gateway.http.problems import ProblemError, search_unavailable
 from streams.gateway.search.active_model import ActiveModel
 from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.failures import OnFailure
 from streams.gateway.search.feedback import FeedbackSearch
 from streams.gateway.search.host_ranks import HostRanks
-from streams.gateway.search.query_embedder import OnFailure, QueryEmbedder
+from streams.gateway.search.query_embedder import QueryEmbedder
 from streams.gateway.search.recall_probe import RecallProbe
 from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.reranking import Reranking
@@ -174,7 +175,8 @@ class Searcher:
         """The pages in the order of their scores with the authority of their hosts and their freshness."""
         first = pages[:PRIOR_PAGES]
         ranks = await self._host_ranks.of(hosts_of(first), deadline) if self._priors.authority else {}
-        trace.priors = {page.page_id: prior_of(page, ranks, self._clock(), self._priors) for page in first}
+        now = self._clock()
+        trace.priors = {page.page_id: prior_of(page, ranks, now, self._priors) for page in first}
         return with_priors(pages, trace.priors)
 
     async def _dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:

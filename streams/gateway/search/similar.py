@@ -3,12 +3,12 @@
 They are an extra: read for all results at once, within a short time, and left out when their store doesn't answer.
 """
 
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 from uuid import UUID
 
 from streams.errors import RiffleError
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.failures import OnFailure, Rest
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 
@@ -23,22 +23,22 @@ Groups = dict[UUID, list[Fingerprint]]
 class SimilarPages:
     """Reads the fingerprints. There is one in each process: it remembers when they failed."""
 
-    def __init__(self, stores: Stores, on_failure: Callable[[str, BaseException], None]) -> None:
+    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores
         self._on_failure = on_failure
-        self._rest_until = 0.0
+        self._rest = Rest(REST_SECONDS)
 
     async def of(self, pages: Sequence[UUID], deadline: Deadline) -> Groups | None:
         """The duplicates of each page that has some, the shortest address first; None when they are not known now."""
         if not pages:
             return {}
-        if perf_counter() < self._rest_until:
+        if self._rest.lasts:
             return None
         try:
             async with deadline.for_similar():
                 found = await self._stores.fingerprints.groups(pages, MAX_SIMILAR)
         except (RiffleError, TimeoutError) as error:
             self._on_failure("cassandra", error)
-            self._rest_until = perf_counter() + REST_SECONDS
+            self._rest.failed()
             return None
         return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}

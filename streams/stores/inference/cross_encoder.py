@@ -62,9 +62,10 @@ def fitting_pairs(tokenizer: Tokenizer, query: str, texts: Sequence[str], max_to
 
 def _cut(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[str, int]:
     """The beginning of a text that has at most this number of tokens, and their number."""
-    encoding = tokenizer.encode(text[: max_tokens * MAX_CHARACTERS_PER_TOKEN], add_special_tokens=False)
+    text = text[: max_tokens * MAX_CHARACTERS_PER_TOKEN]
+    encoding = tokenizer.encode(text, add_special_tokens=False)
     if len(encoding) <= max_tokens:
-        return text[: max_tokens * MAX_CHARACTERS_PER_TOKEN], len(encoding)
+        return text, len(encoding)
     return text[: encoding.offsets[max_tokens - 1][1]], max_tokens
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from streams.links.pagerank import (
     DAMPING,
     MAX_ROUNDS,
+    GraphBuilder,
     HostGraph,
     Ranks,
     batch,
-    graph_of,
     residuals_of,
     start_ranks,
     updated,
@@ -21,6 +21,13 @@ TIGHT = 1e-12
 
 Links = list[tuple[str, list[str]]]
 """Each host with the hosts that link to it."""
+
+
+def graph_of(linking: Links) -> HostGraph:
+    builder = GraphBuilder()
+    for host, sources in linking:
+        builder.add(host, sources)
+    return builder.graph()
 
 
 def by_host(graph: HostGraph) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """The state file: written whole, believed only while its supervisor runs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -96,3 +97,20 @@ def test_one_supervisor_at_a_time(tmp_path: Path) -> None:
 def test_two_homes_do_not_meet(tmp_path: Path) -> None:
     with only_stack(tmp_path / "one"), only_stack(tmp_path / "two"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [pytest.param("asked", "asked:1", id="an argument"), pytest.param(None, "set:1", id="none")],
+)
+def test_the_home_of_the_argument_comes_before_that_of_the_environment(
+    argument: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A benchmark with a stack of its own ran against the stack of RIFFLE_HOME."""
+    for name in ("asked", "set"):
+        (tmp_path / name).mkdir()
+        content = {"settings": {"kafka": {"bootstrap": f"{name}:1"}}}
+        stack_file(tmp_path / name).write_text(json.dumps(content))
+    monkeypatch.setenv("RIFFLE_HOME", str(tmp_path / "set"))
+    loaded = Settings.load(home=tmp_path / argument if argument else None)
+    assert (loaded.kafka.bootstrap, loaded.home) == (expected, tmp_path / (argument or "set"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.stores.fusion import best_pages, combine, first_pages, scale_of
+from streams.stores.fusion import best_of_pages, best_pages, combine, first_pages, scale_of
 from streams.stores.protocols import Candidates, Hit
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
@@ -100,5 +100,6 @@ def best_of(values: Sequence[float]) -> Sequence[Hit]:
 
 
 def test_a_scale_of_equal_scores_divides_by_nothing() -> None:
-    assert scale_of(best_of([0.5, 0.5]))(0.5) == 0.0
-    assert scale_of([])(0.0) == 0.0
+    hits = best_of([0.5, 0.5])
+    assert scale_of(hits, best_of_pages(hits))(0.5) == 0.0
+    assert scale_of([], {})(0.0) == 0.0

@@ -1,0 +1,28 @@
+"""The rest of a store that failed."""
+
+from streams.gateway.search.failures import Rest
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_rest_begins_at_the_last_of_some_failures_in_a_row_and_ends() -> None:
+    clock = Clock()
+    rest = Rest(2.0, failures=3, clock=clock)
+    rest.failed()
+    rest.failed()
+    assert not rest.lasts, "two failures are too few"
+    rest.succeeded()
+    rest.failed()
+    rest.failed()
+    assert not rest.lasts, "an answer came in between"
+    rest.failed()
+    assert rest.lasts
+    clock.now += 2.0
+    assert not rest.lasts, "then one search tries it again"
+    rest.failed()
+    assert rest.lasts, "and one more failure is enough"
