@@ -257,6 +257,8 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
 
 GATEWAY = "gateway"
 """Name of the gateway as a producer and as a principal."""
+READER_GROUP = "riffle-reader-"
+"""Prefix of the group of each command that reads a topic by itself. No offset is ever committed under it."""
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from streams.topology import GATEWAY, STAGES, TOPICS, Grant, Topic, grants
+from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants
 
 CLUSTER = "riffle"
 HEADER = "# Generated from streams/topology.py by `riffle schemas --write`.\n"
@@ -10,7 +10,9 @@ REPLICAS = 3
 IN_SYNC_REPLICAS = 2
 PARTITIONS = 64
 """Partitions of a topic in the base. Overlays set their own."""
-COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", "keda", "operator")
+LINKS_RANK, BLOBS_SWEEP = "links-rank", "blobs-sweep"
+"""The commands that the chart runs on a schedule."""
+COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", LINKS_RANK, BLOBS_SWEEP, "keda", "operator")
 """Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
 _PATTERNS = {False: "literal", True: "prefix"}
 _OPERATIONS = {"read": ("Read", "Describe"), "write": ("Write", "Describe"), "describe": ("Describe",)}
@@ -22,8 +24,9 @@ def topics_manifest() -> str:
 
 
 def users_manifest() -> str:
-    """A KafkaUser for each component, with what it may do. All that is not granted is denied."""
-    return HEADER + "---\n".join(_user(name, _grants_of(name)) for name in COMPONENTS if name != "operator")
+    """A KafkaUser for each component that uses Kafka, with what it may do. All that is not granted is denied."""
+    users = (name for name in COMPONENTS if name not in ("operator", LINKS_RANK))
+    return HEADER + "---\n".join(_user(name, _grants_of(name)) for name in users)
 
 
 def clients_manifest() -> str:
@@ -55,6 +58,10 @@ def _grants_of(component: str) -> list[Grant]:
         return [Grant(component, "describe", "topic", topic.name) for topic in TOPICS]
     if component == "keda":
         return sorted(set(_lag_grants()))
+    if component == BLOBS_SWEEP:
+        # Dead letters may be replayed, so a sweep keeps the blobs that they refer to.
+        dead = [Grant(component, "read", "topic", stage.dead_topic) for stage in STAGES]
+        return [Grant(component, "read", "group", READER_GROUP, is_prefix=True), *sorted(dead)]
     return [grant for grant in grants() if grant.principal == component]
 
 

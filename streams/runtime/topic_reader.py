@@ -10,6 +10,7 @@ from streams.errors import StoreUnavailable
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config
 from streams.runtime.processing import Incoming
 from streams.settings import Settings
+from streams.topology import READER_GROUP
 
 BATCH_MESSAGES = 500
 POLL_SECONDS = 1.0
@@ -25,7 +26,7 @@ def read_topic(
     consumer = Consumer(
         {
             **client_config(settings.kafka),
-            "group.id": f"riffle-reader-{uuid4().hex}",
+            "group.id": f"{READER_GROUP}{uuid4().hex}",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
         }

@@ -75,12 +75,13 @@ def component(thing: Object) -> str:
     return labels["app.kubernetes.io/component"]
 
 
-WORKLOADS = ("Deployment", "StatefulSet", "Job", "Pod")
+WORKLOADS = ("Deployment", "StatefulSet", "Job", "CronJob", "Pod")
 
 
 def pod_spec(workload: Object) -> Object:
     """The pod of a workload."""
-    spec: Object = workload["spec"] if workload["kind"] == "Pod" else workload["spec"]["template"]["spec"]
+    owner = workload["spec"]["jobTemplate"] if workload["kind"] == "CronJob" else workload
+    spec: Object = owner["spec"] if owner.get("kind") == "Pod" else owner["spec"]["template"]["spec"]
     return spec
 
 

@@ -12,6 +12,7 @@ from streams.topology import STAGES, Stage, in_regions, stage
 from tests.chart.rendering import (
     CHART,
     VALUES,
+    WORKLOADS,
     Object,
     component,
     containers,
@@ -107,7 +108,7 @@ def test_every_variable_is_a_setting_of_the_application(values: str) -> None:
     for name, field in Settings.model_fields.items():
         below = getattr(field.annotation, "model_fields", None)
         settings |= {f"RIFFLE_{name}__{each}".upper() for each in below} if below else {f"RIFFLE_{name}".upper()}
-    for workload in of_kind(render(values), "Deployment", "StatefulSet", "Job"):
+    for workload in of_kind(render(values), *WORKLOADS):
         for container in containers(workload):
             variables = {name for name in environment(container) if name.startswith("RIFFLE_")}
             assert variables <= settings, container["name"]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from streams.docgen.infrastructure import COMPONENTS
-from streams.topology import STAGES, TOPICS, grants, stage, stage_grants
+from streams.topology import READER_GROUP, STAGES, TOPICS, grants, stage, stage_grants
 
 BASE = Path(__file__).parents[3] / "infra" / "k8s" / "base"
 FILES = sorted(path for path in BASE.rglob("*.yaml") if path.name not in ("kustomization.yaml", "values.yaml"))
@@ -51,10 +51,17 @@ def test_a_stage_may_do_in_kafka_what_the_topology_says_and_nothing_else(name: s
 def test_no_user_may_do_everything() -> None:
     for user in of_kind("KafkaUser").values():
         for rule in user["spec"]["authorization"]["acls"]:
-            # The fetchers of each region have a group of their own.
-            is_regional = rule["resource"]["type"] == "group" and rule["resource"]["name"] == "riffle-fetch"
-            assert rule["resource"]["patternType"] == ("prefix" if is_regional else "literal")
+            # The fetchers of each region have a group of their own, and each reader of a topic.
+            is_many = rule["resource"]["type"] == "group" and rule["resource"]["name"] in ("riffle-fetch", READER_GROUP)
+            assert rule["resource"]["patternType"] == ("prefix" if is_many else "literal")
             assert set(rule["operations"]) <= {"Read", "Write", "Describe"}
+
+
+def test_a_sweep_reads_dead_letters_and_nothing_else() -> None:
+    rules = of_kind("KafkaUser")["blobs-sweep"]["spec"]["authorization"]["acls"]
+    assert {rule["resource"]["name"] for rule in rules} == {READER_GROUP, *(stage.dead_topic for stage in STAGES)}
+    assert {operation for rule in rules for operation in rule["operations"]} == {"Read", "Describe"}
+    assert "links-rank" not in of_kind("KafkaUser"), "it does not use Kafka"
 
 
 def test_a_stage_reads_its_inputs_and_writes_its_outputs_alone() -> None:
