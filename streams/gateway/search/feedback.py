@@ -16,8 +16,8 @@ from streams.ranking.feedback import PAGES, SHARE, Feedback, examples, moved
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Hit
 
-SearchMeaning = Callable[[Sequence[float]], Awaitable[Candidates]]
-"""Searches the index by this vector alone, as the first search did."""
+SearchMeaning = Callable[..., Awaitable[Candidates]]
+"""Searches the index by the vector `dense` alone, under the conditions of the first search."""
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +65,6 @@ class FeedbackSearch:
         if not vectors:  # they were removed meanwhile
             trace.feedback = Feedback(skipped="The statements that were found first are not in the index any more.")
             return first
-        second = await again(moved(dense, vectors, self._share))
+        second = await again(dense=moved(dense, vectors, self._share))
         trace.feedback = Feedback(tuple(statements))
         return replace(first, dense=second.dense)

@@ -137,7 +137,7 @@ class Searcher:
         retrieve = self._retriever(request, query.conditions)
         found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
         trace.weight = weight_of(query.text, sparse, found)
-        again = partial(_by_meaning, retrieve)
+        again = partial(retrieve, sparse=None)
         found = await self._feedback.search(found, dense, again, deadline, trace)
         if self._recall is not None and dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(dense)
@@ -233,10 +233,6 @@ class Searcher:
             log.warning("the index refused the query's vector; searching by words alone", error=str(error))
             trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
             return await retrieve(dense=None, sparse=sparse)
-
-
-async def _by_meaning(retrieve: Retrieve, vector: Sequence[float]) -> Candidates:
-    return await retrieve(dense=vector, sparse=None)
 
 
 def exact_first(pages: list[PageHits], names: tuple[str, ...]) -> list[PageHits]:

@@ -1,43 +1,37 @@
 """Questions about the ancestors of many elements, in linear time: each ancestor is visited once."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from selectolax.lexbor import LexborNode
 
 State = TypeVar("State")
 
 
-class Surroundings(Generic[State]):
-    """Knows the state of each element, which is made of its parent's state and the element itself.
+def unknown_ancestors(node: LexborNode, known: Collection[int]) -> Iterator[LexborNode]:
+    """Return the node's ancestors below the nearest known one, the outermost first."""
+    path: list[LexborNode] = []
+    above = node.parent
+    while above is not None and above.mem_id not in known:
+        path.append(above)
+        above = above.parent
+    return reversed(path)
 
-    States are kept. So the step must give the same state for an element from the first time on that one of its
-    descendants is asked about.
-    """
 
-    def __init__(self, outermost: State, step: Callable[[State, LexborNode], State]) -> None:
-        self._outermost = outermost
-        self._step = step
-        self._known: dict[int, State] = {}
-
-    def of(self, node: LexborNode) -> State:
-        """Return the state of the node's parent."""
-        path: list[LexborNode] = []
-        above = node.parent
-        while above is not None and above.mem_id not in self._known:
-            path.append(above)
-            above = above.parent
-        state = self._outermost if above is None else self._known[above.mem_id]
-        for element in reversed(path):
-            state = self._known[element.mem_id] = self._step(state, element)
-        return state
+def state_above(node: LexborNode, states: Mapping[int, State], outermost: State) -> State:
+    """Return the state of the node's parent; `outermost` for a node without one."""
+    return outermost if node.parent is None else states[node.parent.mem_id]
 
 
 def outermost(nodes: Iterable[LexborNode]) -> Iterator[LexborNode]:
     """Leave out each node that has another one of them as ancestor, and repeated ones."""
     by_id = {node.mem_id: node for node in nodes}
-    is_inside = Surroundings(False, lambda inside, element: inside or element.mem_id in by_id)
-    return (node for node in list(by_id.values()) if not is_inside.of(node))
+    is_inside: dict[int, bool] = {}
+    for node in list(by_id.values()):
+        for element in unknown_ancestors(node, is_inside):
+            is_inside[element.mem_id] = state_above(element, is_inside, False) or element.mem_id in by_id
+        if not state_above(node, is_inside, False):
+            yield node
 
 
 def with_ancestors(nodes: Iterable[LexborNode]) -> set[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.parse.ancestors import Surroundings, remove_all
+from streams.pages.parse.ancestors import remove_all, state_above, unknown_ancestors
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.segments import NO_SEGMENT, RawLink
 from streams.pages.quirks import Quirk
@@ -48,10 +48,19 @@ class _Pruner:
         self._menus: dict[int, LexborNode] = {}
         self._others: set[int] = set()
         """Elements that match the selector and stay."""
-        self._surroundings = Surroundings(0, self._step)
+        self._around: dict[int, int] = {}
+        """For each ancestor that was looked at: the others around its content, or _INSIDE for the page's own text.
 
-    def _step(self, around: int, element: LexborNode) -> int:
-        """Return how many of the others are around the content of an element; _INSIDE for the page's own text."""
+        An element's descendants come after it, so it is a menu or one of the others before they ask for it.
+        """
+
+    def _around_parent(self, node: LexborNode) -> int:
+        for element in unknown_ancestors(node, self._around):
+            self._around[element.mem_id] = self._around_content(element)
+        return state_above(node, self._around, 0)
+
+    def _around_content(self, element: LexborNode) -> int:
+        around = state_above(element, self._around, 0)
         if around == _INSIDE or element.tag in _CONTENT_TAGS or element.mem_id in self._menus:
             return _INSIDE
         return around + (element.mem_id in self._others)
@@ -68,7 +77,7 @@ class _Pruner:
         return self._pruned
 
     def _judge(self, node: LexborNode) -> None:
-        around = self._surroundings.of(node)
+        around = self._around_parent(node)
         if around == _INSIDE or node.tag in ("body", "html"):
             return
         if around < MAX_NESTED and self._is_menu(node):

@@ -1,0 +1,84 @@
+"""Traces of the calls between the modules of a room, to see where two modules call each other back and forth."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import streams
+
+ROOT = Path(streams.__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A function of `streams`."""
+
+    module: str
+    """The module's file, such as "crawl/urls"."""
+    name: str
+
+    @property
+    def room(self) -> str:
+        return self.module.rpartition("/")[0]
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.name}"
+
+
+@dataclass(slots=True)
+class CallTrace:
+    """The calls between modules of `streams`, while a journey runs."""
+
+    calls: set[tuple[str, str]] = field(default_factory=set)
+    """Each call as (function that calls, function that is called)."""
+    back: set[tuple[str, str]] = field(default_factory=set)
+    """The calls that go back into a module of the same room that waits for the caller."""
+
+    def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event != "call" or (called := _place(frame.f_code)) is None:
+            return
+        callers = _callers(frame)
+        caller = next(callers, None)
+        if caller is None or caller.module == called.module:
+            return
+        call = (str(caller), str(called))
+        self.calls.add(call)
+        if caller.room == called.room and any(waiting.module == called.module for waiting in callers):
+            self.back.add(call)
+
+
+@contextmanager
+def call_trace() -> Iterator[CallTrace]:
+    """Trace this thread, and those that it starts."""
+    trace = CallTrace()
+    threading.setprofile(trace)
+    sys.setprofile(trace)
+    try:
+        yield trace
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _callers(frame: FrameType) -> Iterator[Place]:
+    """The functions of `streams` that wait for this one, the nearest first."""
+    caller = frame.f_back
+    while caller is not None:
+        if place := _place(caller.f_code):
+            yield place
+        caller = caller.f_back
+
+
+@cache
+def _place(code: CodeType) -> Place | None:
+    """The module and name of a function of `streams`; None for comprehensions, lambdas, and all that is elsewhere."""
+    path = Path(code.co_filename)
+    if code.co_name.startswith("<") or not path.is_relative_to(ROOT):
+        return None
+    return Place(str(path.relative_to(ROOT).with_suffix("")), code.co_qualname)
