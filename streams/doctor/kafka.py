@@ -1,37 +1,24 @@
 """Kafka: brokers, topics against the topology, lag, and dead letters."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
-from streams.runtime.connection import client_config, patiently, unreachable
+from streams.runtime.connection import client_config, unreachable
 from streams.runtime.lag import Lag, active_groups, input_topics, stage_lags, topic_sizes
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
 from streams.topology import STAGES, TOPICS, Topic
 
-T = TypeVar("T")
-
 REQUEST_SECONDS = 8.0
-MOVING_SECONDS, AGAIN_SECONDS = 5.0, 0.3
-"""Seconds for which a request is repeated while partitions move, and seconds between two of them."""
-_MOVING = frozenset(
-    {
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    }
-)
 MANY_DEAD_LETTERS = 20_000
 """Number of dead letters from which they are counted but not read."""
 SHOWN = 8
@@ -172,7 +159,7 @@ def _differences(topic: Topic, actual: ActualTopic, settings: Settings) -> Itera
 def check_lag(settings: Settings) -> Iterator[Finding]:
     """The stages keep up, and somebody works for each."""
     if not refused(settings.kafka.bootstrap):
-        lags = _when_settled(lambda: stage_lags(settings))
+        lags = stage_lags(settings)
         yield from judge_lag(lags, active_groups(settings), settings.crawl.max_stage_lag_events)
 
 
@@ -214,7 +201,7 @@ def check_dead_letters(settings: Settings) -> Iterator[Finding]:
     """No event failed for good without anybody having looked at it."""
     if refused(settings.kafka.bootstrap):
         return
-    total = _when_settled(lambda: _dead_records(settings))
+    total = _dead_records(settings)
     letters = list(DeadLetters(settings)) if 0 < total <= MANY_DEAD_LETTERS else []
     yield judge_dead_letters(letters, total)
 
@@ -224,11 +211,6 @@ def _dead_records(settings: Settings) -> int:
     metadata = AdminClient(client_config(settings.kafka)).list_topics(timeout=REQUEST_SECONDS).topics
     partitions = {name: len(metadata[name].partitions) for name in names if name in metadata}
     return sum(topic_sizes(settings, partitions).values())
-
-
-def _when_settled(ask: Callable[[], T]) -> T:
-    """Ask again while partitions move to other brokers or topics are new."""
-    return patiently(ask, _MOVING, seconds=MOVING_SECONDS, pause_seconds=AGAIN_SECONDS)
 
 
 def judge_dead_letters(letters: Sequence[DeadLetter], records: int) -> Finding:

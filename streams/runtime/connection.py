@@ -1,7 +1,7 @@
 """Connection options of Kafka's clients, and the error when the cluster doesn't answer."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -13,6 +13,18 @@ from streams.tls import FollowingContext, TlsFiles, client_context
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
+MOVING_SECONDS = 5.0
+"""Seconds in which leaders and coordinators are known again after a broker came back or topics were made."""
+AGAIN_SECONDS = 0.25
+_MOVING = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
 
 
 def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
@@ -47,20 +59,14 @@ def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavaila
     )
 
 
-def patiently(
-    ask: Callable[[], T], codes: Collection[int], *, seconds: float = TIMEOUT_SECONDS, pause_seconds: float
-) -> T:
-    """Ask Kafka again while its error is one of these `codes` of KafkaError, which pass by themselves, for `seconds`.
-
-    Raises the last error, a KafkaException or the StoreUnavailable that it caused.
-    """
-    end = time.monotonic() + seconds
+def patiently(ask: Callable[[], T]) -> T:
+    """Ask Kafka again while partitions and groups move between brokers, or topics are new. Raises KafkaException."""
+    end = time.monotonic() + MOVING_SECONDS
     while True:
         try:
             return ask()
-        except (KafkaException, StoreUnavailable) as error:
-            cause = error if isinstance(error, KafkaException) else error.__cause__
-            reason = cause.args[0] if isinstance(cause, KafkaException) else None
-            if not isinstance(reason, KafkaError) or reason.code() not in codes or time.monotonic() > end:
+        except KafkaException as error:
+            reason = error.args[0]
+            if not isinstance(reason, KafkaError) or reason.code() not in _MOVING or time.monotonic() > end:
                 raise
-            time.sleep(pause_seconds)
+            time.sleep(AGAIN_SECONDS)

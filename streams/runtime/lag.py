@@ -6,24 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.errors import UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, patiently, unreachable
+from streams.runtime.connection import AGAIN_SECONDS, TIMEOUT_SECONDS, client_config, patiently, unreachable
 from streams.settings import Settings
 from streams.topology import STAGES, Stage, in_regions
 
 log = structlog.get_logger()
 
 
-COORDINATOR_SECONDS = 0.25
-"""Seconds between two requests to a group's coordinator that is not ready yet."""
 SESSION_ENDS = 2.0
 """Session timeouts after which a killed worker is surely no member of its group any more."""
-_COORDINATOR_STARTS = frozenset(
-    {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +113,7 @@ def _all_offsets(settings: Settings, partitions: Mapping[str, int], spec: Offset
     places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
     try:
         return _offsets(AdminClient(client_config(settings.kafka)), places, spec)
-    except KafkaException as error:  # a broker that just came back knows its partitions a moment later
+    except KafkaException as error:
         raise unreachable(settings.kafka, error) from error
 
 
@@ -127,8 +122,12 @@ def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[
         return {}
     # The stubs know neither the default isolation level nor the result's offset.
     list_offsets: Any = admin.list_offsets
-    futures = list_offsets({TopicPartition(topic, number): spec for topic, number in places})
-    return {(p.topic, p.partition): f.result(timeout=TIMEOUT_SECONDS).offset for p, f in futures.items()}
+
+    def ask() -> dict[Place, int]:
+        futures = list_offsets({TopicPartition(topic, number): spec for topic, number in places})
+        return {(p.topic, p.partition): f.result(timeout=TIMEOUT_SECONDS).offset for p, f in futures.items()}
+
+    return patiently(ask)
 
 
 def committed_offsets(settings: Settings, stage: Stage, places: list[Place]) -> dict[Place, int]:
@@ -142,11 +141,7 @@ def committed_offsets(settings: Settings, stage: Stage, places: list[Place]) -> 
     consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
     try:
         asked = [TopicPartition(*place) for place in places]
-        partitions = patiently(
-            lambda: consumer.committed(asked, timeout=TIMEOUT_SECONDS),
-            _COORDINATOR_STARTS,
-            pause_seconds=COORDINATOR_SECONDS,
-        )
+        partitions = patiently(lambda: consumer.committed(asked, timeout=TIMEOUT_SECONDS))
     finally:
         consumer.close()
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
@@ -233,4 +228,4 @@ def _skip_lost(admin: AdminClient, stage: Stage, starts: Mapping[Place, int], se
                 # Other workers of the stage run. They continue at the first events by themselves.
                 log.warning("offsets can't be moved past the lost events", stage=stage.name, error=str(error))
                 return
-            time.sleep(COORDINATOR_SECONDS)
+            time.sleep(AGAIN_SECONDS)

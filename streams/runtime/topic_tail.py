@@ -4,21 +4,18 @@ import time
 from collections.abc import Iterator
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from schemas import Event, InvalidEvent
 from streams.errors import UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, patiently, unreachable
+from streams.runtime.connection import AGAIN_SECONDS, TIMEOUT_SECONDS, client_config, patiently, unreachable
 from streams.runtime.records import decode
 from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000
-_NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 NEW_TOPIC_SECONDS = 3.0
 """Seconds for which a missing topic is looked for: the brokers learn of a new one after its creation was confirmed."""
-LEADER_SECONDS = 0.2
-"""Seconds between two questions for the end of a partition without a known leader."""
 PARTITIONS_SECONDS = 10.0
 """Seconds between two looks for new partitions."""
 
@@ -57,7 +54,7 @@ class Follower:
         places, deadline = self._partitions(), time.monotonic() + NEW_TOPIC_SECONDS
         while missing := sorted(self._models.keys() - {name for name, _ in places}):
             if time.monotonic() < deadline:
-                time.sleep(LEADER_SECONDS)
+                time.sleep(AGAIN_SECONDS)
                 places = self._partitions()
                 continue
             raise UsageError(
@@ -69,11 +66,7 @@ class Follower:
 
     def _end(self, place: TopicPartition) -> int:
         """The end of a partition. One that was just added, or whose broker has changed, has no leader for a moment."""
-        _, end = patiently(
-            lambda: self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS),
-            _NO_LEADER,
-            pause_seconds=LEADER_SECONDS,
-        )
+        _, end = patiently(lambda: self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS))
         return end
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:

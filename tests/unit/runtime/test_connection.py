@@ -1,51 +1,43 @@
 """Questions to Kafka that are asked again."""
 
-from collections.abc import Callable
-
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.errors import StoreUnavailable
+from streams.runtime import connection
 from streams.runtime.connection import patiently
 
-MOVES = KafkaError.NOT_LEADER_FOR_PARTITION
 
+class Broker:
+    """Fails some times with this error, then answers."""
 
-def failing(times: int, raised: Callable[[], None]) -> Callable[[], str]:
-    left = [times]
+    def __init__(self, failures: int, code: int) -> None:
+        self.failures, self.code, self.asked = failures, code, 0
 
-    def ask() -> str:
-        if left[0]:
-            left[0] -= 1
-            raised()
+    def ask(self) -> str:
+        self.asked += 1
+        if self.asked <= self.failures:
+            raise KafkaException(KafkaError(self.code))
         return "answer"
 
-    return ask
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "AGAIN_SECONDS", 0)
 
 
-def moving() -> None:
-    raise KafkaException(KafkaError(MOVES))
+@pytest.mark.parametrize("code", [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.COORDINATOR_LOAD_IN_PROGRESS])
+def test_what_passes_by_itself_is_asked_again(code: int) -> None:
+    assert patiently(Broker(3, code).ask) == "answer"
 
 
-def unavailable() -> None:
-    try:
-        moving()
-    except KafkaException as error:
-        raise StoreUnavailable("Kafka doesn't answer") from error
-
-
-@pytest.mark.parametrize("raised", [moving, unavailable])
-def test_an_error_that_passes_is_asked_again(raised: Callable[[], None]) -> None:
-    assert patiently(failing(3, raised), {MOVES}, pause_seconds=0) == "answer"
-
-
-@pytest.mark.parametrize(
-    ("codes", "seconds"),
-    [
-        pytest.param({KafkaError.COORDINATOR_NOT_AVAILABLE}, 20.0, id="an error that stays"),
-        pytest.param({MOVES}, -1.0, id="for too long"),
-    ],
-)
-def test_other_errors_are_raised_at_once(codes: set[int], seconds: float) -> None:
+def test_other_errors_are_raised_at_once() -> None:
+    broker = Broker(1, KafkaError.TOPIC_AUTHORIZATION_FAILED)
     with pytest.raises(KafkaException):
-        patiently(failing(1, moving), codes, seconds=seconds, pause_seconds=0)
+        patiently(broker.ask)
+    assert broker.asked == 1
+
+
+def test_a_broker_that_never_settles_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MOVING_SECONDS", -1)
+    with pytest.raises(KafkaException):
+        patiently(Broker(10, KafkaError.NOT_LEADER_FOR_PARTITION).ask)

@@ -71,7 +71,7 @@ def test_r5_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a partition without new events would be refused again at the next start."""
-    monkeypatch.setattr(lag, "COORDINATOR_SECONDS", 0)
+    monkeypatch.setattr(lag, "AGAIN_SECONDS", 0)
     broker.refusals = 3
     check_retention(Settings(), [STAGE], accept_loss=True)
     assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
@@ -80,7 +80,7 @@ def test_r5_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
 def test_r5_an_accepted_loss_does_not_wait_for_workers_that_run(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lag, "COORDINATOR_SECONDS", 0)
+    monkeypatch.setattr(lag, "AGAIN_SECONDS", 0)
     monkeypatch.setattr(lag, "SESSION_ENDS", 0)
     broker.refusals = 1_000_000
     check_retention(Settings(), [STAGE], accept_loss=True)
