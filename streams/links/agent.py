@@ -2,7 +2,8 @@
 
 The events are keyed by the linked host, so one worker counts the hosts that link to it. A link counts once, however
 many pages of a host have it; links within a site and links marked nofollow don't count. A redelivery finds its row, and
-writes nothing. What a removed page linked to stays until the graph is built anew.
+writes nothing. A link stays after its page has gone or has it no more; `riffle remove` takes back those of the pages
+that it erases (`taking_back`).
 
 The count is written before the row. So after a crash between the two, the same link is counted again as the same one.
 """

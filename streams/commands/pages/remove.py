@@ -14,6 +14,7 @@ from schemas.ids import page_id
 from streams.commands.console import command, err, load_settings, need_kafka, out
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import TransientError, UsageError
+from streams.links.taking_back import take_back_links
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
@@ -38,6 +39,7 @@ async def remove(
 ) -> None:
     """Remove pages on request: from the index, and all their bytes from the stores. The bytes can't be restored.
 
+    Links between hosts that a page was found with are taken back, too.
     Their addresses and the removal itself stay: no event, crawl or import brings the pages back, until the removal is
     withdrawn with `--undo`. Then they can be crawled again. Bytes that another page has as well stay with that page.
     Kafka deletes its events about the pages after 7 days (dead letters: 90 days).
@@ -58,13 +60,15 @@ async def remove(
         typer.confirm(f"Erase all that is stored of {len(pages)} page(s)?", abort=True)
     now = time.time_ns() // 1_000
     async with open_stores(settings, ["cassandra", "qdrant"]) as stores:
-        eraser = Eraser(stores, _Printer().report)
+        printer = _Printer()
+        eraser = Eraser(stores, printer.report)
         await _request(settings, stores, pages, now, why)
         await _wait_until_removed(eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
+        links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
         erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own)
     out.print(
-        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes). "
+        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links between hosts. "
         f"{erased.shared} blobs stay, since another page refers to them.",
         highlight=False,
         soft_wrap=True,
@@ -139,7 +143,7 @@ def _references_of_dead_letters(settings: Settings, pages: dict[UUID, str]) -> t
 
 
 class _Printer:
-    """Prints now and then how many of the references are read."""
+    """Prints now and then how much of a table is read."""
 
     def __init__(self) -> None:
         self._printed_at = time.monotonic()
@@ -147,4 +151,4 @@ class _Printer:
     async def report(self, table: str, share: float) -> None:
         if time.monotonic() - self._printed_at >= REPORT_SECONDS:
             self._printed_at = time.monotonic()
-            err.print(f"Looking for other pages with the same bytes: {table}, {share:.0%}", highlight=False)
+            err.print(f"Looking for references and links: {table}, {share:.0%}", highlight=False)

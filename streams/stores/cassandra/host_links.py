@@ -8,6 +8,8 @@ from streams.stores.protocols import HostRank
 _SOURCES = "SELECT source, source_url FROM host_links WHERE host = :host LIMIT :most"
 _ALL_SOURCES = "SELECT source FROM host_links WHERE host = :host"
 _ADD = "INSERT INTO host_links (host, source, source_url) VALUES (:host, :source, :source_url)"
+_SOURCE_URL = "SELECT source_url FROM host_links WHERE host = :host AND source = :source"
+_REMOVE = "DELETE FROM host_links WHERE host = :host AND source = :source"
 _PUT_IN_LINKS = "INSERT INTO host_ranks (host, in_links) VALUES (:host, :in_links)"
 _PUT_RANK = "INSERT INTO host_ranks (host, rank) VALUES (:host, :rank)"
 _RANK = "SELECT in_links, rank FROM host_ranks WHERE host = :host"
@@ -28,6 +30,14 @@ class CassandraHostLinks:
 
     async def add(self, host: str, source: str, source_url: str) -> None:
         await self._session.execute(_ADD, {"host": host, "source": source, "source_url": source_url})
+
+    async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
+        row = {"host": host, "source": source}
+        found = await self._session.execute(_SOURCE_URL, row)
+        if not any(url in source_urls for (url,) in found):
+            return False
+        await self._session.execute(_REMOVE, row)
+        return True
 
     async def put_in_links(self, host: str, in_links: int) -> None:
         await self._session.execute(_PUT_IN_LINKS, {"host": host, "in_links": in_links})

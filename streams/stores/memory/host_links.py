@@ -22,6 +22,15 @@ class MemoryHostLinks:
     async def add(self, host: str, source: str, source_url: str) -> None:
         self._links.setdefault(host, {})[source] = source_url
 
+    async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
+        links = self._links.get(host, {})
+        if links.get(source) not in source_urls:
+            return False
+        del links[source]
+        if not links:
+            del self._links[host]
+        return True
+
     async def put_in_links(self, host: str, in_links: int) -> None:
         self._ranks[host] = replace(self._ranks.get(host, HostRank()), in_links=in_links)
 

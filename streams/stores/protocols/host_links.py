@@ -24,6 +24,9 @@ class HostLinks(Protocol):
     async def add(self, host: str, source: str, source_url: str) -> None:
         """A page of the host `source` links to `host`. The last page of a source stays."""
 
+    async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
+        """Delete the link of `source` to `host` if its page is one of these. Returns True if it was."""
+
     async def put_in_links(self, host: str, in_links: int) -> None: ...
 
     async def put_ranks(self, ranks: Mapping[str, float]) -> None: ...

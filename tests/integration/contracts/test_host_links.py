@@ -33,6 +33,22 @@ async def test_the_sources_of_a_host_are_a_set(links: HostLinks) -> None:
     assert len(await links.sources(host, 1)) == 1
 
 
+async def test_a_link_is_removed_with_its_page_alone(links: HostLinks) -> None:
+    host = fresh_host()
+    await links.add(host, "a.example", "https://a.example/1")
+    await links.add(host, "b.example", "https://b.example/")
+    others = ["https://a.example/2", "https://b.example/"]
+    assert not await links.remove(host, "a.example", others), "another page is behind it"
+    assert not await links.remove(host, "c.example", others), "there is no such link"
+    assert await links.remove(host, "b.example", others)
+    assert not await links.remove(host, "b.example", others)
+    assert await links.sources(host, 10) == {"a.example": "https://a.example/1"}
+    assert await links.remove(host, "a.example", ["https://a.example/1"])
+    assert await links.sources(host, 10) == {}
+    after, upto = RING
+    assert host not in {found for _, found, _ in await links.scan(after, upto, 10_000)}
+
+
 async def test_counts_and_ranks_are_written_apart(links: HostLinks) -> None:
     counted, ranked, unknown = fresh_host(), fresh_host(), fresh_host()
     await links.put_in_links(counted, 3)

@@ -1,0 +1,42 @@
+"""Takes back the links of pages that are erased.
+
+A row of the graph names one page of the linking host: the first one that was found with the link. Rows that name an
+erased page are deleted, so its address is not left in the graph. If another page of the host has the link as well, the
+row comes back when that page is fetched again, once the links stage has forgotten the row (a restart, or many other
+links). Rows that name another page stay, since that page has the link.
+
+All rows are read, since none is stored by the linking page.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+
+from streams.crawl.urls import host_of
+from streams.links.ranking import FIRST_TOKEN, LAST_TOKEN, SCANNED_HOSTS
+from streams.stores.protocols import HostLinks
+
+Report = Callable[[str, float], Awaitable[None]]
+"""Called after each batch of rows, with the table and the share of it that is read."""
+TABLE = "host links"
+
+
+async def take_back_links(store: HostLinks, urls: Collection[str], report: Report) -> int:
+    """Delete the links between hosts that one of these pages stands behind. Returns their number."""
+    sources = {host_of(url) for url in urls}
+    after, count = FIRST_TOKEN, 0
+    while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):
+        for _, host, linking in rows:
+            for source in sources.intersection(linking):
+                count += await _take_back(store, host, source, urls)
+        after = rows[-1][0]
+        await report(TABLE, (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN))
+    return count
+
+
+async def _take_back(store: HostLinks, host: str, source: str, urls: Collection[str]) -> bool:
+    if not await store.remove(host, source, urls):
+        return False
+    if not await store.sources(host, 1):
+        # Without links to it, the host is in no further computation of ranks.
+        await store.put_in_links(host, 0)
+        await store.put_ranks({host: 1.0})
+    return True
