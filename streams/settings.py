@@ -260,6 +260,9 @@ class GatewaySettings(_Group):
     meaning is searched again. 0: meaning is searched once, which saves a search of the index."""
     feedback_share: float = Field(0.6, ge=0.0, le=2.0)
     """Length of that move, relative to the query's own vector."""
+    answer_weight: float = Field(0.6, ge=0, le=10)
+    """Added to the score of a statement with the form of the answer to a short question (a year for "when"), in
+    standard deviations of the scores. 0: not used."""
     authority_weight: float = Field(0.1, ge=0, le=10)
     """Maximum that the authority of a page's host adds to the page's score, in standard deviations of the scores. 0:
     not used. `riffle links rank` computes the ranks of hosts."""

@@ -8,7 +8,8 @@
     intitle:word        the title has the word or phrase                   inurl:text         the URL has it
 
 An operator that is not known, or whose value can't be read, is text. So is a minus before one letter, a digit or a
-second minus: `git commit -m`, `-1`, `--amend`. In a paragraph, quotation marks and minus signs are text, as in prose.
+second minus: `git commit -m`, `-1`, `--amend`. In prose, quotation marks and minus signs are text, too. Prose is a
+paragraph, or more than one sentence.
 """
 
 import re
@@ -26,6 +27,10 @@ _EXCLUDED_WORD = re.compile(r"[^\W\d_][\w.+#'’-]+")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 PARAGRAPH_WORDS = 25
 """A query of more words is a paragraph."""
+SENTENCES_WORDS = 12
+"""A query of more words is prose if a sentence ends within it."""
+_QUOTED = re.compile(r'"[^"]*+"')
+_SENTENCE_END = re.compile(r"\w\w[.?!]\s++[A-Z]")
 MAX_OPERATORS = 32
 """Maximum operators of a query. Further ones are text."""
 
@@ -59,7 +64,7 @@ class ParsedQuery:
 
 @dataclass(slots=True)
 class _Parts:
-    is_paragraph: bool = False
+    is_prose: bool = False
     text: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     """Values of the operators: they are searched for where there is no other text."""
@@ -72,7 +77,7 @@ class _Parts:
 
 def parse_query(query: str) -> ParsedQuery:
     """Divide a query into text and conditions. A query of operators alone is searched by their values."""
-    parts = _Parts(is_paragraph=len(query.split()) > PARAGRAPH_WORDS)
+    parts = _Parts(is_prose=_is_prose(query))
     for match in _TOKEN.finditer(query):
         if len(parts.values) >= MAX_OPERATORS or not _is_operator(match, parts):
             parts.text.append(match.group())
@@ -82,13 +87,21 @@ def parse_query(query: str) -> ParsedQuery:
     return ParsedQuery(" ".join(parts.text or filter(None, parts.values)) or query, Conditions(**named))
 
 
+def _is_prose(query: str) -> bool:
+    """True for a paragraph, or for several sentences. No sentence ends within a quoted phrase, such as a message."""
+    count = len(query.split())
+    return count > PARAGRAPH_WORDS or (
+        count > SENTENCES_WORDS and _SENTENCE_END.search(_QUOTED.sub(" ", query)) is not None
+    )
+
+
 def _is_operator(match: re.Match[str], parts: _Parts) -> bool:
     """Note the token's condition; False if it is text."""
     minus, name = bool(match["minus"]), (match["name"] or "").lower()
     value = match["quoted"] if match["quoted"] is not None else match["plain"]
     if name:
         return _named(name, value, minus, parts)
-    if parts.is_paragraph:
+    if parts.is_prose:
         return False
     if match["quoted"] is not None:
         return _quoted(value, minus, parts)

@@ -63,6 +63,9 @@ class Result(_Model):
     rerank: float | None = Field(
         None, description="With `explain`: the cross-encoder's score, if it read the page. It decides the order."
     )
+    answer: float | None = Field(
+        None, description="With `explain`: the part of the score for a statement with the form of the answer."
+    )
     priors: dict[str, float] | None = Field(
         None, description="With `explain`: the parts of the score that are the host's `authority` and `freshness`."
     )
@@ -97,6 +100,10 @@ class Explanation(_Model):
     )
     searched: str = Field("", description="The query without its operators.")
     features: dict[str, float] = Field({}, description="The features of the query that the weight follows from.")
+    answer_form: str = Field(
+        "",
+        description="What a short question asks for: time, number, person, place or definition; empty: none of these.",
+    )
     feedback: FeedbackUsed | None = Field(
         None, description="The second search by meaning; absent when the settings or the query ask for none."
     )
@@ -152,6 +159,7 @@ def to_result(
     payload = page.hits[0].payload
     url = str(payload.get("url") or "")
     prior = trace.priors.get(page.page_id) if trace else None
+    answer = trace.answer.bonuses.get(page.page_id) if trace and trace.answer else None
     return Result(
         page_id=page.page_id,
         url=url,
@@ -164,6 +172,7 @@ def to_result(
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
         rerank=trace.reranked.get(page.page_id) if trace else None,
+        answer=round(answer, 4) if answer else None,
         priors={name: round(part, 4) for name, part in asdict(prior).items()} if prior else None,
     )
 
@@ -196,6 +205,7 @@ def to_explanation(found: Found) -> Explanation:
         filters=dict(trace.filtered),
         searched=found.text,
         features=dict(trace.weight.features) if fused and trace.weight else {},
+        answer_form=trace.answer.form if trace.answer else "",
         feedback=to_feedback(trace.feedback) if trace.feedback else None,
     )
 

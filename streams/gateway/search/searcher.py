@@ -29,6 +29,8 @@ from streams.gateway.search.request import SearchRequest
 from streams.gateway.search.reranking import Reranking
 from streams.gateway.search.similar import Groups, SimilarPages
 from streams.gateway.search.trace import Trace, milliseconds_since
+from streams.ranking.answer_form import WEIGHT as ANSWER_WEIGHT
+from streams.ranking.answer_form import with_answers
 from streams.ranking.feedback import PAGES, SHARE
 from streams.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, filtered
 from streams.ranking.matching import has_all, identifiers
@@ -107,6 +109,7 @@ class Searcher:
         filtering: Filtering | None = None,
         feedback_pages: int = PAGES,
         feedback_share: float = SHARE,
+        answer_weight: float = ANSWER_WEIGHT,
         priors: PriorWeights | None = None,
         clock: Callable[[], datetime] = _utc_now,
         rerank: bool = False,
@@ -114,6 +117,7 @@ class Searcher:
     ) -> None:
         self._reranking = Reranking(stores, on_failure, enabled=rerank)
         self._feedback = FeedbackSearch(stores, on_failure, feedback_pages, feedback_share)
+        self._answer_weight = answer_weight
         self._priors, self._clock = priors or PriorWeights(), clock
         self._host_ranks = HostRanks(stores, on_failure)
         self._filtering = filtering or Filtering()
@@ -156,7 +160,8 @@ class Searcher:
     ) -> Filtered:
         """The pages in the order of their scores, after the filters."""
         weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
-        pages = await self._with_priors(combine(found, weight), deadline, trace)
+        pages, trace.answer = with_answers(combine(found, weight), query.text, self._answer_weight)
+        pages = await self._with_priors(pages, deadline, trace)
         pages = await self._reranking.of(query.text, pages, deadline, trace)
         pages = exact_first(pages, identifiers(query.text))
         rules = Rules(

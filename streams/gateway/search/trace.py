@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Literal
 from uuid import UUID
 
+from streams.ranking.answer_form import AnswerForm
 from streams.ranking.feedback import Feedback
 from streams.ranking.priors import Prior
 from streams.ranking.weights import Weight
@@ -33,6 +34,8 @@ class Trace:
     """The cross-encoder's score of each page that it read."""
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
+    answer: AnswerForm | None = None
+    """The form of the answer that is asked for; None: none, or it is not used."""
     feedback: Feedback | None = None
     """The second search by meaning; None: it was not to be made."""
 

@@ -35,6 +35,20 @@ CASES = [
         f'{"so " * 24}"exact phrase" -word',
         Conditions(languages=("de",)),
     ),
+    # so they are in several sentences
+    (
+        'Articles on text systems, including "what you see" systems of any kind. Examples: troff, scribe.',
+        'Articles on text systems, including "what you see" systems of any kind. Examples: troff, scribe.',
+        Conditions(),
+    ),
+    # a full stop within the quoted words ends no sentence of the query
+    (
+        '"No such file. Giving up now" when starting the server after an upgrade to 12 on ubuntu',
+        "No such file. Giving up now when starting the server after an upgrade to 12 on ubuntu",
+        Conditions(phrases=("No such file. Giving up now",)),
+    ),
+    # a short query is no prose
+    ('What is it? Find "exact phrase"', "What is it? Find exact phrase", Conditions(phrases=("exact phrase",))),
     ('an "open quote', 'an "open quote', Conditions()),
     ('""', '""', Conditions()),
     ("TypeError: 'NoneType' object", "TypeError: 'NoneType' object", Conditions()),

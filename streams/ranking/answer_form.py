@@ -1,0 +1,143 @@
+"""The form of the answer that a short question asks for: a time, a number, a person, a place, or a definition. Pure.
+
+"when did the marlins start" is answered by a statement with a year, "who designed the statue of liberty" by one with a
+name that the question doesn't have. Meaning and words show neither. A statement with this form gets a bonus, which is
+small beside the scores: it decides between statements about the same thing (measured in docs/decisions/0028).
+
+The rules are those of English questions. Other queries, and questions of more than MAX_WORDS words, have no form.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from streams.pages.text.alphabets import PLAIN_WORDS
+from streams.pages.text.tokens import words
+from streams.stores.protocols import PageHits
+
+WEIGHT = 0.6
+"""The bonus of a statement with the form of the answer (standard deviations of the scores)."""
+PAGES = 100
+"""Maximum pages whose statements are read."""
+STATEMENTS = 3
+"""Maximum statements that are read of a page: those that may be shown."""
+MAX_CHARS = 1_000
+"""Maximum characters of a statement that are read."""
+MAX_WORDS = 12
+"""Maximum words of a question. Longer ones describe more than one thing."""
+_QUESTION_CHARS = 200
+_PLAIN = PLAIN_WORDS["en"]
+
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (form, re.compile(rf"(?:{pattern})\b"))
+    for form, pattern in (
+        ("time", r"when|how old|(?:in )?(?:what|which) (?:\w{1,40}+ )?(?:years?|dates?|day|month|decade|century)"),
+        ("number", r"how (?:many|much|long|far|tall|high|big|large|fast|deep|heavy|often|hot|cold|wide)"),
+        (
+            "number",
+            r"what (?:is |was )?(?:the )?(?:percentage|percent|number|population|price|cost|height|size)",
+        ),
+        ("definition", r"(?:what|who) (?:is|are|was|were|s)|what does|what do|define|definition of|meaning of"),
+        ("person", r"who|whom|whose"),
+        ("place", r"where|(?:in )?(?:what|which) (?:city|country|countries|county|state|states|town|continent)"),
+    )
+)
+"""The beginnings of questions, in the order in which they are compared."""
+
+_TIME = re.compile(
+    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}(?:st|nd|rd|th) century\b"
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
+    r"|\b\d{1,3} years\b"
+)
+_NUMBER = re.compile(
+    r"\d[\d.,]{0,20}+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty"
+    r"|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\b[A-Z][\w'’-]{1,40}+ (?:[A-Z]\. |(?:de|van|von|the|of) )?[A-Z][\w'’-]{1,40}+")
+_PLACE = re.compile(r"(?:\b(?:in|at|near|from|to|of|on|throughout) (?:the )?|, )([A-Z][\w'’-]{1,40}+)")
+_DEFINED = re.compile(r"\b(?:is|are|was|were|refers?|means?|stands?|describes?)\b")
+_SUBJECT_CHARS = 160
+"""Maximum characters of a statement before the verb of its definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """The form of the answer to one query, and what it adds to the scores, for `explain`."""
+
+    form: str = ""
+    """`time`, `number`, `person`, `place`, `definition`, or empty: none."""
+    bonuses: Mapping[UUID, float] = field(default_factory=dict)
+    """The gain of each page's score. Pages without a bonus are left out."""
+
+
+def with_answers(
+    pages: Sequence[PageHits], query: str, weight: float = WEIGHT
+) -> tuple[list[PageHits], AnswerForm | None]:
+    """The pages in the order of their scores with the bonus; None and the same pages where no form is asked for.
+
+    A page gains as much as its best statement. Only its first statements are read, and only of the first pages.
+    """
+    form = form_of(query) if weight else ""
+    if not form:
+        return list(pages), None
+    asked = frozenset(words(query))
+    changed = [_with_bonus(page, form, asked, weight) for page in pages[:PAGES]]
+    gains = zip(pages, changed, strict=False)
+    bonuses = {page.page_id: page.score - before.score for before, page in gains if page.score > before.score}
+    # The sort is stable: pages with equal scores stay in their order.
+    ordered = sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
+    return ordered, AnswerForm(form, bonuses)
+
+
+def _with_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float) -> PageHits:
+    """The page with the bonus of each statement that has the form, the best statement first."""
+    first = [
+        replace(hit, score=hit.score + weight) if has_form(str(hit.payload.get("text") or ""), form, asked) else hit
+        for hit in page.hits[:STATEMENTS]
+    ]
+    first.sort(key=lambda hit: -hit.score)
+    gained = max(first[0].score - page.hits[0].score, 0.0)
+    return replace(page, hits=(*first, *page.hits[STATEMENTS:]), score=page.score + gained)
+
+
+def form_of(query: str) -> str:
+    """The form of the answer that the query asks for, or an empty string."""
+    asked = words(query[:_QUESTION_CHARS])
+    if len(query) > _QUESTION_CHARS or len(asked) > MAX_WORDS:
+        return ""
+    text = " ".join(asked)
+    return next((form for form, pattern in _FORMS if pattern.match(text)), "")
+
+
+def has_form(text: str, form: str, asked: frozenset[str]) -> bool:
+    """True if the statement has what the form asks for, in words that the question (`asked`, folded) doesn't have."""
+    return _CHECKS[form](text[:MAX_CHARS], asked)
+
+
+def _finds(pattern: re.Pattern[str]) -> Callable[[str, frozenset[str]], bool]:
+    def check(text: str, asked: frozenset[str]) -> bool:
+        answers = (found.group(found.lastindex or 0) for found in pattern.finditer(text))
+        return any(not asked.issuperset(words(answer)) for answer in answers)
+
+    return check
+
+
+def _defines(text: str, asked: frozenset[str]) -> bool:
+    """True if a word of the question is before the first verb of a definition: it is what is defined."""
+    verb = _DEFINED.search(text[:_SUBJECT_CHARS])
+    return verb is not None and any(_names(word) and word in asked for word in words(text[: verb.start()]))
+
+
+def _names(word: str) -> bool:
+    return len(word) > 2 and word not in _PLAIN
+
+
+_CHECKS: Mapping[str, Callable[[str, frozenset[str]], bool]] = {
+    "time": _finds(_TIME),
+    "number": _finds(_NUMBER),
+    "person": _finds(_NAME),
+    "place": _finds(_PLACE),
+    "definition": _defines,
+}

@@ -1,0 +1,64 @@
+"""The form of the answer through the whole gateway: the order of results, and what `explain` shows of it."""
+
+from typing import Any
+from uuid import uuid5
+
+import pytest
+
+from streams.stores.memory import MemoryIndex
+from streams.stores.opener import Stores, memory_stores
+from streams.stores.protocols import Point, SparseVector
+from tests.stages.gateway_fakes import client, gateway, statement
+from tests.stages.test_gateway_feedback import MODEL, Fixed
+
+QUESTION = "when was the sloop built"
+NEARER, ANSWER = "https://nearer.example/", "https://answer.example/"
+POINTS = [
+    (NEARER, "The sloop was built by hand.", [0.8, 0.6, 0.0]),
+    (ANSWER, "The sloop was built in 1912.", [0.79, 0.613, 0.0]),
+    ("https://other.example/", "Trains run late.", [0.0, 1.0, 0.0]),
+]
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    made = memory_stores()
+    made.embedder, made.vectors = Fixed(), MemoryIndex()
+    collection = await made.vectors.ensure(MODEL)
+    points = []
+    for url, text, vector in POINTS:
+        payload = statement(url, text)
+        points.append(Point(uuid5(payload["page_id"], text), vector, SparseVector((), ()), payload))
+    await made.vectors.upsert(collection, points)
+    return made
+
+
+async def ask(stores: Stores, question: str = QUESTION, *, explain: bool = True, **limits: Any) -> Any:
+    limits = {"authority_weight": 0, "freshness_weight": 0, "feedback_pages": 0, **limits}
+    async with client(gateway(stores, deadline_seconds=20.0, limits=limits)) as web:
+        return (await web.get("/api/v1/search", params={"q": question, "explain": str(explain).lower()})).json()
+
+
+async def test_a_statement_with_the_form_of_the_answer_comes_first(stores: Stores) -> None:
+    found = await ask(stores)
+    assert [result["url"] for result in found["results"][:2]] == [ANSWER, NEARER]
+    assert found["explain"]["answer_form"] == "time"
+    assert [result.get("answer") for result in found["results"]] == [0.6, None, None]
+
+
+@pytest.mark.parametrize(
+    ("question", "limits"), [(QUESTION, {"answer_weight": 0}), ("the sloop that was built", {})], ids=["off", "no form"]
+)
+async def test_without_it_the_nearest_statement_comes_first(
+    stores: Stores, question: str, limits: dict[str, Any]
+) -> None:
+    found = await ask(stores, question, **limits)
+    assert found["results"][0]["url"] == NEARER
+    assert found["explain"]["answer_form"] == ""
+    assert not any("answer" in result for result in found["results"])
+
+
+async def test_it_is_explained_on_request_alone(stores: Stores) -> None:
+    found = await ask(stores, explain=False)
+    assert found["results"][0]["url"] == ANSWER
+    assert not any("answer" in result for result in found["results"])
