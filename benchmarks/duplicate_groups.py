@@ -82,7 +82,6 @@ class Run:
                 first_seen=NOW + number,
                 words=made.words,
                 sketch=made.sketch,
-                bands=made.bands,
             )
             await self.stores.fingerprints.put(page, page.generation)
             text_of = {"representative_text": f"text of {self._origin}"} if number else {}

@@ -190,7 +190,6 @@ class DedupAgent(Agent):
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
-            bands=prints.bands,
         )
 
     async def _first_seen(

@@ -119,7 +119,6 @@ def _page(name: str, content_hash: str, prints: Prints) -> Fingerprint:
         document_ref=name,
         words=prints.words,
         sketch=prints.sketch,
-        bands=prints.bands,
     )
 
 

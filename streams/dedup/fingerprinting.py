@@ -1,4 +1,4 @@
-"""Makes the fingerprint of a text: SimHash, MinHash sketch and bands."""
+"""Makes the fingerprint of a text: its SimHash and MinHash sketch."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,6 @@ class Prints:
     simhash_version: int
     """The version of the word weights (`frequencies.VERSION`)."""
     sketch: bytes
-    bands: tuple[int, ...]
     words: int
 
 
@@ -27,7 +26,7 @@ def fingerprint(text: str) -> Prints:
     """The fingerprint of a text. It is the same on every machine and depends on no other page."""
     hashes = word_hashes(words(text))
     least = minhash.minima(shingles(hashes))
-    return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), minhash.bands(least), len(hashes))
+    return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:

@@ -1,8 +1,7 @@
 """MinHash: small sketches that estimate the Jaccard similarity of two texts' shingles.
 
 The sketch keeps eight bits of each of 128 minima (Li and Koenig, "b-bit minwise hashing", WWW 2010): the standard
-error is 0.035 at a similarity of 0.8. The bands are hashes of five whole minima each; two texts of similarity s share
-at least one of the ten with probability 1 - (1 - s^5)^10: 0.98 at 0.8, 0.999 at 0.87, 0.27 at 0.5.
+error is 0.035 at a similarity of 0.8.
 """
 
 import numpy as np
@@ -11,8 +10,6 @@ from xxhash import xxh3_64_intdigest
 from streams.dedup.features import Hashes
 
 HASHES = 128
-BANDS = 10
-BAND_ROWS = 5
 _CHUNK = 4_096
 """Number of shingles that are multiplied at once, so that the products stay in the processor's cache."""
 
@@ -40,11 +37,3 @@ def sketch(least: Hashes) -> bytes:
     """Eight mixed bits of each minimum."""
     mixed = least * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(56)).astype(np.uint8).tobytes()
-
-
-def bands(least: Hashes) -> tuple[int, ...]:
-    """Ten keys. Each depends on its number, so that equal minima in different bands give different keys."""
-    return tuple(
-        xxh3_64_intdigest(least[band * BAND_ROWS : (band + 1) * BAND_ROWS].astype("<u8").tobytes(), seed=band)
-        for band in range(BANDS)
-    )

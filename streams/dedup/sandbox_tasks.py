@@ -36,8 +36,7 @@ def make_shingles(document: bytes) -> bytes:
 
 def read_fingerprint(answer: bytes) -> Prints:
     """The answer of `make_fingerprint`."""
-    fields = unpack(answer)
-    return Prints(**{**fields, "bands": tuple(fields["bands"])})
+    return Prints(**unpack(answer))
 
 
 def read_shingles(answer: bytes) -> Hashes:

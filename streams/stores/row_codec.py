@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from streams.errors import PoisonError, Refused
+from streams.stores.minhash import band_keys
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 
@@ -73,7 +74,8 @@ _OTHER_COLUMNS = ("page_id", "representative", "decided_at", "site_first_seen", 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
     """The row of a fingerprint, without its key, its write time and the decision about it."""
     names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _OTHER_COLUMNS]
-    row = {name: getattr(fingerprint, name) for name in names}
+    # Keys of the bands: releases that have other ones delete by these the hints of a page that this one stored.
+    row = {name: getattr(fingerprint, name) for name in names} | {"bands": band_keys(fingerprint.sketch)}
     if fingerprint.simhash_version == 1:  # the field came later: rows of version 1 keep their bytes
         del row["simhash_version"]
     return pack(row)

@@ -52,7 +52,7 @@ def site_over(session: CountingSession) -> Site:
     return Site(Stores(blobs=MemoryBlobs(), pages=MemoryPages(), ledger=MemoryLedger(), fingerprints=fingerprints))
 
 
-HINTS = {"fingerprints_by_content": 1, "fingerprints_by_bits": 4, "fingerprints_by_band": 10}
+HINTS = {"fingerprints_by_content": 1, "fingerprints_by_bits": 4, "fingerprints_by_band": 8}
 
 
 async def test_r13_a_new_page_writes_each_hint_once_and_reads_each_key_once() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.minhash import sketch_similarity
+from streams.stores.minhash import band_keys, sketch_similarity
 from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
 from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
@@ -324,8 +324,8 @@ class CassandraFingerprints:
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
         """Delete the hints of a former fingerprint, except those that its successor has, too."""
-        bits = [key for key in self._bits(former) if kept is None or key not in self._bits(kept)]
-        bands = [key for key in _bands(former) if kept is None or key not in _bands(kept)]
+        bits = sorted({*self._bits(former)} - {*(self._bits(kept) if kept else ())})
+        bands = sorted({*_bands(former), *_stored_bands(former)} - {*(_bands(kept) if kept else ())})
         cuts = [*_repeated(_CUT_BITS, bits, "bits"), *_repeated(_CUT_BAND, bands, "band")]
         row: dict[str, Any] = {"page_id": former.page_id, **_numbered(bits, "bits"), **_numbered(bands, "band")}
         if kept is None or kept.content_hash != former.content_hash:
@@ -381,8 +381,13 @@ def _similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float)
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:
-    """The bands under which the page is stored."""
-    return sorted({_signed(band) for band in fingerprint.bands}) if fingerprint.words >= MIN_NEAR_WORDS else []
+    """The bands under which the page is stored and looked up."""
+    return list(band_keys(fingerprint.sketch)) if fingerprint.words >= MIN_NEAR_WORDS else []
+
+
+def _stored_bands(fingerprint: Fingerprint) -> list[int]:
+    """The bands under which another release may have stored the page."""
+    return [_signed(band) for band in fingerprint.bands] if fingerprint.words >= MIN_NEAR_WORDS else []
 
 
 def _batch(statements: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from cassandra import AlreadyExists, InvalidRequest
 
 from streams.errors import UsageError
 from streams.settings import CassandraSettings
+from streams.stores.cassandra.band_rows import write_band_hints
 from streams.stores.cassandra.driver import new_cluster
 from streams.stores.cassandra.group_rows import copy_group_rows
 from streams.stores.cassandra.host_rows import add_hosts_of_urls, move_host_rows
@@ -75,6 +76,7 @@ async def migrate(settings: CassandraSettings, migrations: list[Migration] | Non
         await move_host_rows(settings)
         await add_hosts_of_urls(settings)
         await copy_group_rows(settings)
+        await write_band_hints(settings)
     return applied
 
 

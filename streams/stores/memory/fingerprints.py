@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from uuid import UUID
 
-from streams.stores.minhash import sketch_similarity
+from streams.stores.minhash import band_keys, sketch_similarity
 from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
 from streams.stores.row_codec import pack_fingerprint
 from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
@@ -71,7 +71,7 @@ class MemoryFingerprints:
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         shares: dict[UUID, tuple[float, Fingerprint]] = {}
-        for band in fingerprint.bands:
+        for band in band_keys(fingerprint.sketch):
             for other in self._found([("band", band)])[:PER_BAND]:
                 shares[other.page_id] = (sketch_similarity(fingerprint.sketch, other.sketch), other)
         alike = [found for found in shares.values() if found[0] >= similarity]
@@ -200,7 +200,7 @@ class MemoryFingerprints:
         keys: list[_Key] = [("content", fingerprint.content_hash)]
         if fingerprint.words >= MIN_NEAR_WORDS:
             keys += self._table_keys(fingerprint.simhash)
-            keys += [("band", band) for band in fingerprint.bands]
+            keys += [("band", band) for band in band_keys(fingerprint.sketch)]
         return keys
 
     def _table_keys(self, simhash: int) -> list[_Key]:

@@ -9,9 +9,13 @@ import pytest
 
 from streams.settings import CassandraSettings
 from streams.stores.cassandra import CassandraFingerprints, CassandraSession, connect, migrate
+from streams.stores.cassandra.band_rows import write_band_hints
 from streams.stores.cassandra.group_rows import copy_group_rows
 from streams.stores.memory import MemoryFingerprints
+from streams.stores.minhash import band_keys
+from streams.stores.packing import pack, unpack
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, group_of
+from streams.stores.row_codec import pack_fingerprint
 from tests.integration.contracts.conftest import BOTH
 
 
@@ -43,9 +47,13 @@ def a_page(**fields: object) -> Fingerprint:
         document_ref="ab" * 32,
         words=400,
         sketch=chance.randbytes(128),
-        bands=tuple(chance.getrandbits(64) for _ in range(10)),
     )
     return replace(page, **fields)  # type: ignore[arg-type]
+
+
+def changed(sketch: bytes, places: Iterable[int]) -> bytes:
+    """The sketch with other bytes at these places."""
+    return bytes(byte ^ 1 if place in set(places) else byte for place, byte in enumerate(sketch))
 
 
 def flipped(simhash: int, bits: Iterable[int]) -> int:
@@ -104,7 +112,7 @@ async def test_simhashes_of_different_versions_are_never_near(store: Fingerprint
 
 @pytest.mark.parametrize("simhash", [0, 1, (1 << 63), (1 << 64) - 1])
 async def test_all_64_bits_come_back_unsigned(store: Fingerprints, simhash: int) -> None:
-    page = a_page(simhash=simhash, bands=(0, 1 << 63, (1 << 64) - 1))
+    page = a_page(simhash=simhash, sketch=bytes([255]) * 32 + uuid4().bytes * 6)
     await store.put(page, 1)
     assert page.page_id in [found.page_id for found in await store.near(simhash, 0)]
     assert page.page_id in [found.page_id for found in await store.similar(page, 0.9)]
@@ -113,9 +121,9 @@ async def test_all_64_bits_come_back_unsigned(store: Fingerprints, simhash: int)
 
 async def test_pages_are_similar_that_share_a_band_and_most_of_the_sketch(store: Fingerprints) -> None:
     page = a_page()
-    alike = a_page(bands=(*a_page().bands[:9], page.bands[3]), sketch=page.sketch[:120] + bytes(8))
-    other_sketch = a_page(bands=page.bands)
-    other_bands = a_page(sketch=page.sketch)
+    alike = a_page(sketch=changed(page.sketch, range(0, 28, 4)))
+    other_sketch = a_page(sketch=page.sketch[:32] + a_page().sketch[32:])
+    other_bands = a_page(sketch=changed(page.sketch, range(0, 32, 4)))
     for one in (alike, other_sketch, other_bands):
         await store.put(one, 1)
     assert [found.page_id for found in await store.similar(page, 0.7)] == [alike.page_id]
@@ -310,7 +318,7 @@ async def test_a_look_up_by_all_keys_finds_the_page_itself_and_what_each_look_up
     page, representative = a_page(), uuid4()
     exact = a_page(content_hash=page.content_hash)
     near = a_page(simhash=flipped(page.simhash, (1, 60)))
-    similar = a_page(bands=page.bands[:1], sketch=page.sketch)
+    similar = a_page(sketch=changed(page.sketch, range(4, 32, 4)))
     duplicate, of_old_weights = a_page(content_hash=page.content_hash), a_page(simhash=page.simhash, simhash_version=9)
     for one in (page, exact, near, similar, duplicate, of_old_weights):
         await store.put(one, 1)
@@ -462,3 +470,79 @@ async def test_groups_of_the_previous_release_are_copied_by_riffle_migrate(
         assert len(await ids(store, representative.page_id)) == 4
     finally:
         await session.close()
+
+
+FORMER_BANDS = tuple(key << 60 for key in range(1, 11))
+"""Ten keys of 64 bits, as the previous release had them."""
+
+
+_OLD_ROW = "INSERT INTO fingerprints (page_id, value, at) VALUES (:page, :value, :at) USING TIMESTAMP :at"
+_OLD_BAND = "INSERT INTO fingerprints_by_band (band, page_id) VALUES (:key, :page) USING TIMESTAMP :at"
+_WRITTEN_AT = "SELECT WRITETIME(sketch) FROM fingerprints_by_band WHERE band = :key AND page_id = :page"
+
+
+async def _put_as_before(session: CassandraSession, page: Fingerprint, at: int) -> None:
+    """Store a page with ten other bands, in its row and in its hints, as the previous release did."""
+    row = {"page": page.page_id, "at": at, "value": pack(unpack(pack_fingerprint(page)) | {"bands": FORMER_BANDS})}
+    await session.execute(_OLD_ROW, row)
+    await session.execute_many(_OLD_BAND, [{"page": page.page_id, "at": at, "key": key} for key in _signed_bands()])
+
+
+def _signed_bands() -> list[int]:
+    return [key - (1 << 64) if key >> 63 else key for key in FORMER_BANDS]
+
+
+async def _written_at(session: CassandraSession, page: Fingerprint) -> set[int]:
+    keys = [{"key": key, "page": page.page_id} for key in band_keys(page.sketch)]
+    return {at for rows in await session.execute_many(_WRITTEN_AT, keys) for (at,) in rows}
+
+
+async def _pages_under_former_bands(session: CassandraSession) -> set[UUID]:
+    statement = "SELECT page_id FROM fingerprints_by_band WHERE band = :key"
+    rows = await session.execute_many(statement, [{"key": key} for key in _signed_bands()])
+    return {page_id for found in rows for (page_id,) in found}
+
+
+@pytest.mark.integration("cassandra")
+async def test_r14_pages_of_the_previous_release_get_hints_by_riffle_migrate_and_lose_all_of_them(
+    cassandra_settings: CassandraSettings, fresh_name: str
+) -> None:
+    settings = cassandra_settings.model_copy(update={"keyspace": fresh_name})
+    await migrate(settings)
+    session = await connect(settings)
+    try:
+        store = CassandraFingerprints(session)
+        undecided, elected, promoted, duplicate, short, todays = (a_page() for _ in range(6))
+        short = replace(short, words=49)
+        for page in (undecided, elected, promoted, duplicate, short):
+            await _put_as_before(session, page, 1)
+        await store.put(todays, 1)
+        await store.set_representative(elected.page_id, elected.page_id, 2)
+        for page, representative, at in (
+            (promoted, elected, 3),
+            (promoted, promoted, 4),
+            (duplicate, elected, 3),
+        ):
+            await _decide_as_before(session, page.page_id, representative.page_id, at)
+        await session.execute("DELETE FROM migrations WHERE name = 'rows: hints of eight bands'")
+
+        assert await found_by_sketch(store, undecided, elected, promoted) == [False] * 3
+        assert [await write_band_hints(settings) for _ in range(2)] == [3, 0], "it is done once"
+        assert await found_by_sketch(store, undecided, elected, promoted, todays) == [True] * 4
+        assert await found_by_sketch(store, duplicate, short) == [False] * 2
+        times = [await _written_at(session, page) for page in (undecided, elected, promoted)]
+        assert times == [{1}, {2}, {4}], "of the latest change, so that the next one wins, whenever this is written"
+
+        await store.set_representative(promoted.page_id, elected.page_id, 5)
+        await store.put(replace(a_page(), page_id=undecided.page_id), 5)
+        await store.remove(elected.page_id, 5)
+        assert await found_by_sketch(store, undecided, elected, promoted) == [False] * 3
+        left = await _pages_under_former_bands(session)
+        assert not left & {undecided.page_id, elected.page_id, promoted.page_id}, "hints of both releases are deleted"
+    finally:
+        await session.close()
+
+
+async def found_by_sketch(store: Fingerprints, *pages: Fingerprint) -> list[bool]:
+    """For each page, whether a look-up by its sketch finds it."""
+    return [page.page_id in [found.page_id for found in await store.similar(page, 0.9)] for page in pages]
