@@ -91,6 +91,27 @@ async def bench_index(
     return status
 
 
+@bench_app.command("search")
+@command
+async def bench_search(
+    statements: Annotated[
+        list[int] | None, typer.Option(min=1_000, help="Number of statements. May be repeated.")
+    ] = None,
+    qdrant: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Qdrant's program. Default: the local server.")
+    ] = None,
+    questions: Annotated[int, typer.Option(min=10, help="Number of questions to ask at each size.")] = 200,
+    as_json: AsJson = False,
+) -> int:
+    """Measure how long a whole search takes with that many statements in the index, on servers of its own.
+
+    Example:  riffle bench search --statements 10000 --statements 100000 --qdrant /usr/bin/qdrant
+    """
+    run = benchmark("search").run
+    status: int = await run(load_settings(), statements or [10_000], qdrant, questions, as_json=as_json)
+    return status
+
+
 @bench_app.command("cost")
 @command
 async def bench_cost(
