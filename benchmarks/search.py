@@ -10,6 +10,7 @@ question is the first words of a statement, and no question is asked twice. They
 """
 
 import asyncio
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -157,9 +158,10 @@ async def measure(
     try:
         await ready(settings)
         measured = await asyncio.to_thread(ask_all, settings, asked)
+        signal.raise_signal(signal.SIGTERM)  # the gateway's own way to stop: it has installed a handler
+        await gateway
     finally:
         gateway.cancel()
-        await asyncio.gather(gateway, return_exceptions=True)
     return {"statements": await stores.vectors.count(collection), **measured}
 
 

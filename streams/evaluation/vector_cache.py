@@ -18,6 +18,8 @@ from streams.stores.protocols import Embedder, ModelInfo, Vectors
 
 PART_TEXTS = 256
 """Maximum texts of one call of the model. After each part its vectors are stored, and progress is reported."""
+PART_SECONDS = 600.0
+"""Maximum seconds of such a call. An evaluation is in no hurry: it may share the machine with other work."""
 _WAIT_SECONDS = 60.0
 """Maximum wait for another process that writes to the file (seconds)."""
 _READ_KEYS = 500
@@ -65,7 +67,7 @@ class CachedEmbedder:
             nonlocal done
             while parts:
                 part = parts.pop(0)
-                vectors = await embedder.embed([text for _, text in part])
+                vectors = await embedder.embed([text for _, text in part], deadline_seconds=PART_SECONDS)
                 rows = [(key, row.astype("<f2").tobytes()) for (key, _), row in zip(part, vectors, strict=True)]
                 database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
                 database.commit()
