@@ -19,6 +19,7 @@ from streams.dedup.events import demotion, own_events, promotion, refusal_events
 from streams.dedup.features import Hashes, jaccard
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
+from streams.dedup.shingle_cache import ShingleCache
 from streams.dedup.url_rule_evidence import AliasLearner
 from streams.errors import MissingBlob, PageErased, PoisonError, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
@@ -39,8 +40,6 @@ LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
 _LINK_TOPICS = (LinkFound.topic, PageDiscovered.topic)
 """Topics of the ledger's rows with linking pages. Earlier versions stored them as discoveries."""
-MAX_CACHED_SHINGLES = 256
-"""Maximum number of documents whose shingles are cached: some megabytes."""
 
 
 class DedupAgent(Agent):
@@ -60,7 +59,7 @@ class DedupAgent(Agent):
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
         self._learner = AliasLearner(stores.fingerprints, monotonic)
-        self._shingle_cache: dict[str, Hashes] = {}
+        self._shingle_cache = ShingleCache()
 
     async def start(self, emit: Emit) -> None:
         self._sandbox.start()
@@ -222,13 +221,12 @@ class DedupAgent(Agent):
 
     async def _shingles(self, document_ref: str) -> Hashes:
         """The shingles of a document. They are cached: a reference never changes, and representatives come often."""
-        if document_ref not in self._shingle_cache:
-            computed = read_shingles(await self._sandbox.run(SHINGLES, await self._stores.blobs.get(document_ref)))
-            while len(self._shingle_cache) >= MAX_CACHED_SHINGLES:
-                self._shingle_cache.pop(next(iter(self._shingle_cache)))
-            self._shingle_cache[document_ref] = computed
-            return computed
-        return self._shingle_cache[document_ref]
+        known = self._shingle_cache.get(document_ref)
+        if known is not None:
+            return known
+        computed = read_shingles(await self._sandbox.run(SHINGLES, await self._stores.blobs.get(document_ref)))
+        self._shingle_cache.put(document_ref, computed)
+        return computed
 
     async def _reemit_overtaken(self, event: PageNormalized | PageRemoved, delivery: Delivery) -> list[Event]:
         """Publish the changes of other pages that this event made, before a later fetch of its page overtook it."""

@@ -75,6 +75,18 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [None, B, B],
         [f"{B} unique", f"{C} removed duplicate"],
     ),
+    "the representative is fetched again, unchanged": (
+        [(A, TEXT), (B, TEXT), (C, NEAR)],
+        (A, TEXT),
+        [A, A, A],
+        [f"{A} unique", f"{A} settled unchanged"],
+    ),
+    "a duplicate changes": (
+        [(A, TEXT), (B, TEXT), (C, TEXT)],
+        (B, text_of(8)),
+        [A, B, A],
+        [f"{B} unique", f"{B} settled changed"],
+    ),
 }
 
 
