@@ -23,11 +23,12 @@ from uuid import uuid4
 from benchmarks.machine import machine, table
 from schemas import EVENTS, PageFetched
 from streams.commands.console import err, out, print_json
-from streams.commands.pages.crawl import run_crawl, seed
+from streams.commands.pages.crawl import seed
 from streams.errors import UsageError
 from streams.local.demo import unpack
 from streams.runtime.connection import client_config
 from streams.runtime.lag import stage_lags
+from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.topology import STAGES
 
@@ -74,8 +75,10 @@ def _stack(home: Path, web: Path) -> Iterator[Settings]:
 async def measure(settings: Settings) -> dict[str, Any]:
     """Crawl all local hosts, and return the counts of each topic and table, per fetched page."""
     kafka_before, cassandra_before = _records(settings), _operations(settings)
+    crawl_id = uuid4().hex[:12]
     seeds = [seed(f"https://{host}/", DEPTH) for host in sorted(settings.crawl.local_hosts)]
-    await run_crawl(settings, seeds, uuid4().hex[:12], wait=False, as_json=False)
+    async with EventProducer(settings, "crawl") as producer:
+        await producer.send_all([each.model_copy(update={"crawl_id": crawl_id}) for each in seeds], cause=crawl_id)
     await asyncio.to_thread(_wait_until_quiet, settings)
     records = _grown(_records(settings), kafka_before)
     operations = _operations(settings)

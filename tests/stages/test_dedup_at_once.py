@@ -43,6 +43,8 @@ async def test_a_redelivery_writes_and_publishes_the_same() -> None:
         assert site.state() == state
 
 
+REMOVALS = ("gone", "request")
+"""Reasons of removals. All other events of the table below are texts."""
 # (events before, the event that crashes, the representatives of A, B and C afterwards, the published events)
 CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None], list[str]]] = {
     "a better page comes": (
@@ -75,6 +77,12 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [None, B, B],
         [f"{B} unique", f"{C} removed duplicate"],
     ),
+    "the representative is removed on request": (
+        [(A, TEXT), (B, NEAR), (C, TEXT)],
+        (A, "request"),
+        [None, B, B],
+        [f"{B} unique", f"{C} removed duplicate"],
+    ),
     "the representative is fetched again, unchanged": (
         [(A, TEXT), (B, TEXT), (C, NEAR)],
         (A, TEXT),
@@ -98,10 +106,12 @@ async def test_a_crash_at_any_call_is_repaired_by_the_redelivery(case: str) -> N
         site, left = Site(), [budget]
         for at, (known, text) in enumerate(before):
             await site.normalize(known, text, at)
-        one = site.removed(url, last, 10) if last == "gone" else await site.normalized(url, last, 10)
+        one = site.removed(url, last, 10) if last in REMOVALS else await site.normalized(url, last, 10)
         crashed = await cut_off(site.stores, one, left)
         assert summary(await site.agent.handle(one)) == published, f"after a crash at call {budget}"
-        found = [await site.representative_of(page) if page != url or last != "gone" else None for page in (A, B, C)]
+        found = [
+            await site.representative_of(page) if page != url or last not in REMOVALS else None for page in (A, B, C)
+        ]
         assert found == representatives, f"after a crash at call {budget}"
         budget += 1
     assert budget > 10
@@ -313,7 +323,7 @@ async def test_after_any_events_at_once_the_index_contains_exactly_the_represent
         for where, what, at in history:
             if where != url:
                 continue
-            one = site.removed(url, what, at) if what == "gone" else await site.normalized(url, what, at)
+            one = site.removed(url, what, at) if what in REMOVALS else await site.normalized(url, what, at)
             index.apply([one.event])
             for again in chance.choice([[], [], [], [one], [later(one, 1_000)], [one, later(one, 9)]]):
                 index.apply(await DedupAgent(slow, _SlowSandbox(chance)).handle(one))
@@ -342,7 +352,7 @@ async def test_changes_of_other_pages_are_published_even_if_a_later_fetch_overta
         site, index, left = Site(), Index(), [budget]
 
         async def event(what: str, at: int, url: str = url, site: Site = site, index: Index = index) -> Delivery:
-            one = site.removed(url, what, at) if what == "gone" else await site.normalized(url, what, at)
+            one = site.removed(url, what, at) if what in REMOVALS else await site.normalized(url, what, at)
             index.apply([one.event])
             return one
 
