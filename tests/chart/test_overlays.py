@@ -1,10 +1,12 @@
 """The overlays of infra/k8s: Kubernetes and the operators accept them, and they fit each other and the chart."""
 
+import re
 from typing import Any
 
 import pytest
 import yaml
 
+from streams.docgen.infrastructure import COMPONENTS
 from streams.topology import STAGES, TOPICS
 from tests.chart.rendering import CHART, ROOT, TOOLS, of_kind, run, template
 
@@ -84,6 +86,56 @@ def test_each_stage_finds_its_certificate(overlay: str) -> None:
     made = {each["spec"]["secretName"] for each in by_name(overlay, "Certificate").values()}
     pattern = values(overlay)["kafka"]["tls"]["clientSecret"]
     assert {pattern.replace("{component}", stage.name) for stage in STAGES} <= made
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_client_shows_the_certificate_that_each_server_asks_for(overlay: str) -> None:
+    """All servers of the overlays require one, and all certificates are of the own authority."""
+    settings = values(overlay)
+    made = {each["spec"]["secretName"] for each in by_name(overlay, "Certificate").values()}
+    copied = {each["spec"]["target"]["name"] for each in by_name(overlay, "ExternalSecret").values()}
+    for store in ("kafka", "cassandra", "qdrant", "triton"):
+        tls = settings[store]["tls"]
+        assert tls["enabled"], store
+        assert tls["caSecret"] in copied
+        assert {tls["clientSecret"].replace("{component}", each) for each in COMPONENTS if each != "keda"} <= made
+    assert settings["triton"]["tls"]["serverSecret"] in made
+    assert settings["qdrant"]["url"].startswith("https:")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_names_are_checked_only_where_certificates_have_the_addresses_of_nodes(overlay: str) -> None:
+    certificate = by_name(overlay, "Certificate")["cassandra-stores"]["spec"]
+    assert values(overlay)["cassandra"]["tls"]["checkHostname"] is ("ipAddresses" in certificate)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_image_is_that_of_a_registry(overlay: str) -> None:
+    """An image without a registry is looked for in a public one, under somebody else's name."""
+    settings = values(overlay)
+    named_images = [settings["image"]["repository"], settings["triton"]["image"]["repository"]]
+    (job,) = by_name(overlay, "CronJob").values()
+    own = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["image"]
+    assert own.rpartition(":")[0] == settings["image"]["repository"]
+    assert all("." in image.split("/")[0] for image in named_images)
+
+
+def test_secrets_have_names_that_every_store_can_hold() -> None:
+    """The store of `dev` is Kubernetes, whose names have no slash."""
+    for secret in by_name("dev", "ExternalSecret").values():
+        for each in secret["spec"]["data"]:
+            assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", each["remoteRef"]["key"])
+
+
+def test_the_readme_makes_every_secret_that_dev_reads() -> None:
+    text = (ROOT / "infra" / "k8s" / "README.md").read_text()
+    for secret in by_name("dev", "ExternalSecret").values():
+        if secret["spec"]["secretStoreRef"]["name"] == "riffle":
+            for each in secret["spec"]["data"]:
+                key, field = each["remoteRef"]["key"], each["remoteRef"]["property"]
+                command = re.search(rf"create secret generic {key} (.*)", text)
+                assert command, key
+                assert f"--from-literal={field}=" in command[1], f"{key}: {field}"
 
 
 def test_the_chart_is_where_the_readme_of_the_overlays_says() -> None:

@@ -174,6 +174,7 @@ def test_triton_is_reached_by_the_stages_that_use_it_and_queries_have_a_server_o
         return {peer["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for peer in rule["from"]}
 
     using = {each.name for each in STAGES if "triton" in each.stores}
+    using.add("operator")
     assert users(render("gpu-fleet"), "triton") == using
     assert users(render("gpu-fleet"), "query-embedding") == {"gateway"}
     assert users(render("minimal"), "triton") == {*using, "gateway"}

@@ -50,7 +50,7 @@
 {{- end }}
 {{- if $v.cassandra.tls.enabled }}
 - name: RIFFLE_CASSANDRA__CHECK_HOSTNAME
-  value: "true"
+  value: {{ $v.cassandra.tls.checkHostname | quote }}
 {{- end }}
 {{- end }}
 {{- if has "qdrant" .stores }}
@@ -91,6 +91,21 @@
 {{- range $name, $value := $v.settings }}
 - name: {{ $name }}
   value: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Settings of the commands that ask the gateway. */}}
+{{- define "riffle.gatewayClient" -}}
+- name: RIFFLE_GATEWAY__HOST
+  value: {{ include "riffle.name" (dict "root" . "component" "gateway") }}
+- name: RIFFLE_GATEWAY__PORT
+  value: {{ int .Values.gateway.service.port | quote }}
+{{- if and .Values.gateway.tls.secret .Values.kafka.tls.clientSecret }}
+# The authority of the gateway's certificate is that of all others. A certificate file makes the address https.
+{{- range $name, $file := dict "CA_FILE" "ca.crt" "CERT_FILE" "tls.crt" "KEY_FILE" "tls.key" "CLIENT_CERT_FILE" "tls.crt" "CLIENT_KEY_FILE" "tls.key" }}
+- name: RIFFLE_GATEWAY__{{ $name }}
+  value: /etc/riffle/tls/kafka/{{ $file }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
