@@ -6,6 +6,8 @@ chart. Only the address, the secrets and their folders are those of this machine
 
 import datetime as dt
 import json
+import socket
+import ssl
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +17,7 @@ from uuid import UUID
 
 import pytest
 import yaml
+from cryptography import x509
 
 from streams.errors import StoreUnavailable
 from streams.local.ports import free_ports
@@ -33,6 +36,9 @@ API_KEY = "only-for-this-test"
 MODEL = ModelInfo("mini", "1", 2)
 PAGE = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 START_SECONDS = 60
+RENEWAL_SECONDS = 30
+NOW = dt.datetime.now(dt.UTC)
+LONG_AGO = NOW - dt.timedelta(days=100)
 MOUNTED = "/etc/riffle/tls/qdrant"
 """The folder in which the chart mounts the client's certificate."""
 SERVER = "/qdrant/tls"
@@ -77,7 +83,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsQdrantProces
         pytest.skip(NO_REAL_QDRANT)
     folder = tmp_path_factory.mktemp("real-qdrant-tls")
     identities = Identities(folder)
-    identities.prepare(dt.datetime.now(dt.UTC))
+    identities.prepare(NOW)
     process = TlsQdrantProcess(folder / "data", identities)
     process.start()
     yield process
@@ -139,12 +145,91 @@ async def test_the_certificate_alone_is_not_enough(pod_settings: Settings, key: 
     assert "RIFFLE_QDRANT__API_KEY" in await refused(settings)
 
 
-@pytest.mark.parametrize("kind", ["missing", "foreign"])
+def client_files(kind: str, identities: Identities, folder: Path) -> dict[str, Path | None]:
+    """The certificate and key of a client that the server must refuse."""
+    match kind:
+        case "missing":
+            return {"cert_file": None, "key_file": None}
+        case "foreign":
+            foreign = Identities(folder / "foreign")
+            foreign.prepare(NOW)
+            return {"cert_file": foreign["index"].cert, "key_file": foreign["index"].key}
+        case "of a server":
+            return {"cert_file": identities["triton"].cert, "key_file": identities["triton"].key}
+    expired = identities.authority(NOW).issue("index", LONG_AGO, usages=identities.usages("index"), days=5)
+    (folder / "tls.crt").write_bytes(expired.certificate)
+    (folder / "tls.key").write_bytes(expired.key)
+    return {"cert_file": folder / "tls.crt", "key_file": folder / "tls.key"}
+
+
+@pytest.mark.parametrize("kind", ["missing", "foreign", "of a server", "expired"])
 async def test_the_key_alone_is_not_enough(
     pod_settings: Settings, server: TlsQdrantProcess, kind: str, tmp_path: Path
 ) -> None:
-    foreign = Identities(tmp_path / "foreign")
-    foreign.prepare(dt.datetime.now(dt.UTC))
-    own = foreign["index"]
-    files = {"cert_file": None, "key_file": None} if kind == "missing" else {"cert_file": own.cert, "key_file": own.key}
+    files = client_files(kind, server.identities, tmp_path)
     assert server.url in await refused(pod_settings.qdrant.model_copy(update=files))
+
+
+def served(server: TlsQdrantProcess) -> x509.Certificate:
+    """The certificate that the server presents, also an expired one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(server.identities["index"].cert, server.identities["index"].key)
+    with (
+        socket.create_connection(("localhost", server.port), 10) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as encrypted,
+    ):
+        return x509.load_der_x509_certificate(encrypted.getpeercert(binary_form=True) or b"")
+
+
+def renew(server: TlsQdrantProcess, now: dt.datetime, days: int = 90) -> None:
+    """Give the server a new certificate in the same files, and wait until it presents it."""
+    server.identities.renew(["qdrant"], now, days)
+    expected = x509.load_pem_x509_certificate(server.identities["qdrant"].cert.read_bytes()).serial_number
+    deadline = time.monotonic() + RENEWAL_SECONDS
+    while served(server).serial_number != expected:
+        assert time.monotonic() < deadline, "the server still presents the former certificate"
+        time.sleep(0.2)
+
+
+async def test_a_renewed_certificate_is_presented_without_a_restart(
+    server: TlsQdrantProcess, index: QdrantIndex, pod_settings: Settings
+) -> None:
+    await index.collections()
+    process, former = server.process, served(server).serial_number
+    renew(server, NOW)
+    assert served(server).serial_number != former
+    assert process is not None
+    assert (server.process, process.poll()) == (process, None), "it was not started again"
+    await index.collections()  # by the connection that was open
+    another = QdrantIndex(pod_settings.qdrant, production=True)
+    await another.collections()
+    await another.close()
+
+
+async def test_an_expired_server_is_refused_until_it_is_renewed(
+    server: TlsQdrantProcess, pod_settings: Settings
+) -> None:
+    renew(server, LONG_AGO, days=5)
+    try:
+        assert "expired" in await refused(pod_settings.qdrant)
+    finally:
+        renew(server, NOW)
+    index = QdrantIndex(pod_settings.qdrant, production=True)
+    await index.collections()
+    await index.close()
+
+
+async def test_a_client_whose_certificate_expired_goes_on_once_it_is_renewed(
+    server: TlsQdrantProcess, pod_settings: Settings
+) -> None:
+    """cert-manager writes the same files again; the worker is not started again."""
+    server.identities.renew(["index"], LONG_AGO, days=5)
+    index = QdrantIndex(pod_settings.qdrant, production=True)
+    try:
+        with pytest.raises(StoreUnavailable):
+            await index.collections()
+    finally:
+        server.identities.renew(["index"], NOW)
+    await index.collections()
+    await index.close()
