@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from streams.pages.content.boilerplate_elements import outside_boilerplate
 from streams.pages.content.classifier import Neighbours, content_model, neighbours
+from streams.pages.content.copies import copies
 from streams.pages.content.features import Matrix, features
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
@@ -138,7 +139,21 @@ def keep_main_element(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     return kept
 
 
-PASSES: tuple[Pass, ...] = (add_above_cutoff, drop_doubtful_ends, add_code, keep_more_if_little, keep_main_element)
+def drop_copies(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Drop blocks that are on the page a second time. The model doesn't compare texts, so it gives both the same."""
+    repeated = copies(page.walk, page.stats, kept.tolist())
+    chosen: Kept = np.array([index for index in kept.tolist() if index not in repeated], np.int64)
+    return chosen
+
+
+PASSES: tuple[Pass, ...] = (
+    add_above_cutoff,
+    drop_doubtful_ends,
+    add_code,
+    keep_more_if_little,
+    keep_main_element,
+    drop_copies,
+)
 """All passes, in order."""
 
 
@@ -160,6 +175,9 @@ def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
 
 IN_BOILERPLATE = Removal("element", "it, or one around it, is boilerplate")
 OUTSIDE_MAIN = Removal("element", "outside of the page's main one")
+COPY = Removal("element", "a copy of texts before it")
+REASONS: dict[Pass, Removal] = {keep_main_element: OUTSIDE_MAIN, drop_copies: COPY}
+"""The reason for what a pass drops, where it is not the model's probability."""
 DROPPED_SECTION = Removal("quirk", "a section that is dropped")
 
 
@@ -200,17 +218,17 @@ def run_passes(
 ) -> Labels:
     """Choose what to keep of a page by the model's probabilities."""
     kept: Kept = np.array([], np.int64)
-    outside: set[int] = set()
+    reasons: dict[int, Removal] = {}
     for step in passes:
         before, kept = kept, step(scores, page, kept)
-        if step is keep_main_element:
-            outside = {*before.tolist()}.difference(kept.tolist())
+        if step in REASONS:
+            reasons |= dict.fromkeys({*before.tolist()}.difference(kept.tolist()), REASONS[step])
     chosen: list[int] = kept.tolist()
     dropped = sorted(set(range(len(scores))).difference(chosen)) if explaining else []
     return Labels(
         chosen,
         {
-            index: OUTSIDE_MAIN if index in outside else Removal("model", probability=round(float(scores[index]), 2))
+            index: reasons.get(index) or Removal("model", probability=round(float(scores[index]), 2))
             for index in dropped
         },
     )

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.content.main_content import LIMITS, JudgedPage, Kept, above_cutoff, add_code, drop_doubtful_ends
+from streams.pages.content.main_content import (
+    COPY,
+    LIMITS,
+    JudgedPage,
+    Kept,
+    above_cutoff,
+    add_code,
+    drop_copies,
+    drop_doubtful_ends,
+)
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
 from streams.pages.parse.page import parse_page
@@ -127,6 +136,44 @@ def test_the_cutoff_has_bounds(rows: list[tuple[float, int]]) -> None:
 def test_doubtful_code_is_kept_and_doubtful_text_is_not() -> None:
     page = judged(np.array([10, 10, 10], np.float32), "<p>a<pre>b</pre><pre>c</pre>")
     assert add_code(np.array([0.3, 0.3, 0.1], np.float32), page, np.array([], np.int64)).tolist() == [1]
+
+
+COPIES = [
+    ("a block for another width of the screen is a copy", "<p>aa<p>bb<p>cc<p>aa<p>bb<p>cc", "0 1 2"),
+    ("so is a third one", "<p>aa<p>bb<p>aa<p>bb<p>aa<p>bb", "0 1"),
+    ("so is a quoted part of a post", "<p>aa<p>bb<p>cc<blockquote><p>bb<p>cc</blockquote><p>dd", "0 1 2 5"),
+    ("a short text between two copies does not part them", "<p>aa<p>bb<p>cc<p>aa<p>-<p>bb", "0 1 2 4"),
+    ("a lone repeated text is none", "<p>aa<p>bb<p>cc<p>bb<p>dd", "0 1 2 3 4"),
+    ("texts that are repeated in another order are none", "<p>aa<p>bb<p>cc<p>bb<p>aa", "0 1 2 3 4"),
+    ("a refrain is none", "<p>aa<p>bb<p>aa<p>bb<p>aa<p>bb<p>aa<p>bb", "0 1 2 3 4 5 6 7"),
+    ("code is none", "<pre>aa</pre><pre>bb</pre><pre>aa</pre><pre>bb</pre>", "0 1 2 3"),
+    ("table cells are none", "<table><tr><td>aa<td>bb<tr><td>aa<td>bb</table>", "0 1 2 3"),
+]
+
+
+@pytest.mark.parametrize(("why", "html", "expected"), COPIES, ids=[case[0] for case in COPIES])
+def test_a_block_that_is_on_the_page_twice_is_kept_once(why: str, html: str, expected: str) -> None:
+    walk = parse_page(html, {}, url=URL).walk
+    texts = [segment.text for segment in walk.segments]
+    page = judged(np.array([1 if text == "-" else 9 for text in texts], np.float32), html)
+    kept = drop_copies(np.ones(len(texts), np.float32), page, np.arange(len(texts)))
+    assert kept.tolist() == [int(number) for number in expected.split()], why
+
+
+@given(st.lists(st.sampled_from(["aa", "bb", "cc", "-"]), max_size=30), st.data())
+def test_each_kept_text_is_still_there_once_its_copies_are_dropped(parts: list[str], data: st.DataObject) -> None:
+    page = judged(np.array([1 if part == "-" else 9 for part in parts], np.float32), "<p>".join(["", *parts]) or "<p>x")
+    before: Kept = np.flatnonzero([data.draw(st.booleans()) for _ in parts])
+    after = drop_copies(np.ones(len(parts), np.float32), page, before)
+    assert set(after) <= set(before)
+    assert {parts[index] for index in after} == {parts[index] for index in before}
+
+
+def test_copies_are_explained() -> None:
+    post = "".join(f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(4))
+    page = f"<html><body><main><article><h1>The subject</h1><div>{post}</div><div>{post}</div></article></main>"
+    assert sum("number 3" in text for text in texts(page)) == 1
+    assert [why for text, why in explain(page, URL) if "number 3" in text] == [COPY]
 
 
 HEADLINES = [

@@ -1,0 +1,43 @@
+"""Blocks that a page shows twice: a version for wide and one for narrow screens, or a post that another post quotes.
+
+A copy is a text that is kept already, beside another one in the same order. A lone repeated text is none: lists of
+parameters or of offers repeat lines for a reason. Code and table cells repeat, too.
+"""
+
+from collections import Counter
+
+from streams.pages.content.segment_stats import SegmentStats
+from streams.pages.parse.segments import Walk
+
+MIN_WORDS = 4
+"""Minimum words of a text that is compared. Shorter ones repeat by chance."""
+MAX_TIMES = 3
+"""Maximum times that a copied text is on the page: once for each width of a screen. What comes more often is a refrain
+of the page, such as the warm-up in a training plan."""
+_REPEATING_TAGS = frozenset({"pre", "td", "th"})
+
+
+def copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
+    """Find the kept segments that are copies of ones before."""
+    compared = [index for index in kept if _is_compared(page, stats, index)]
+    texts = [page.segments[index].text for index in compared]
+    times = Counter(texts)
+    first_at: dict[str, int] = {}
+    originals = [first_at.setdefault(text, at) for at, text in enumerate(texts)]
+    return {
+        index
+        for at, (index, text) in enumerate(zip(compared, texts, strict=True))
+        if originals[at] < at
+        and times[text] <= MAX_TIMES
+        and (_continues(originals, at, -1) or _continues(originals, at, 1))
+    }
+
+
+def _is_compared(page: Walk, stats: SegmentStats, index: int) -> bool:
+    return bool(stats.words[index] >= MIN_WORDS) and page.tags[page.segments[index].element] not in _REPEATING_TAGS
+
+
+def _continues(originals: list[int], at: int, step: int) -> bool:
+    """True if the text beside this one is a copy, too, of the text beside this one's original."""
+    beside = at + step
+    return 0 <= beside < len(originals) and originals[beside] < beside and originals[beside] - originals[at] == step
