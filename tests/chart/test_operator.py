@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.settings import Settings
 from tests.chart.rendering import ROOT, VALUES, containers, environment, named, of_kind, pod_spec, render
 
 DOCS = sorted((ROOT / "docs" / "operate").glob("*.md"))
@@ -37,6 +38,22 @@ def test_it_shows_the_certificate_of_operators_and_keeps_backups_on_a_claim() ->
     assert {"name": "backups", "mountPath": "/backups"} in containers(deployment)[0]["volumeMounts"]
     variables = environment(containers(deployment)[0])
     assert variables["RIFFLE_GATEWAY__CLIENT_KEY_FILE"] == "/etc/riffle/tls/kafka/tls.key"
+
+
+@pytest.mark.parametrize("values", [each for each in VALUES if each != "region"])
+def test_its_settings_are_valid_and_lead_to_the_servers_of_the_release(
+    values: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = render(values)
+    for name, value in environment(containers(named(objects, "Deployment", "operator"))[0]).items():
+        monkeypatch.setenv(name, value if isinstance(value, str) else "a-secret")
+    settings = Settings.load()
+    assert settings.profile == "production"
+    service = named(objects, "Service", "gateway")
+    scheme = "https" if values == "mtls" else "http"
+    port = service["spec"]["ports"][0]["port"]
+    assert settings.gateway.address == f"{scheme}://{service['metadata']['name']}:{port}"
+    assert settings.triton.url.endswith(":8001")
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
