@@ -26,7 +26,7 @@ def topics_manifest() -> str:
 def users_manifest() -> str:
     """A KafkaUser for each component that uses Kafka, with what it may do. All that is not granted is denied."""
     users = (name for name in COMPONENTS if name not in ("operator", LINKS_RANK))
-    return HEADER + "---\n".join(_user(name, _grants_of(name)) for name in users)
+    return HEADER + "---\n".join(_user(name, grants_of(name)) for name in users)
 
 
 def clients_manifest() -> str:
@@ -53,7 +53,8 @@ spec:
 {cleanup}"""
 
 
-def _grants_of(component: str) -> list[Grant]:
+def grants_of(component: str) -> list[Grant]:
+    """The rights of a component in Kafka."""
     if component == "setup":
         return [Grant(component, "describe", "topic", topic.name) for topic in TOPICS]
     if component == "keda":

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from streams.errors import StoreUnavailable
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config
@@ -33,6 +33,9 @@ def read_topic(
     )
     try:
         known = consumer.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
+        # A topic that may not be read has no partitions in this answer. A missing one has none either, and no records.
+        if known.error is not None and known.error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise KafkaException(known.error)
         for number in known.partitions:
             yield from _read_partition(consumer, topic, number, since, (starts or {}).get(number, 0))
     except KafkaException as error:

@@ -2,16 +2,21 @@
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
+from streams.docgen.infrastructure import BLOBS_SWEEP, grants_of
+from streams.errors import StoreUnavailable
 from streams.local.probing import answers, cassandra_answers, kafka_answers, triton_answers
+from streams.local.tls.access import apply_grants
 from streams.runtime.connection import client_config
+from streams.runtime.topic_reader import read_topic
 from streams.settings import KafkaSettings, TritonSettings
 from streams.tls import TlsFiles, client_context
+from streams.topology import grants
 from tests.integration.tls.conftest import TlsStack
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -171,3 +176,19 @@ def test_what_each_may_read_in_kafka(tls_stack: TlsStack, name: str, topic: str,
     error = read(tls_stack, name, topic, group)
     assert (error is None) is allowed, error
     assert allowed or (error is not None and error.code() in REFUSED)
+
+
+def test_a_sweep_of_a_cluster_may_read_dead_letters(tls_stack: TlsStack) -> None:
+    """With the rights that infra/k8s gives to it. Without them it ends, since dead letters protect blobs."""
+    settings = tls_stack.settings.model_copy(update={"kafka": kafka_as(tls_stack, "person")})
+    assert write(tls_stack, "fetch", "fetch.dead") is None
+    with pytest.raises(StoreUnavailable):
+        list(read_topic(settings, "fetch.dead"))
+    rights = [replace(grant, principal="person") for grant in grants_of(BLOBS_SWEEP)]
+    apply_grants(tls_stack.settings, [*grants(), *rights])
+    try:
+        assert [record.value for record in read_topic(settings, "fetch.dead")][-1] == b"{}"
+        with pytest.raises(StoreUnavailable):
+            list(read_topic(settings, "pages.fetched"))
+    finally:
+        apply_grants(tls_stack.settings, grants())
