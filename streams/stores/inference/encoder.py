@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from streams.stores.inference.repository import Parameters, find_file
-from streams.stores.inference.runtimes import ONNXRUNTIME, STATIC, open_model
+from streams.stores.inference.runtimes import ONNXRUNTIME, OPENVINO, STATIC, open_model
 from streams.stores.inference.static import mean_of_tokens, read_table
 
 # An instance is one thread. The tokenizer's own threads would compete with the other instances.
@@ -47,7 +47,9 @@ class SentenceEncoder:
         if runtime == STATIC:
             self._table = read_table(model)
         else:
-            self._model = open_model(runtime, model, threads)
+            has_ranges = runtime == OPENVINO and "activations_sources" in parameters
+            activations = find_file(parameters, "activations", folder) if has_ranges else None
+            self._model = open_model(runtime, model, threads, activations)
 
     @property
     def vocabulary(self) -> list[str]:

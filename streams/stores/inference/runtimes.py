@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import UsageError
+from streams.stores.inference.activations import GROUP, processor_has_vnni, quantize_activations, read_ranges
 
 OPENVINO, ONNXRUNTIME, STATIC = "openvino", "onnxruntime", "static"
 RUNTIMES = (OPENVINO, ONNXRUNTIME)
@@ -44,10 +45,13 @@ def resolved(parameters: Mapping[str, str]) -> dict[str, str]:
     return {**parameters, **chosen}
 
 
-def open_model(runtime: str, model: Path, threads: int) -> Run:
-    """Load the model. Raises UsageError for a runtime that is unknown or not installed."""
+def open_model(runtime: str, model: Path, threads: int, activations: Path | None = None) -> Run:
+    """Load the model. Raises UsageError for a runtime that is unknown or not installed.
+
+    `activations` is a file of `activations`, which OpenVINO alone uses.
+    """
     _check(runtime, model)
-    return _openvino(model, threads) if runtime == OPENVINO else _onnxruntime(model, threads)
+    return _openvino(model, threads, activations) if runtime == OPENVINO else _onnxruntime(model, threads)
 
 
 def _check(runtime: str, model: Path) -> None:
@@ -100,7 +104,7 @@ def _onnxruntime(model: Path, threads: int) -> Run:
     return run
 
 
-def _openvino_request(model: Path, threads: int) -> tuple[Any, list[str]]:
+def _openvino_request(model: Path, threads: int, activations: Path | None = None) -> tuple[Any, list[str]]:
     """A request of a compiled model, and the names of the model's inputs."""
     # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
@@ -115,12 +119,16 @@ def _openvino_request(model: Path, threads: int) -> tuple[Any, list[str]]:
         # The default depends on the processor, and so would the vectors.
         "INFERENCE_PRECISION_HINT": "f32",
     }
-    request = core.compile_model(core.read_model(str(model)), "CPU", options).create_infer_request()
+    network = core.read_model(str(model))
+    if activations and processor_has_vnni():
+        quantize_activations(network, read_ranges(activations), activations)
+        options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = GROUP
+    request = core.compile_model(network, "CPU", options).create_infer_request()
     return request, [node.get_any_name() for node in request.model_inputs]
 
 
-def _openvino(model: Path, threads: int) -> Run:
-    request, names = _openvino_request(model, threads)
+def _openvino(model: Path, threads: int, activations: Path | None) -> Run:
+    request, names = _openvino_request(model, threads, activations)
 
     def run(feeds: Feeds) -> NDArray[np.float32]:
         request.infer({name: feeds[name] for name in names}, share_inputs=True)
