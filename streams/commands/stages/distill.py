@@ -62,7 +62,7 @@ def configured(config: str, name: str, dimensions: int, parameters: dict[str, st
     """The configuration of the static model, made of that of the network."""
     changed = {
         "model_name": f"{parameters['model_name']}-static",
-        "model_version": f"{dimensions}-1",
+        "model_version": f"{dimensions}-2",
         "runtime": STATIC,
         "dimensions": str(dimensions),
         "normalized": "true",

@@ -19,16 +19,29 @@ COMMON_RANKS = 1e-4
 def distilled(embed: Callable[[Sequence[str]], Floats], tokens: Sequence[str], dimensions: int) -> Floats:
     """A row for each token: its vector by `embed`, reduced to `dimensions` and weighted by how rare the token is.
 
-    The vocabulary is in the order of frequency, as that of word pieces is, so probabilities follow Zipf's law.
+    The words of a vocabulary of word pieces are in the order of frequency, so probabilities follow Zipf's law.
     """
     vectors = embed(tokens).astype(np.float64)
     centred = vectors - vectors.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     reduced = centred @ directions[:, ::-1][:, :dimensions]
-    ranks = np.arange(2, len(tokens) + 2)
-    probabilities = 1 / ranks / (1 / ranks).sum()
+    probabilities = 1 / _ranks(tokens) / (1 / np.arange(1, len(tokens) + 1)).sum()
     weighted: Floats = (reduced * (COMMON_RANKS / (COMMON_RANKS + probabilities))[:, None]).astype(np.float32)
     return weighted
+
+
+def _ranks(tokens: Sequence[str]) -> NDArray[np.int64]:
+    """The rank of each token by frequency, the first word's is 1.
+
+    Before it, a vocabulary has marks, punctuation and letters in the order of their codes: 2,000 tokens, which as ranks
+    would make "the" a rare word. ASCII ones are as frequent as the first word, others as rare as the last.
+    """
+    first = next((place for place, token in enumerate(tokens) if len(token) > 1 and token.isalpha()), 0)
+    ranks = [
+        max(place - first + 1, 1) if place >= first or token.isascii() else len(tokens)
+        for place, token in enumerate(tokens)
+    ]
+    return np.array(ranks, dtype=np.int64)
 
 
 def write_table(path: Path, rows: Floats) -> None:

@@ -27,6 +27,15 @@ def test_frequent_tokens_weigh_less() -> None:
     assert lengths[:10].mean() < lengths[-1_000:].mean() / 10
 
 
+def test_the_first_word_of_a_vocabulary_is_the_most_frequent_token() -> None:
+    marks, letters = ["[PAD]", *(f"[unused{n}]" for n in range(998)), ".", ","], [*"abcdefgh", *"äöü中"]
+    words = ["the", *("w" + "x" * n for n in range(1, 5_000))]
+    lengths = np.linalg.norm(distilled(random_rows, [*marks, *letters, *words], 32), axis=1)
+    by_token = dict(zip([*marks, *letters, *words], lengths / np.median(lengths), strict=True))
+    assert all(by_token[token] < 0.02 for token in ("the", ".", "a", "[PAD]"))
+    assert all(by_token[token] > 0.4 for token in ("中", words[-1]))
+
+
 def test_a_text_is_the_mean_of_its_tokens_in_any_order() -> None:
     rows = random_rows(["a"] * 10)
     vectors = mean_of_tokens(rows, [[1, 2, 3], [3, 1, 2], [], [4]])
@@ -54,7 +63,7 @@ def test_the_encoder_runs_a_distilled_model_by_its_configuration(tmp_path: Path)
     config = read_config(tmp_path)
     assert (config["name"], config["output"][0]["dims"]) == ("small", ["16"])
     info = model_info(parameters_of(config), "here")
-    assert (info.name, info.version, info.dimensions) == ("all-minilm-l6-v2-static", "16-1", 16)
+    assert (info.name, info.version, info.dimensions) == ("all-minilm-l6-v2-static", "16-2", 16)
     vectors = SentenceEncoder(parameters_of(config), tmp_path / "1").embed(["A dog barked.", "barked a dog.", ""])
     assert vectors.shape == (3, 16)
     assert np.allclose(vectors[0], vectors[1], atol=1e-6)
