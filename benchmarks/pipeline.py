@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil
+
 from benchmarks.machine import machine, table
 from schemas import Event, PageChunked, PageFetched, PageIndexed, PageRemoved
 from streams.commands.console import err, out, print_json
@@ -33,8 +35,8 @@ from streams.stores.opener import Stores, open_stores
 from streams.vectors.points import texts_of
 
 LOOK_SECONDS = 0.25
-MEMORY_SECONDS = 2.0
-"""Seconds between two looks at the memory of all processes. A look takes some 40 ms of CPU time."""
+MEMORY_SECONDS = 5.0
+"""Seconds between two looks at the memory of all processes. A look takes some 0.15 s of CPU time."""
 IDLE_SECONDS = 300.0
 CEILING_TEXTS = 2_000
 TRITON_TARGET = 0.75
@@ -101,6 +103,7 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     before = {process.name: usage(process.pid)[1] for process in state.processes}
     peaks: dict[str, int] = {}
+    at_once = 0
     started = looked_at = time.monotonic()
     async with EventProducer(settings, "bench") as producer:
         status = err.status("Reading")
@@ -114,6 +117,7 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
                 looked_at = time.monotonic()
                 for process in state.processes:
                     peaks[process.name] = max(peaks.get(process.name, 0), usage(process.pid)[0])
+                at_once = max(at_once, sum(proportional_memory(process.pid) for process in state.processes))
             status.update(f"{seen.settled} of {len(seen.fetched)} pages")
             if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
                 raise UsageError(f"nothing has happened for {IDLE_SECONDS:.0f} s: look at `riffle status`")
@@ -136,8 +140,18 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
         "cpu_seconds_total": round(total, 1),
         "peak_memory_mb": {name: round(value / 1e6) for name, value in peaks.items()},
         "peak_memory_total_gb": round(sum(peaks.values()) / 1e9, 2),
+        "peak_memory_at_once_gb": round(at_once / 1e9, 2),
         "chunked": seen.chunked,
     }
+
+
+def proportional_memory(pid: int) -> int:
+    """The memory of a process and its children (bytes). What processes share is divided among them."""
+    try:
+        process = psutil.Process(pid)
+        return sum(part.memory_full_info().pss for part in [process, *process.children(recursive=True)])
+    except psutil.Error:
+        return 0  # it ended meanwhile
 
 
 async def ceiling(stores: Stores, chunked: list[str]) -> dict[str, Any]:
@@ -168,7 +182,10 @@ def show(result: dict[str, Any]) -> None:
     rows.add_row("statements/s", str(result["statements_per_second"]), str(STATEMENTS_TARGET))
     rows.add_row("the model alone, statements/s", str(result["model_alone_statements_per_second"]), "")
     rows.add_row("Triton's share of all CPU seconds", f"{result['triton_share_of_cpu']:.0%}", f"{TRITON_TARGET:.0%}")
-    rows.add_row("memory of the stack at its peak", f"{result['peak_memory_total_gb']} GB", f"< {MEMORY_TARGET_GB} GB")
+    rows.add_row(
+        "memory of the stack at its peak", f"{result['peak_memory_at_once_gb']} GB", f"< {MEMORY_TARGET_GB} GB"
+    )
+    rows.add_row("the sum of each process's peak, with all that is shared", f"{result['peak_memory_total_gb']} GB", "")
     out.print(rows)
     processes = table("\nBy process", "", "CPU seconds", "share", "peak memory")
     for name, seconds in result["cpu_seconds"].items():
