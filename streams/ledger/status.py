@@ -148,6 +148,10 @@ def _after(before: _Known, step: Transition) -> _Known:
     if step.topic == "links.found":  # about other pages, too: it never changes what is known of the page
         return before if before.decided or before.waits_for else replace(before, waits_for="frontier")
     generation = step.data.get("generation", before.generation)
+    if step.topic == "pages.scheduled":
+        # There is no content yet. And a frontier that takes over may give the same lease again, with a higher
+        # generation than that of the answer: a fetcher answers a lease once.
+        generation = before.generation
     if generation < before.generation:
         return before  # a late copy of an event about older content
     if decided := _decision(before, step, generation):

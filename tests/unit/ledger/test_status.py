@@ -50,6 +50,10 @@ HISTORIES: dict[str, tuple[list[Event], dict[str, Any]]] = {
     "discovered": ([LINK], waiting("frontier")),
     "scheduled": (TO_THE_INDEX[:2], waiting("fetch")),
     "fetched": (TO_THE_INDEX[:3], waiting("normalize")),
+    "a lease that a second frontier gave again, and that the fetcher had answered before": (
+        [LINK, SCHEDULED.model_copy(update={"generation": 9}), *TO_THE_INDEX[2:]],
+        SEARCHABLE,
+    ),
     "settled as changed is not the end": ([*TO_THE_INDEX[:4], settled("changed")], waiting("dedup")),
     "unique": (TO_THE_INDEX[:5], waiting("statements")),
     "split into statements": (TO_THE_INDEX[:6], waiting("embed")),
