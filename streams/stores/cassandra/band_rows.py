@@ -3,8 +3,8 @@
 from typing import Any
 
 from streams.settings import CassandraSettings
-from streams.stores.cassandra.row_scans import is_done, note_done, scan
-from streams.stores.cassandra.session import CassandraSession, connect
+from streams.stores.cassandra.row_scans import scan_once
+from streams.stores.cassandra.session import CassandraSession
 from streams.stores.minhash import BANDS, band_keys
 from streams.stores.protocols import MIN_NEAR_WORDS
 from streams.stores.row_codec import unpack_fingerprint
@@ -26,15 +26,7 @@ async def write_band_hints(settings: CassandraSettings) -> int:
     Once it has ended, it does nothing more. Workers of both releases may run beside it: a hint has the write time of
     its page's latest change, so the deletion by a later change wins. It may be repeated after a crash.
     """
-    session = await connect(settings)
-    try:
-        if await is_done(session, _NAME):
-            return 0
-        pages = await scan(session, _PAGES, _write_hints)
-        await note_done(session, _NAME)
-        return pages
-    finally:
-        await session.close()
+    return await scan_once(settings, _NAME, (_PAGES, _write_hints))
 
 
 async def _write_hints(session: CassandraSession, row: Any) -> int:

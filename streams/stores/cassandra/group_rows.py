@@ -3,8 +3,8 @@
 from typing import Any
 
 from streams.settings import CassandraSettings
-from streams.stores.cassandra.row_scans import is_done, note_done, scan
-from streams.stores.cassandra.session import CassandraSession, connect
+from streams.stores.cassandra.row_scans import scan_once
+from streams.stores.cassandra.session import CassandraSession
 
 _NAME = "rows: duplicate_groups"
 """Name in the table `migrations` after all rows were copied."""
@@ -29,16 +29,7 @@ async def copy_group_rows(settings: CassandraSettings) -> int:
     Each row has its former write time, so a row that is newer stays, and a broken copy can be repeated. A dedup worker
     of an earlier version must not run beside it or after it.
     """
-    session = await connect(settings)
-    try:
-        if await is_done(session, _NAME):
-            return 0
-        pages = await scan(session, _PAGES, _copy_page)
-        groups = await scan(session, _GROUPS, _copy_group)
-        await note_done(session, _NAME)
-        return pages + groups
-    finally:
-        await session.close()
+    return await scan_once(settings, _NAME, (_PAGES, _copy_page), (_GROUPS, _copy_group))
 
 
 async def _copy_page(session: CassandraSession, row: Any) -> int:

@@ -7,7 +7,7 @@ row, and gets one: today a host without a row has no URL.
 from typing import Any
 
 from streams.settings import CassandraSettings
-from streams.stores.cassandra.row_scans import is_done, note_done, scan
+from streams.stores.cassandra.row_scans import scan_once
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.host_buckets import bucket_of
 from streams.stores.packing import pack, unpack
@@ -66,10 +66,9 @@ async def _move(session: CassandraSession, partition: int) -> int:
 async def add_hosts_of_urls(settings: CassandraSettings) -> int:
     """Write a row for each host that has a URL, unless it has one, and return their number. Once it has ended, it does
     nothing more."""
-    session = await connect(settings)
     written: set[str] = set()
 
-    async def add(_: CassandraSession, row: Any) -> int:
+    async def add(session: CassandraSession, row: Any) -> int:
         host = unpack(row[1])["host"]
         if host in written:
             return 0
@@ -80,11 +79,4 @@ async def add_hosts_of_urls(settings: CassandraSettings) -> int:
         await session.execute(_PUT, values, at=_EARLIEST)
         return 1
 
-    try:
-        if await is_done(session, _NAME):
-            return 0
-        hosts = await scan(session, _URLS, add)
-        await note_done(session, _NAME)
-        return hosts
-    finally:
-        await session.close()
+    return await scan_once(settings, _NAME, (_URLS, add))

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from streams.stores.cassandra.session import CassandraSession
+from streams.settings import CassandraSettings
+from streams.stores.cassandra.session import CassandraSession, connect
 
 Copy = Callable[[CassandraSession, Any], Awaitable[int]]
 """Handles one row, and returns the number of rows that it wrote."""
@@ -16,14 +17,21 @@ _IS_DONE = "SELECT name FROM migrations WHERE name = :name"
 _DONE = "INSERT INTO migrations (name, checksum) VALUES (:name, '')"
 
 
-async def is_done(session: CassandraSession, name: str) -> bool:
-    """True if `note_done` was called with this name."""
-    return bool(await session.execute(_IS_DONE, {"name": name}))
+async def scan_once(settings: CassandraSettings, name: str, *scans: tuple[str, Copy]) -> int:
+    """Scan with each pair of a statement and a copy, and return the sum of the results.
 
-
-async def note_done(session: CassandraSession, name: str) -> None:
-    """Note in the table `migrations` that all rows were copied."""
-    await session.execute(_DONE, {"name": name})
+    Once it has ended, it does nothing more: the table `migrations` has its name. It is repeated after a crash, so each
+    copy must write the same again.
+    """
+    session = await connect(settings)
+    try:
+        if await session.execute(_IS_DONE, {"name": name}):
+            return 0
+        copied = sum([await scan(session, statement, copy) for statement, copy in scans])
+        await session.execute(_DONE, {"name": name})
+        return copied
+    finally:
+        await session.close()
 
 
 async def scan(session: CassandraSession, statement: str, copy: Copy) -> int:
