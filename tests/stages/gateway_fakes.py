@@ -18,7 +18,7 @@ from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.query_events import Publish
 from streams.settings import CrawlSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Point
+from streams.stores.protocols import ModelInfo, Point, SparseVector
 from streams.vectors.bm25 import document_vector
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -40,6 +40,17 @@ async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
     ]
     await stores.vectors.upsert(collection, points)
     return stores
+
+
+async def with_vectors(made: Stores, model: ModelInfo, points: Sequence[tuple[str, str, list[float]]]) -> Stores:
+    """The stores with these statements in their index: address, text and vector of each, without words."""
+    collection = await made.vectors.ensure(model)
+    filled = []
+    for url, text, vector in points:
+        payload = statement(url, text)
+        filled.append(Point(uuid5(payload["page_id"], text), vector, SparseVector((), ()), payload))
+    await made.vectors.upsert(collection, filled)
+    return made
 
 
 def statement(

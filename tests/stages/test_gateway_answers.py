@@ -1,14 +1,12 @@
 """The form of the answer through the whole gateway: the order of results, and what `explain` shows of it."""
 
 from typing import Any
-from uuid import uuid5
 
 import pytest
 
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Point, SparseVector
-from tests.stages.gateway_fakes import client, gateway, statement
+from tests.stages.gateway_fakes import client, gateway, with_vectors
 from tests.stages.test_gateway_feedback import MODEL, Fixed
 
 QUESTION = "when was the sloop built"
@@ -24,13 +22,7 @@ POINTS = [
 async def stores() -> Stores:
     made = memory_stores()
     made.embedder, made.vectors = Fixed(), MemoryIndex()
-    collection = await made.vectors.ensure(MODEL)
-    points = []
-    for url, text, vector in POINTS:
-        payload = statement(url, text)
-        points.append(Point(uuid5(payload["page_id"], text), vector, SparseVector((), ()), payload))
-    await made.vectors.upsert(collection, points)
-    return made
+    return await with_vectors(made, MODEL, POINTS)
 
 
 async def ask(stores: Stores, question: str = QUESTION, *, explain: bool = True, **limits: Any) -> Any:

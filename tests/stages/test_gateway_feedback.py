@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from typing import Any
-from uuid import uuid5
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from streams.errors import PoisonError, StoreUnavailable
 from streams.gateway.lazy_stores import AbsentStore
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Candidates, ModelInfo, Point, SparseVector, Vectors
-from tests.stages.gateway_fakes import client, gateway, statement
+from streams.stores.protocols import Candidates, ModelInfo, Vectors
+from tests.stages.gateway_fakes import client, gateway, with_vectors
 
 MODEL = ModelInfo("axes", "1", 3)
 QUERY = [1.0, 0.0, 0.0]
@@ -56,13 +55,7 @@ class SecondSearch(MemoryIndex):
 async def stores(index: MemoryIndex | None = None) -> Stores:
     made = memory_stores()
     made.embedder, made.vectors = Fixed(), index or MemoryIndex()
-    collection = await made.vectors.ensure(MODEL)
-    points = []
-    for url, text, vector in POINTS:
-        payload = statement(url, text)
-        points.append(Point(uuid5(payload["page_id"], text), vector, SparseVector((), ()), payload))
-    await made.vectors.upsert(collection, points)
-    return made
+    return await with_vectors(made, MODEL, POINTS)
 
 
 async def answer(made: Stores, *, deadline_seconds: float = 10.0, **limits: Any) -> Any:
