@@ -27,6 +27,7 @@ _REFERRING = _set(
     "such both neither either latter former therefore thus hence consequently accordingly otherwise instead "
     "nevertheless nonetheless however similarly likewise conversely moreover furthermore"
 )
+_ANY_REFERRING = _PERSONAL | _DEMONSTRATIVE | _REFERRING
 _LEADING = _set(
     "and but or so yet nor then also still again in on at by for from with of to as if when while because since "
     "although though after before during through under over within without between unlike despite like about "
@@ -62,6 +63,12 @@ _CONNECTIVE = re.compile(
 def begins_with_connective(sentence: str) -> bool:
     """True if the sentence begins as a conclusion ("Therefore, ..."): it needs the one before it."""
     return _CONNECTIVE.match(sentence) is not None
+
+
+def may_refer(sentence: str) -> bool:
+    """True if a word of the sentence can refer to an earlier sentence. Without one, no chain model finds a need."""
+    words = (match.group().lower().replace("’", "'") for match in _WORD.finditer(sentence))
+    return any(word in _ANY_REFERRING for word in words) or begins_with_connective(sentence)
 
 
 def links_by_rule(sentences: Sequence[str]) -> list[Link]:

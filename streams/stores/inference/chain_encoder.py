@@ -1,7 +1,8 @@
 """The trained chain model on a CPU: sentences -> links.
 
 A section is read in windows, one pass of the network each (`chain_windows`). Each window runs alone, so that a
-sentence's link doesn't depend on what else is asked at the time.
+sentence's link doesn't depend on what else is asked at the time. A window in which no sentence has a word that refers
+to another one is not read: the network finds no need there, and it was trained on English alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from streams.stores.inference.antecedents import begins_with_connective, links_by_rule
+from streams.stores.inference.antecedents import begins_with_connective, links_by_rule, may_refer
 from streams.stores.inference.chain_windows import sections, windows
 from streams.stores.inference.link_columns import MAX_ANTECEDENTS
 from streams.stores.inference.repository import Parameters, find_file
@@ -39,8 +40,8 @@ def chain_model(parameters: Parameters, folder: Path) -> Links:
 class SentenceAnswer:
     """The network's answer about one sentence of a page, before the thresholds."""
 
-    need: float
-    leaf: float
+    need: float = 0.0
+    leaf: float = 1.0
     connective: bool = False
     """It begins as a conclusion from the sentence before it."""
     earlier: int = 0
@@ -74,9 +75,10 @@ class ChainEncoder:
 
     def answers(self, sentences: Sequence[str]) -> list[SentenceAnswer]:
         """The network's answer about each sentence."""
-        answers = [SentenceAnswer(0.0, 1.0)] * len(sentences)
+        answers = [SentenceAnswer()] * len(sentences)
         for start, end in sections(sentences):
-            answers[start:end] = self._section(sentences[start:end], start)
+            if any(map(may_refer, sentences[start:end])):
+                answers[start:end] = self._section(sentences[start:end], start)
         return answers
 
     def linked(self, answers: Sequence[SentenceAnswer]) -> list[Link]:
@@ -106,6 +108,9 @@ class ChainEncoder:
         texts = [sentence.encode("utf-8", "replace").decode() for sentence in sentences]
         encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         for part in windows([encoding.ids for encoding in encodings], self._cls, self._sep):
+            if not any(map(may_refer, texts[part.scored : part.end])):
+                yield from [SentenceAnswer()] * (part.end - part.scored)
+                continue
             need, scores, leaf = self._model({"input_ids": part.ids, "membership": part.membership})
             needs, leaves = _probability(need), _probability(leaf)
             for row in range(part.scored - part.first, part.end - part.first):

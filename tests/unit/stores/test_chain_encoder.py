@@ -1,6 +1,7 @@
 """The chain model: its windows, its links, and the quality of the shipped file."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -97,6 +98,57 @@ def test_a_link_does_not_depend_on_other_sections(encoder: ChainEncoder) -> None
     alone = encoder.links(STORY[3:])
     assert encoder.links(STORY)[3:] == [moved(link, 3) for link in alone]
     assert encoder.links(STORY) == encoder.links(STORY)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "windows_read"),
+    [
+        (STORY, 2),
+        (STORY[:1], 0),
+        ([*STORY[:1], "", *STORY[3:4]], 0),
+        (["SQLite is small.", "Phones use SQLite."], 0),
+        (["SQLite is small.", "As a result, phones use SQLite."], 1),
+        # Alone in its section it can have no antecedent, but whether it is a leaf is still asked.
+        (["It is small."], 1),
+        # Three windows, and only the sentences of the last one refer to something.
+        ([*["The file is written to the disk by the engine. " * 7] * 10, "It is small."], 1),
+        # The network knows English alone, and finds no need in other languages.
+        (["数据库很小。", "它很快。"], 0),
+        (["Die Datenbank ist klein.", "Diese ist schnell."], 0),
+    ],
+)
+def test_a_window_is_read_only_if_a_sentence_of_it_can_refer_to_another(
+    encoder: ChainEncoder, monkeypatch: pytest.MonkeyPatch, sentences: list[str], windows_read: int
+) -> None:
+    network, read = encoder._model, []
+
+    def counted(inputs: dict[str, Any]) -> Any:
+        read.append(len(inputs["input_ids"]))
+        return network(inputs)
+
+    monkeypatch.setattr(encoder, "_model", counted)
+    links = encoder.links(sentences)
+    assert len(read) == windows_read
+    if not windows_read:
+        assert links == [Link(need=0.0, leaf=1.0)] * len(sentences)
+
+
+def test_windows_that_are_not_read_change_no_link(encoder: ChainEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = [
+        "The hot pool is in the harbour.",
+        "Swimmers pay at the door.",
+        "",
+        "The museum was built in 1901.",
+        "It has two floors.",
+        "Tickets are sold in the shop.",
+        "",
+        "The library lends maps.",
+    ]
+    links = encoder.links(sentences)
+    monkeypatch.setattr("streams.stores.inference.chain_encoder.may_refer", lambda sentence: True)
+    everything = encoder.links(sentences)
+    assert [link.antecedents for link in links] == [link.antecedents for link in everything]
+    assert [link.antecedents for link in links] == [()] * 4 + [(3,)] + [()] * 3
 
 
 @pytest.mark.parametrize(
