@@ -1,6 +1,5 @@
 """Activations in 8 bits: the ranges, their file, and what a model makes of them."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +119,14 @@ def test_ranges_of_another_model_are_refused(tmp_path: Path) -> None:
         quantize_activations(model, ranges, tmp_path / "activations.npz")
 
 
-def test_the_local_model_with_its_ranges_gives_vectors_near_the_ones_in_use() -> None:
+def test_the_local_model_with_its_ranges_gives_vectors_near_those_without() -> None:
     pytest.importorskip("openvino")
     folder = Settings().models_path / "local" / "sbert"
-    parameters = parameters_of(read_config(folder))
-    checksum = hashlib.sha256((folder / "1" / "activations.npz").read_bytes()).hexdigest()
-    assert f'"{checksum}"' in (folder / "config.pbtxt").read_text(), "the line that chooses the file names another one"
-    ranged = {**parameters, "activations_sources": "path:activations.npz", "activations_sha256": checksum}
+    ranged = parameters_of(read_config(folder))
+    assert ranged["activations_sources"] == "path:activations.npz"
+    plain = {name: value for name, value in ranged.items() if not name.startswith("activations")}
     try:
-        present, other = (SentenceEncoder(one, folder / "1").embed(TEXTS) for one in (parameters, ranged))
+        present, other = (SentenceEncoder(one, folder / "1").embed(TEXTS) for one in (ranged, plain))
     except UsageError as missing:
         pytest.skip(str(missing))
     cosines = (present * other).sum(axis=1)
