@@ -339,7 +339,7 @@ def _equals(key: str, value: str) -> models.FieldCondition:
 
 
 def _point(point: Point) -> models.PointStruct:
-    vector: dict[str, Any] = {"dense": _floats(point.dense)}
+    vector: dict[str, Any] = {"dense": list(point.dense)}
     if point.sparse.indices:
         vector["sparse"] = _sparse(point.sparse)
     return models.PointStruct(id=str(point.id), vector=vector, payload=plain_payload(point.payload))

@@ -11,6 +11,7 @@ constants are those of the best mean over three collections, Cranfield, CACM and
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import xxhash
 
@@ -27,6 +28,11 @@ AVERAGE_WORDS = 32.0
 """Average number of words of a statement with its context, measured on documentation pages."""
 MAX_QUERY_TERMS = 64
 """Maximum terms of a query. The most frequent ones are kept."""
+_KEPT_WORDS = 32_768
+"""Words whose terms are kept: some 6 MB. A title and its headings come again with each statement of a page, and most
+words of a text are among the few thousand frequent ones."""
+_MAX_KEPT_CHARS = 32
+"""Maximum length of a word whose terms are kept (characters), since a stranger may write longer ones than any word."""
 _FUNCTION_WORDS = (
     "a about again all also am an and any are as at be because been being both but by can could did do does each for "
     "from had has have he her here his how i if in into is it its just me more most my no nor not now of on once only "
@@ -65,7 +71,15 @@ def query_vector(text: str, language: str = "") -> SparseVector:
 
 
 def _terms(found: Sequence[str], language: str) -> Iterator[int]:
-    return (_term_id(stemmed) for forms in stems(found, language) for stemmed in forms)
+    for word in found:
+        yield from _kept_terms(word, language) if len(word) <= _MAX_KEPT_CHARS else _terms_of(word, language)
+
+
+def _terms_of(word: str, language: str) -> tuple[int, ...]:
+    return tuple(_term_id(stemmed) for forms in stems([word], language) for stemmed in forms)
+
+
+_kept_terms = lru_cache(_KEPT_WORDS)(_terms_of)
 
 
 def _term_id(stemmed: str) -> int:
