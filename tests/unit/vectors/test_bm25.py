@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.stores.protocols import SparseVector
+from streams.vectors import bm25
 from streams.vectors.bm25 import FUNCTION_WORDS, document_vector, query_vector
 from streams.vectors.stemming import LANGUAGES, stems
 
@@ -151,3 +152,17 @@ def test_vectors_are_sorted_unique_finite_and_repeatable(text: str, context: lis
 def test_a_query_finds_the_statement_that_it_quotes(text: str) -> None:
     asked = query_vector(text)
     assert not asked.indices or score(asked, document_vector(text)) > 0
+
+
+@pytest.mark.parametrize("language", ["", "en", "de", "ru"])
+def test_kept_terms_are_those_of_the_word_in_its_language(language: str) -> None:
+    words = ["häuser", "connections", "домами", "utf8", "connections", "\ud800", "x" * 500]
+    expected = [bm25._term_id(stem) for word in words for stem in stems([word], language)[0]]
+    for _ in ("found", "kept"):
+        assert list(bm25._terms(words, language)) == expected
+
+
+def test_the_terms_of_a_strangers_endless_words_are_not_kept() -> None:
+    before = bm25._kept_terms.cache_info().misses
+    assert len(list(bm25._terms(["w" * (bm25._MAX_KEPT_CHARS + 1)], "en"))) == 1
+    assert bm25._kept_terms.cache_info().misses == before
