@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.pages.content import surroundings
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS, WORD_GROUPS
 from streams.pages.content.segment_stats import SegmentStats, word_mask
 from streams.pages.content.tree_sums import subtree_sums, window_means
@@ -45,25 +46,33 @@ WHOLE = 13 + 5 + len(PAGE_KINDS) + len(WORD_GROUPS)
 """Number of the last columns, which describe the whole page."""
 TEXT_COLUMNS = 5 + 16 + 3 + len(_TAGS)
 """Number of the first columns, which describe the text. Those of the elements around it follow."""
-COLUMNS = TEXT_COLUMNS + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + WHOLE
+SURROUNDINGS = -(WHOLE + surroundings.COLUMNS)
+"""Number of the first column of `surroundings`, counted from the end."""
+COLUMNS = TEXT_COLUMNS + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + surroundings.COLUMNS + WHOLE
 
 
-def features(page: Walk, stats: SegmentStats, kinds: Iterable[str] = (), body_class: str = "") -> Matrix:
+def features(
+    page: Walk, stats: SegmentStats, kinds: Iterable[str] = (), body_class: str = "", title: str = ""
+) -> Matrix:
     """Compute the model's input. Shape (segments, COLUMNS).
 
-    `kinds`: the page types that the metadata names. `body_class`: the class attribute of the body.
+    `kinds`: the page types that the metadata names. `body_class`: the class attribute of the body. `title`: the title
+    that the page declares.
     """
     tags = _NUMBERS_OF_TAGS[stats.tags]
-    matrix, sums = _segment_features(stats, tags)
+    matrix, sums, below = _segment_features(stats, tags)
+    around = surroundings.surroundings(page, stats, chars=below[:, 0], good=below[:, 2], title=title)
+    matrix[:, SURROUNDINGS : COLUMNS - WHOLE] = around
     matrix[:, COLUMNS - WHOLE :] = _page_features(page, sums, kinds, body_class)
     return matrix
 
 
-def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, list[float]]:
-    """Compute all columns but the last ones, which describe the whole page, and the sums that those need.
+def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, list[float], Matrix]:
+    """Compute all columns but those of `surroundings` and of the whole page, and the sums that those need.
 
-    The sums: characters, characters in links, characters in long texts with few links, number of such texts, and the
-    shares of segments with flags 9 to 13.
+    The sums of the page: characters, characters in links, characters in long texts with few links, number of such
+    texts, and the shares of segments with flags 9 to 13. The sums of each element, with what is below it: the first
+    three, and the number of its segments.
     """
     count = len(stats.elements)
     elements, parents = stats.elements, stats.parents
@@ -111,7 +120,7 @@ def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Mat
         np.float32
     )
     matrix = np.empty((count, COLUMNS), np.float32)
-    matrix[:, : COLUMNS - WHOLE] = np.concatenate(
+    matrix[:, :SURROUNDINGS] = np.concatenate(
         [
             text,
             near,
@@ -126,7 +135,7 @@ def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Mat
         axis=1,
     )
     counted = [*sums[0, :3].tolist(), float(np.count_nonzero(good))]
-    return matrix, counted + text[:, 14:19].mean(axis=0).tolist()
+    return matrix, counted + text[:, 14:19].mean(axis=0).tolist(), sums
 
 
 def _text_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, Matrix]:

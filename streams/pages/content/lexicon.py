@@ -159,6 +159,19 @@ czytaj więcej dalej wstecz szukaj zamknij drukuj pobierz koszyk
 더보기 목록 검색 닫기 인쇄 다음 이전 메뉴
 """
 
+_TEASER_WORDS = """
+related recommended recommendations more latest popular trending recent stories headlines news top also like next
+read similar most articles posts suggested further discover explore keep reading you may might featured editor's
+picks
+neueste beliebt beliebte meistgelesen meistgelesene aktuelle lesen auch weitere ähnliche mehr
+aussi plus lire autres articles más también leer noticias relacionadas últimas
+altri leggi anche notizie ultime mais leia também notícias
+相关 推荐 関連 おすすめ ランキング 관련 추천 похожие читайте также новости
+"""
+
+TEASER_WORDS = frozenset(_TEASER_WORDS.split())
+"""Words of headings above links to other pages."""
+
 TERMS = {
     "boilerplate": BOILERPLATE_WORDS.union(_BOILERPLATE_ELSEWHERE.split()),
     "byline": BYLINE_WORDS.union(_BYLINE_ELSEWHERE.split()),

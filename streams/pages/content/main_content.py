@@ -47,6 +47,11 @@ class Thresholds:
     """Minimum share of the kept segments in those outside of boilerplate elements. With less, the model is doubted."""
     doubted: float = 0.05
     """Minimum probability of a kept segment where the model is doubted."""
+    trusted_words: int = 60
+    """Minimum certain words of a page on which the model is not doubted, however much other text the page has: short
+    news followed by many headlines."""
+    trusted_share: float = 0.6
+    """Minimum share of certain segments in the kept ones of a page on which the model is not doubted."""
     min_main_share: float = 0.5
     """Minimum share of the kept segments that are in the page's only article (or main element) for it to hold all."""
     min_words: int = 120
@@ -119,7 +124,7 @@ def keep_more_if_little(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     words = page.stats.words
     kept_words = words[kept].sum()
     certain_words = words[kept[scores[kept] >= LIMITS.certain]].sum()
-    if certain_words >= max(LIMITS.min_words, LIMITS.min_certain_share * kept_words):
+    if certain_words >= max(LIMITS.trusted_words, LIMITS.trusted_share * kept_words):
         return kept
     most = kept_words / LIMITS.min_kept_share
     if most < words.sum() and most < words[outside_boilerplate(page.walk, page.stats)].sum():
@@ -237,7 +242,8 @@ def run_passes(
 def page_features(page: Walk, stats: SegmentStats, head: Head) -> tuple[Matrix, Neighbours]:
     """Compute the model's input for a page that has text."""
     body_class = page.attributes[0].get("class") or ""
-    return features(page, stats, head.kinds, body_class), neighbours(stats)
+    title = head.meta("og:title") or head.title
+    return features(page, stats, head.kinds, body_class, title), neighbours(stats)
 
 
 def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:

@@ -17,6 +17,7 @@ from streams.pages.content.main_content import (
     add_code,
     drop_copies,
     drop_doubtful_ends,
+    keep_more_if_little,
 )
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
@@ -188,6 +189,7 @@ BOXES = [
     ("links in a list", "<div class=c4><ul>{}</ul></div>", "<li><a href=/{1}>{0}</a>"),
     ("articles with pictures", "<section class=x><h3>More</h3>{}</section>", "<article><a href=/{1}><img src=/{1}.jpg></a><div class=t><a href=/{1}>{0}</a></div></article>"),
     ("headings with dates", "<div class=c9>{}</div>", "<div class=r><h4><a href=/{1}>{0}</a></h4><span>May {1}, 2023</span></div>"),
+    ("headings with summaries", "<div class=c2><h2>More news</h2>{}</div>", "<div class=q><h3><a href=/{1}>{0}</a></h3><p>The report of the day names {1} reasons.</p></div>"),
 ]  # fmt: skip
 
 
@@ -208,13 +210,39 @@ def test_code_after_an_article_is_kept() -> None:
     assert "x = read()\nprint(x)" in texts(page)
 
 
-def test_a_certain_text_is_kept_alone_on_a_page_with_much_else() -> None:
-    paragraphs_of = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(6)]
-    listed = "".join(f"<li><a href=/{number}>{HEADLINES[number % 6]}, part {number}</a>" for number in range(200))
+MANY = [
+    ("200 headlines", 6, 200, "<li><a href=/{1}>{0}, part {1}</a>"),
+    ("short news with 60 headlines", 3, 60, "<li><a href=/{1}>{0}, part {1}</a>"),
+    ("short news with 40 teasers", 3, 40, "<div class=q><h3><a href=/{1}>{0}, part {1}</a></h3><p>The report of the day names {1} reasons.</p></div>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "paragraphs", "many", "item"), MANY, ids=[case[0] for case in MANY])
+def test_a_certain_text_is_kept_alone_on_a_page_with_much_else(why: str, paragraphs: int, many: int, item: str) -> None:
+    paragraphs_of = [f"<p>{SENTENCE * 2}It is number {number} of those." for number in range(paragraphs)]
+    listed = "".join(item.format(HEADLINES[number % 6], number) for number in range(many))
     page = f"<main><article><h1>The subject</h1>{''.join(paragraphs_of)}</article><div class=k>{listed}</div></main>"
     found = texts(page)
-    assert len([text for text in found if text.startswith("This sentence")]) == 6
-    assert not [text for text in found if "part" in text]
+    assert len([text for text in found if text.startswith("This sentence")]) == paragraphs
+    assert not [text for text in found if "part" in text or "reasons" in text], why
+
+
+LITTLE = [
+    ("short news is trusted, however much is around it", "99*70 6*2000", "0"),
+    ("so is it beside a doubtful text of less than that", "99*70 60*40 6*2000", "0 1"),
+    ("a few certain words are not", "99*20 6*2000", "0 1"),
+    ("neither is a text that is mostly doubtful", "99*70 60*90 6*2000 1*90", "0 1 2"),
+    ("a text that is a quarter of the page is", "60*90 6*200", "0"),
+]
+
+
+@pytest.mark.parametrize(("why", "segments", "expected"), LITTLE, ids=[case[0] for case in LITTLE])
+def test_more_is_kept_if_the_model_finds_little(why: str, segments: str, expected: str) -> None:
+    parts = [part.split("*") for part in segments.split()]
+    scores = np.array([float(percent) for percent, _ in parts], np.float32) / 100
+    page = judged(np.array([float(words) for _, words in parts], np.float32), "<p>x" * len(parts))
+    kept = keep_more_if_little(scores, page, np.flatnonzero(scores >= LIMITS.max_cutoff))
+    assert kept.tolist() == [int(number) for number in expected.split()], why
 
 
 SMALL_PAGES = [

@@ -87,8 +87,8 @@ def test_names_are_inherited_from_elements_that_do_not_hold_nearly_all(
         groups=chance.integers(0, rows, rows),
         masks=chance.integers(0, 2**40, len(parents)).astype(np.uint64),
     )
-    matrix, _ = features._segment_features(page, chance.integers(0, 17, len(parents)).astype(np.int32))
-    assert np.isfinite(matrix[:, : features.COLUMNS - features.WHOLE]).all()
+    matrix, *_ = features._segment_features(page, chance.integers(0, 17, len(parents)).astype(np.int32))
+    assert np.isfinite(matrix[:, : features.SURROUNDINGS]).all()
     chars = subtree_sums(parents, np.bincount(page.elements, counts[:, 0], len(parents)).astype(np.float64))
     for row, element in enumerate(page.elements.tolist()):
         inherited = 0

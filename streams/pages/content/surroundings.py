@@ -1,0 +1,140 @@
+"""The place of each text on its page: the headings above it, and its distance from the page's title.
+
+A teaser of another page looks like a short article: a heading, a date, a few sentences. What differs is around it. Its
+heading is a link, a heading above says "more news", and the page's title is in another branch of the tree. These are
+columns of the content model's input.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.pages.content.lexicon import FLAGS, TEASER_WORDS
+from streams.pages.content.segment_stats import SegmentStats
+from streams.pages.parse.elements import DIVIDING_TAGS
+from streams.pages.parse.segments import Walk
+
+Matrix = NDArray[np.float32]
+Indices = NDArray[np.int64]
+
+MAX_HEADING_WORDS = 8
+"""Maximum words of a heading that is compared with `TEASER_WORDS`. A longer one is a sentence."""
+MIN_TITLE_WORD = 4
+"""Minimum length (characters) of a word of the page's title by which texts are compared with it."""
+MIN_TITLE_TEXT, MAX_TITLE_TEXT = 20, 240
+"""Minimum and maximum length (characters) of a text that is compared with the page's title."""
+
+_OF_HEADING = 9
+"""Number of columns for one heading above a text."""
+COLUMNS = 1 + 2 * _OF_HEADING + 7
+TERM_COLUMNS = (0, *(1 + n * _OF_HEADING + column for n in range(2) for column in range(3)))
+"""Columns that depend on words of some languages."""
+TITLE_COLUMNS = (*(1 + n * _OF_HEADING + 5 for n in range(2)), COLUMNS - 1)
+"""Columns that compare a text with the title that the page declares."""
+
+_LEVELS = {DIVIDING_TAGS.index(f"h{level}"): level for level in range(1, 7)}
+
+
+def surroundings(page: Walk, stats: SegmentStats, chars: Matrix, good: Matrix, title: str) -> Matrix:
+    """Compute the columns. Shape (segments, COLUMNS).
+
+    `chars`, `good`: for each element, the characters in it and below it, and those of long texts with few links.
+    `title`: the title that the page declares.
+    """
+    link_share = np.minimum(stats.counts[:, 1] / np.maximum(stats.counts[:, 0], 1), 1)
+    columns = [
+        *_headings_above(page, stats, link_share),
+        *_distance_from_title(stats, chars, good),
+        _words_in_common(page, title),
+    ]
+    return np.stack(columns, axis=1, dtype=np.float32, casting="unsafe")
+
+
+def _has(stats: SegmentStats, flag: str) -> NDArray[np.bool_]:
+    return (stats.flags & FLAGS[flag]) > 0
+
+
+def _headings_above(page: Walk, stats: SegmentStats, link_share: Matrix) -> Iterator[Matrix]:
+    """Describe the nearest heading above each text, and the heading above that one of a higher rank."""
+    levels = np.array([_LEVELS.get(tag, 0) for tag in stats.tags.tolist()])[stats.elements]
+    teaser = np.zeros(len(levels), np.float32)
+    nearest, upper = np.full((2, len(levels)), -1, np.int64)
+    open_headings: list[tuple[int, int]] = []
+    for index, level in enumerate(levels.tolist()):
+        while level and open_headings and open_headings[-1][0] >= level:
+            open_headings.pop()
+        if open_headings:
+            nearest[index] = open_headings[-1][1]
+        if len(open_headings) > 1:
+            upper[index] = open_headings[-2][1]
+        if level:
+            open_headings.append((level, index))
+            teaser[index] = _teaser_share(page.segments[index].text)
+    yield teaser
+    flags = [_has(stats, flag) for flag in ("boilerplate", "control", "title")]
+    for heading in (nearest, upper):
+        exists, at = heading >= 0, np.maximum(heading, 0)
+        yield from (column[at] * exists for column in (teaser, flags[0], flags[1]))
+        yield exists
+        yield from (column[at] * exists for column in (link_share, flags[2], levels * 0.2))
+        yield np.log1p(stats.counts[at, 0]) * exists * 0.2
+        yield np.log1p(np.arange(len(levels)) - at) * exists * 0.2
+
+
+def _teaser_share(heading: str) -> float:
+    """The share of a short heading's words that stand above links to other pages."""
+    words = heading.lower().strip(" :").split()
+    return sum(word in TEASER_WORDS for word in words) / len(words) if 0 < len(words) <= MAX_HEADING_WORDS else 0.0
+
+
+def _distance_from_title(stats: SegmentStats, chars: Matrix, good: Matrix) -> Iterator[Matrix]:
+    """Describe the smallest element around each text and the page's title: its share of the page, and its distance."""
+    title = _title_segment(stats)
+    exists = float(title >= 0)
+    joint, below, above = _joint_elements(stats.parents, int(stats.elements[title]) if title >= 0 else 0)
+    around = joint[stats.elements]
+    yield np.full(len(around), exists, np.float32)
+    yield chars[around] / max(float(chars[0]), 1.0) * exists
+    yield good[around] / max(float(good[0]), 1.0) * exists
+    yield np.minimum(below[stats.elements], 12) * exists * 0.08
+    yield np.minimum(above[around], 12) * exists * 0.08
+    yield (np.arange(len(around)) > title) * exists
+
+
+def _title_segment(stats: SegmentStats) -> int:
+    """The first `h1` that is in the title, else any heading that is, else the first `h1`; -1 if there is none."""
+    main, heading, titled = (_has(stats, flag) for flag in ("h1", "heading", "title"))
+    for choice in (main & titled, heading & titled, main):
+        if choice.any():
+            return int(choice.argmax())
+    return -1
+
+
+def _joint_elements(parents: NDArray[np.int32], target: int) -> tuple[Indices, Indices, Indices]:
+    """Return for each element the innermost one around it and `target`, the levels from there down to the element,
+    and for each element around `target` the levels down to `target`."""
+    count = len(parents)
+    path, listed = [target], parents.tolist()
+    while path[-1] > 0:
+        path.append(listed[path[-1]])
+    above = np.zeros(count, np.int64)
+    above[path] = np.arange(len(path))
+    joint, below, on_path = [0] * count, [0] * count, set(path)
+    for element in range(1, count):
+        parent = listed[element]
+        is_around = element in on_path
+        joint[element] = element if is_around else joint[parent]
+        below[element] = 0 if is_around else below[parent] + 1
+    return np.array(joint, np.int64), np.array(below, np.int64), above
+
+
+def _words_in_common(page: Walk, title: str) -> Matrix:
+    """The share of the title's long words that are in each text."""
+    shares = np.zeros(len(page.segments), np.float32)
+    words = {word for word in title.lower().split() if len(word) >= MIN_TITLE_WORD}
+    if words:
+        for index, segment in enumerate(page.segments):
+            if MIN_TITLE_TEXT <= len(segment.text) <= MAX_TITLE_TEXT:
+                shares[index] = len(words.intersection(segment.text.lower().split())) / len(words)
+    return shares
