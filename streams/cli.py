@@ -5,7 +5,8 @@ clients.
 """
 
 import importlib
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -128,8 +129,19 @@ app = typer.Typer(
 )
 
 
+def show_version(wanted: bool) -> None:
+    """Print the installed version, and end."""
+    if wanted:
+        typer.echo(f"riffle {version('riffle-search')}")
+        raise typer.Exit
+
+
 @app.callback()
-def root() -> None:
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Riffle: a web search engine in which every page transition is an event.
 
     Begin with `riffle demo`, or `riffle up` and `riffle crawl https://example.org/ --depth 2`.

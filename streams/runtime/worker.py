@@ -6,7 +6,6 @@ with status 78 when a permission, table or setting is missing: a person must cha
 """
 
 import asyncio
-import importlib
 import math
 import os
 import signal
@@ -25,18 +24,17 @@ from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.backpressure import LagWatch
 from streams.runtime.breaker import Breaker
-from streams.runtime.clock import require_clock
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
-from streams.runtime.lag import PartitionOffsets, check_retention, stage_lags
+from streams.runtime.lag import PartitionOffsets, stage_lags
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver, tracer_provider
+from streams.runtime.preparation import Prepared, prepare, prepare_patiently
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode
-from streams.runtime.topics import check_partitions, create_topics
 from streams.settings import Settings
-from streams.stores.opener import Stores, open_stores
-from streams.topology import STAGES, Stage, in_regions, topics_needed
+from streams.stores.opener import Stores
+from streams.topology import STAGES, Stage, in_regions
 
 log = structlog.get_logger()
 
@@ -65,44 +63,51 @@ class _Running:
 async def run_worker(
     stages: Sequence[Stage], settings: Settings, *, accept_loss: bool = False, stores: Stores | None = None
 ) -> int:
-    """Run the stages in this process. Returns the exit status. Raises UsageError, StoreUnavailable.
+    """Run the stages in this process. Returns the exit status. Raises UsageError.
 
-    `stores` replaces those of the settings, for tests.
+    A server that is away is waited for, also before the start. `stores` replaces those of the settings, for tests.
     """
     stages = with_region(stages, settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
-    partitions = await asyncio.to_thread(check_partitions, settings, stages)
-    await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
     metrics = Metrics()
     names = "+".join(stage.label for stage in stages)
     provider = tracer_provider(names, settings.otlp_endpoint)
+    runtime = settings.runtime
+    progress = {
+        stage.label: Progress(
+            runtime.stall_seconds, runtime.stall_seconds + STUCK_DEADLINES * runtime.event_deadline_seconds
+        )
+        for stage in stages
+    }
+    running: list[_Running] = []
     async with AsyncExitStack() as stack:
-        needs = {store for stage in stages for store in stage.stores}
-        if stores is None:
-            stores = await stack.enter_async_context(open_stores(settings, needs))
-        if stores.clock_ahead:
-            await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
-        running = [await _start(stage, settings, stores, metrics, provider, partitions[stage.name]) for stage in stages]
         health = HealthServer(
             metrics,
-            {item.stage.label: item.progress for item in running},
-            lambda: all(item.app.ready for item in running),
-            host=settings.runtime.health_host,
-            port=settings.runtime.health_port,
+            progress,
+            lambda: bool(running) and all(item.app.ready for item in running),
+            host=runtime.health_host,
+            port=runtime.health_port,
         )
         await health.start()
         stack.push_async_callback(health.stop)
-        log.info("worker started", stages=names, health=f"http://{settings.runtime.health_host}:{health.port}")
+        prepared = await prepare_patiently(
+            lambda: prepare(stages, settings, stores, accept_loss=accept_loss), tuple(progress.values()), stop
+        )
+        if prepared is None:
+            return 0
+        stack.push_async_callback(prepared.close)
+        for stage in stages:
+            running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label]))
+        log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop)
         if failure:
             # At once: an orderly stop would wait for, and perhaps commit, events that must be delivered again.
             os._exit(_report_failure(failure, names))
         for item in running:
-            await item.app.stop(settings.runtime.grace_seconds)
+            await item.app.stop(runtime.grace_seconds)
             await item.agent.stop()
         provider.shutdown()
     log.info("worker stopped", stages=names)
@@ -119,13 +124,18 @@ def _report_failure(failure: BaseException, names: str) -> int:
 
 
 async def _start(
-    stage: Stage, settings: Settings, stores: Stores, metrics: Metrics, provider: TracerProvider, partitions: int
+    stage: Stage,
+    settings: Settings,
+    prepared: Prepared,
+    metrics: Metrics,
+    provider: TracerProvider,
+    progress: Progress,
 ) -> _Running:
-    agent = await build_agent(stage, settings, stores)
+    agent, partitions = prepared.agents[stage.label], prepared.partitions[stage.name]
     agent.partition_count = partitions
     observer = StageObserver(stage.label, metrics, provider)
     app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions)
-    processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=stores.blobs)
+    processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
     app.connect(processor, observer)
     if stage.source:
         later = tuple(other for other in STAGES if not other.source)
@@ -135,8 +145,6 @@ async def _start(
     # The agent first: it must be ready for the first event, which may come with the assignment.
     await agent.start(_emitter(stage, app))
     await app.start()
-    runtime = settings.runtime
-    progress = Progress(runtime.stall_seconds, runtime.stall_seconds + STUCK_DEADLINES * runtime.event_deadline_seconds)
     return _Running(stage, agent, app, progress, processor.breaker)
 
 
@@ -150,14 +158,6 @@ def with_region(stages: Sequence[Stage], settings: Settings) -> tuple[Stage, ...
             f"the stage {wanted[0]} runs in a region: {problem}, and the regions of RIFFLE_CRAWL__REGIONS are {known}"
         )
     return in_regions(tuple(stages), [region] if region else [])
-
-
-async def build_agent(stage: Stage, settings: Settings, stores: Stores) -> Agent:
-    """Build a stage's agent by its `module:function`."""
-    module, function = stage.agent.split(":")
-    agent = await getattr(importlib.import_module(module), function)(settings, stores)
-    assert isinstance(agent, Agent), f"{stage.agent} returned {type(agent).__name__}, which is not an Agent"
-    return agent
 
 
 def _emitter(stage: Stage, app: StageApp) -> Emit:

@@ -82,6 +82,13 @@ def test_the_targets_of_tritons_image_are_the_flavours_of_the_chart() -> None:
     assert set(schema["properties"]["triton"]["properties"]["flavour"]["enum"]) <= set(targets)
 
 
+def test_tritons_interpreter_finds_its_packages_without_the_environment() -> None:
+    """The stub of some builds of the python backend ignores PYTHONPATH: its models could not import anything."""
+    run = [value for kind, value in instructions(ROOT / "triton_models" / "Dockerfile") if kind == "RUN"]
+    folders = {"/opt/riffle/code", "/opt/riffle/packages", "/opt/riffle/weights"}
+    assert any(".pth" in value and all(folder in value for folder in folders) for value in run), run
+
+
 def test_what_is_copied_into_tritons_image_is_all_that_its_models_import(tmp_path: Path) -> None:
     for kind, value in instructions(ROOT / "triton_models" / "Dockerfile"):
         *sources, target = value.split()

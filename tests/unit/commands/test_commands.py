@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,11 @@ def test_help_says_what_it_does_with_an_example_that_exists(path: str, command: 
     assert examples, f"`riffle {path} --help` has no example"
     for example in examples:
         assert example.count(f"riffle {path}") == 1, f"two examples were filled into one line: {example}"
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    shown = CliRunner().invoke(app, ["--version"])
+    assert (shown.exit_code, shown.output) == (0, f"riffle {metadata.version('riffle-search')}\n")
 
 
 def test_the_table_of_contents_names_every_command_once() -> None:

@@ -1,0 +1,92 @@
+"""The preparation of a worker: Kafka's topics are checked, the stores opened and the agents built.
+
+A server that is away before the first event is an outage like any other. The worker waits for it, instead of ending
+and being started again and again by its supervisor, with pauses that grow to minutes.
+"""
+
+import asyncio
+import importlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+
+import structlog
+
+from streams.errors import StoreUnavailable
+from streams.runtime.agent import Agent
+from streams.runtime.breaker import Breaker
+from streams.runtime.clock import require_clock
+from streams.runtime.health import Progress
+from streams.runtime.lag import check_retention
+from streams.runtime.topics import check_partitions, create_topics
+from streams.settings import Settings
+from streams.stores.opener import Stores, open_stores
+from streams.topology import Stage, topics_needed
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The stores, agents and numbers of partitions of a worker, before its first event."""
+
+    stores: Stores
+    agents: Mapping[str, Agent]
+    partitions: Mapping[str, int]
+    close: Callable[[], Awaitable[None]]
+
+
+async def prepare_patiently(
+    attempt: Callable[[], Awaitable[Prepared]], progress: Sequence[Progress], stop: asyncio.Event
+) -> Prepared | None:
+    """Try until the servers answer. Returns None if the worker is stopped before.
+
+    Meanwhile /readyz names the server that is away, by `waiting_for` of each stage's progress.
+    """
+    breaker = Breaker(lambda seconds: _wait(stop, seconds))
+    while not stop.is_set():
+        try:
+            prepared = await attempt()
+        except StoreUnavailable as error:
+            breaker.open(error)
+            log.warning("the worker waits for a server before it starts", error=str(error))
+            _wait_for(breaker.reason, progress)
+            await breaker.wait_turn()
+        else:
+            _wait_for("", progress)
+            return prepared
+    return None
+
+
+def _wait_for(reason: str, progress: Sequence[Progress]) -> None:
+    for item in progress:
+        item.waiting_for = reason
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    """Return after some seconds, or when the worker is stopped."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+
+
+async def prepare(stages: Sequence[Stage], settings: Settings, stores: Stores | None, *, accept_loss: bool) -> Prepared:
+    """Check Kafka's topics, open the stores and build the agents. Raises UsageError, StoreUnavailable."""
+    await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
+    partitions = await asyncio.to_thread(check_partitions, settings, stages)
+    await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
+    async with AsyncExitStack() as stack:
+        needs = {store for stage in stages for store in stage.stores}
+        if stores is None:
+            stores = await stack.enter_async_context(open_stores(settings, needs))
+        if stores.clock_ahead:
+            await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
+        agents = {stage.label: await build_agent(stage, settings, stores) for stage in stages}
+        return Prepared(stores, agents, partitions, stack.pop_all().aclose)
+
+
+async def build_agent(stage: Stage, settings: Settings, stores: Stores) -> Agent:
+    """Build a stage's agent by its `module:function`."""
+    module, function = stage.agent.split(":")
+    agent = await getattr(importlib.import_module(module), function)(settings, stores)
+    assert isinstance(agent, Agent), f"{stage.agent} returned {type(agent).__name__}, which is not an Agent"
+    return agent
