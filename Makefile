@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test faults check chart apply-check sbom format lock schemas clean
+.PHONY: help setup demo test faults check chart apply-check cluster-check sbom format lock schemas clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -18,6 +18,7 @@ KUSTOMIZE := sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 # A build from a module knows no version, and Helm compares it with the chart's `kubeVersion`.
 KUBERNETES_VERSION := -X k8s.io/component-base/version.gitVersion=v1.34.4 \
 	-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=34
+COREDNS := github.com/coredns/coredns@v1.15.0
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
@@ -79,6 +80,17 @@ apply-check: setup .tools/api-server/.ready ## Apply the chart and the overlays 
 	@cd tests/chart/api_server && $(GO) build -trimpath -ldflags "-s -w $(KUBERNETES_VERSION)" -o $(CURDIR)/.tools/api-server/ \
 		./etcd k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl
 	@$(BIN)/python -m tests.chart.api_server $(GO)
+	@touch $@
+
+cluster-check: setup .tools/cluster/.ready ## Install Riffle on a cluster of one node, made here (needs root, Go, containerd, buildah; ARGS=--help).
+	@$(BIN)/python -m tests.chart.one_node.trial $(ARGS)
+
+.tools/cluster/.ready: tests/chart/api_server/go.mod tests/chart/api_server/tools.go .tools/.ready
+	@echo "Building Kubernetes into .tools/cluster ..."
+	@mkdir -p .tools/cluster
+	@cd tests/chart/api_server && CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(KUBERNETES_VERSION)" -o $(CURDIR)/.tools/cluster/ \
+		./etcd ./pause $(foreach program,kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl,k8s.io/kubernetes/cmd/$(program))
+	@GOBIN=$(CURDIR)/.tools/cluster GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $(COREDNS)
 	@touch $@
 
 sbom: setup ## List what the image contains (dist/sbom.cdx.json, CycloneDX) and its licences (dist/licences.md).

@@ -89,7 +89,7 @@ def running(folder: Path) -> Iterator[ApiServer]:
     ports = [_free_port() for _ in range(3)]
     token = secrets.token_hex(16)
     (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")
-    _make_key(folder / "accounts.key")
+    write_key(folder / "accounts.key")
     etcd, peer, secure = ports
     client = f"http://127.0.0.1:{etcd}"
     commands = {
@@ -145,7 +145,8 @@ def _free_port() -> int:
         return port
 
 
-def _make_key(path: Path) -> None:
+def write_key(path: Path) -> None:
+    """Write a private key, with which an API server signs the tokens of service accounts."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
