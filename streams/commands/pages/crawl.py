@@ -23,6 +23,7 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
+from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import TransientError, UsageError
@@ -144,7 +145,10 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             f"{seen.searchable} pages are searchable; not indexed: {removed}."
         )
         if progress.deferred:
-            out.print(f"{progress.deferred} wait for hosts that do not answer. They are tried again by and by.")
+            out.print(
+                f"{progress.deferred} wait for hosts that do not answer. A host is asked again after "
+                f"{UNREACHABLE_SECONDS / 60:.0f} minutes, and after twice as long each further time, up to a day."
+            )
     if stuck:
         err.print(
             styled(
