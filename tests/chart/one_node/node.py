@@ -135,6 +135,14 @@ def running(folder: Path) -> Iterator[Node]:
         node.stop()
         for name in network_namespaces() - before:
             subprocess.run(["ip", "netns", "delete", name], check=False)
+        for place in reversed(mounts_below(folder)):
+            subprocess.run(["umount", "--lazy", place], check=False)
+
+
+def mounts_below(folder: Path) -> list[str]:
+    """The mounts in a folder, in the order in which they were made. The kubelet and containerd leave theirs behind."""
+    places = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    return [place for place in places if place.startswith(f"{folder}/")]
 
 
 def network_namespaces() -> set[str]:
