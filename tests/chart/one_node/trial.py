@@ -59,7 +59,7 @@ triton:
 SPACE = ("--namespace", "search")
 QUESTION = "what happens to someone who enters such a name in error"
 ANSWER = "a reader who types one by mistake meets nobody"
-"""The sentence of the site that answers the question. They share no word but `such` and `one` like ones."""
+"""The sentence of the site that answers the question. They share no word but `a` and `to`."""
 ASK_EVERY_SECONDS = 0.1
 
 
