@@ -28,7 +28,7 @@ from streams.pages.content.classifier import REACHES, ContentModel, Neighbours
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS
 from streams.pages.content.main_content import JudgedPage, page_features, run_passes
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
-from streams.pages.evaluation import Page, load_pages, word_f1
+from streams.pages.evaluation import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import parse_page
 from streams.pages.parse.segments import Walk
@@ -57,6 +57,7 @@ LISTED = {"article": 0.3, "documentation": 0.15, "forum": 0.0, "product": 0.15, 
 lists are content."""
 LISTS_OF = (3, 200)
 """Minimum and maximum number of headlines in such a list."""
+NEWS_KINDS = ("newsarticle", "reportagenewsarticle")
 CERTAIN_LABEL = 0.8
 CONTENT_LABEL = 0.5
 LONG_TEXT_WORDS = 8
@@ -393,22 +394,42 @@ def gradients_of(
     ]
 
 
-def scores(model: ContentModel, examples: list[Example]) -> list[tuple[str, float]]:
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The quality of one page's extraction."""
+
+    page_type: str
+    is_news: bool
+    """The page declares itself a news article (schema.org)."""
+    words: float
+    """F1 of words."""
+    shingles: float
+    """F1 of runs of four words."""
+
+
+def scores(model: ContentModel, examples: list[Example]) -> list[Score]:
     found = []
     for one in examples:
         likely = model.probabilities(one.features, one.near)
         kept = run_passes(likely, JudgedPage(one.walk, one.stats)).kept
-        words: Counter[str] = Counter()
-        for index in kept:
-            words.update(one.counts[index])
-        found.append((one.page.type, word_f1(words, one.truth)))
+        words = [word for index in kept for word in words_of(one.walk.segments[index].text)]
+        true_words = words_of(one.page.main_content)
+        by_shingles = word_f1(Counter(shingles(words)), Counter(shingles(true_words)))
+        is_news = any(kind.lower() in NEWS_KINDS for kind in one.head.kinds)
+        found.append(Score(one.page.type, is_news, word_f1(Counter(words), Counter(true_words)), by_shingles))
     return found
 
 
-def report(found: list[tuple[str, float]], name: str) -> None:
-    types = sorted({kind for kind, _ in found})
-    line = "  ".join(f"{kind} {np.mean([f1 for one, f1 in found if one == kind]):.3f}" for kind in types)
-    print(f"{name}: {np.mean([f1 for _, f1 in found]):.4f}  {line}", flush=True)
+def report(found: list[Score], name: str) -> None:
+    """Print F1 of words, of all pages and by type, then of runs of four words."""
+    types = sorted({one.page_type for one in found})
+    line = "  ".join(f"{kind} {np.mean([one.words for one in found if one.page_type == kind]):.3f}" for kind in types)
+    print(f"{name}: {np.mean([one.words for one in found]):.4f}  {line}", flush=True)
+    articles = [one for one in found if one.page_type == "article"]
+    news = [one for one in articles if one.is_news]
+    for title, chosen in (("all", found), ("articles", articles), ("articles that declare themselves news", news)):
+        if chosen:
+            print(f"  4-grams, {title} ({len(chosen)}): {np.mean([one.shingles for one in chosen]):.4f}", flush=True)
 
 
 def save(model: ContentModel, path: Path) -> None:
@@ -436,7 +457,7 @@ def main() -> None:
     print(f"{len(examples)} pages, {examples[0].features.shape[1]} features, {time.perf_counter() - started:.0f} s")
     if arguments.out:
         save(trained(examples, arguments.seeds), arguments.out)
-    tested: list[tuple[str, float]] = []
+    tested: list[Score] = []
     folds = arguments.only if arguments.only is not None else list(range(arguments.folds))
     for fold in folds:
         held = [one for one in examples if fold_of(one.page, arguments.folds) == fold]

@@ -1,0 +1,86 @@
+"""Stand-ins for the base images of the Dockerfiles, for a machine that reaches no image registry.
+
+    python -m tests.chart.one_node.stand_ins PYTHON [MIRROR]
+
+PYTHON is the folder of a Python 3.12 with a shared library, MIRROR a mirror of Debian. Debian 12 with that Python takes
+the name of Python's image, and the same with the Triton of the local stack that of Triton's. Both stay in buildah's
+storage, where `make cluster-check` finds them. It needs root, debootstrap and buildah.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytriton
+
+PYTHON_IMAGE, TRITON_IMAGE = "docker.io/library/python:3.12-slim-bookworm", "nvcr.io/nvidia/tritonserver:25.04-py3"
+PACKAGES = "ca-certificates,libssl3,libsqlite3-0,libffi8,liblzma5,libbz2-1.0,libreadline8,zlib1g,libuuid1,libexpat1"
+PIP = "#!/usr/local/bin/python3\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n"
+STUB = "triton_python_backend_stub"
+"""The program that runs a model's Python. There is one for each version of Python."""
+PROGRAMS = "/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def make_python(folder: Path, python: Path, mirror: str) -> None:
+    """Make Debian 12 with a Python in /usr/local. Raises CalledProcessError."""
+    place = [str(folder), *([mirror] if mirror else [])]
+    subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", *place], check=True)
+    for part in ("bin", "lib", "include"):
+        target, without = folder / "usr" / "local" / part, shutil.ignore_patterns("site-packages", "test")
+        shutil.copytree(python / part, target, symlinks=True, dirs_exist_ok=True, ignore=without)
+    programs = folder / "usr" / "local" / "bin"
+    for name in ("python", "python3"):
+        (programs / name).unlink(missing_ok=True)
+        (programs / name).symlink_to("python3.12")
+    for command in (["ldconfig"], ["/usr/local/bin/python3", "-m", "ensurepip"]):
+        subprocess.run(["chroot", folder, *command], check=True)
+    for name in ("pip", "pip3"):
+        (programs / name).unlink(missing_ok=True)
+        (programs / name).write_text(PIP)
+        (programs / name).chmod(0o755)
+    commit("scratch", PYTHON_IMAGE, folder, f"PATH={PROGRAMS}")
+
+
+def make_triton(folder: Path) -> None:
+    """Make the image with Triton and its python backend where NVIDIA's has them. Raises CalledProcessError."""
+    package = Path(pytriton.__path__[0])
+    root = folder / "opt" / "tritonserver"
+    shutil.copytree(package / "tritonserver" / "bin", root / "bin")
+    shutil.copytree(package / "tritonserver" / "backends" / "python", root / "backends" / "python")
+    shutil.copy(package / "tritonserver" / "python_backend_stubs" / "3.12" / STUB, root / "backends" / "python" / STUB)
+    shutil.copytree(package.parent / "nvidia_pytriton.libs", root / "lib")
+    for program in (root / "bin" / "tritonserver", root / "backends" / "python" / STUB):
+        program.chmod(0o755)
+    environment = (f"PATH=/opt/tritonserver/bin:{PROGRAMS}", "LD_LIBRARY_PATH=/opt/tritonserver/lib")
+    commit(PYTHON_IMAGE, TRITON_IMAGE, folder, *environment)
+
+
+def commit(source: str, name: str, files: Path, *environment: str) -> None:
+    """Make an image of another one, a folder of files and an environment."""
+    container = output("buildah", "from", source)
+    output("buildah", "copy", container, str(files), "/")
+    for variable in environment:
+        output("buildah", "config", "--env", variable, container)
+    output("buildah", "commit", container, name)
+    output("buildah", "rm", container)
+
+
+def output(*command: str) -> str:
+    """The output of a command. Raises CalledProcessError."""
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def main(python: str, mirror: str = "") -> None:
+    """Make both images."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_python(Path(folder), Path(python), mirror)
+    print(f"{PYTHON_IMAGE} is made")
+    with tempfile.TemporaryDirectory() as folder:
+        make_triton(Path(folder))
+    print(f"{TRITON_IMAGE} is made")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
