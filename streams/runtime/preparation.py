@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from streams.errors import StoreUnavailable
+from streams.errors import TransientError
 from streams.runtime.agent import Agent
 from streams.runtime.breaker import Breaker
 from streams.runtime.clock import require_clock
@@ -47,7 +47,7 @@ async def prepare_patiently(
     while not stop.is_set():
         try:
             prepared = await attempt()
-        except StoreUnavailable as error:
+        except TransientError as error:
             breaker.open(error)
             log.warning("the worker waits for a server before it starts", error=str(error))
             _wait_for(breaker.reason, progress)
@@ -70,7 +70,7 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 async def prepare(stages: Sequence[Stage], settings: Settings, stores: Stores | None, *, accept_loss: bool) -> Prepared:
-    """Check Kafka's topics, open the stores and build the agents. Raises UsageError, StoreUnavailable."""
+    """Check Kafka's topics, open the stores and build the agents. Raises UsageError, TransientError."""
     await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
     partitions = await asyncio.to_thread(check_partitions, settings, stages)
     await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streams.errors import StoreUnavailable, UsageError
+from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.runtime.health import Progress
 from streams.runtime.preparation import Prepared, prepare_patiently
 from streams.stores.opener import Stores
@@ -37,6 +37,11 @@ async def test_r9_a_worker_waits_for_a_server_that_is_away_at_its_start() -> Non
     assert seen == ["", *["StoreUnavailable: Triton at triton:8001 is away"] * 2], "/readyz names the server"
     assert progress.waiting_for == "", "/readyz no longer waits"
     assert progress.healthy(1e9), "a restart would not help"
+
+
+async def test_a_server_that_answers_too_late_is_waited_for_too() -> None:
+    late = attempts(DeadlineExceeded("Cassandra needed 10 s"), None)
+    assert await prepare_patiently(late, [], asyncio.Event()) is not None
 
 
 async def test_a_worker_that_waits_for_a_server_can_be_stopped() -> None:
