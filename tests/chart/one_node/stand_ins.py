@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytriton
 
+from tests.chart.one_node.buildah import derive
+
 PYTHON_IMAGE, TRITON_IMAGE = "docker.io/library/python:3.12-slim-bookworm", "nvcr.io/nvidia/tritonserver:25.04-py3"
 PACKAGES = "ca-certificates,libssl3,libsqlite3-0,libffi8,liblzma5,libbz2-1.0,libreadline8,zlib1g,libuuid1,libexpat1"
 PIP = "#!/usr/local/bin/python3\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n"
@@ -40,7 +42,7 @@ def make_python(folder: Path, python: Path, mirror: str) -> None:
         (programs / name).unlink(missing_ok=True)
         (programs / name).write_text(PIP)
         (programs / name).chmod(0o755)
-    commit("scratch", PYTHON_IMAGE, folder, f"PATH={PROGRAMS}")
+    derive("scratch", PYTHON_IMAGE, folder, "/", environment=[f"PATH={PROGRAMS}"])
 
 
 def make_triton(folder: Path) -> None:
@@ -54,22 +56,7 @@ def make_triton(folder: Path) -> None:
     for program in (root / "bin" / "tritonserver", root / "backends" / "python" / STUB):
         program.chmod(0o755)
     environment = (f"PATH=/opt/tritonserver/bin:{PROGRAMS}", "LD_LIBRARY_PATH=/opt/tritonserver/lib")
-    commit(PYTHON_IMAGE, TRITON_IMAGE, folder, *environment)
-
-
-def commit(source: str, name: str, files: Path, *environment: str) -> None:
-    """Make an image of another one, a folder of files and an environment."""
-    container = output("buildah", "from", source)
-    output("buildah", "copy", container, str(files), "/")
-    for variable in environment:
-        output("buildah", "config", "--env", variable, container)
-    output("buildah", "commit", container, name)
-    output("buildah", "rm", container)
-
-
-def output(*command: str) -> str:
-    """The output of a command. Raises CalledProcessError."""
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    derive(PYTHON_IMAGE, TRITON_IMAGE, folder, "/", environment=environment)
 
 
 def main(python: str, mirror: str = "") -> None:
