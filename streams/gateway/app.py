@@ -65,7 +65,7 @@ def create_app(
         page_html_routes(context, views),
         static,
     )
-    admin = (operations_routes(context), labs_routes(context, gateway.explainer, views))
+    admin = (operations_routes(context, gateway.search.rehearse), labs_routes(context, gateway.explainer, views))
     if settings.gateway.admin_port is None:
         app = _app((*public, *admin), context, views, has_labs=True)
         app.state.admin = None

@@ -44,9 +44,30 @@ def liveness_routes() -> APIRouter:
     return router
 
 
-def operations_routes(context: GatewayContext) -> APIRouter:
+class Rehearsal:
+    """One search before the first one of a person, at the first readiness that finds the stores open.
+
+    A process that has just started opens connections and imports code in its first search. Beside other processes that
+    start, as in a roll-out, that can take longer than a search may. It is tried once: readiness must not depend on it.
+    """
+
+    def __init__(self, search: Callable[[], Awaitable[None]]) -> None:
+        self._search = search
+        self._task: asyncio.Future[None] | None = None
+
+    async def done(self) -> None:
+        """Wait until it has ended. Begins it with the first call."""
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._search())
+        # A probe that gives up must not end it for the next one.
+        await asyncio.shield(self._task)
+
+
+def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[None]]) -> APIRouter:
+    """`rehearse` searches once, and raises nothing."""
     router = APIRouter(tags=["operations"])
     last: dict[str, str] = {}
+    rehearsal = Rehearsal(rehearse)
 
     @router.get(
         "/readyz",
@@ -61,6 +82,8 @@ def operations_routes(context: GatewayContext) -> APIRouter:
         probes = await probe(context)
         readiness = readiness_of({store: state for store, (state, _) in probes.items()})
         status = 503 if readiness.status == "unavailable" else 200
+        if status == 200:
+            await rehearsal.done()
         for store, (state, error) in probes.items():
             # Load balancers ask every few seconds: the log has one line for each change.
             if error is not None and last.get(store) != state:

@@ -91,6 +91,32 @@ async def test_readiness(broken: dict[str, Any], status: int, state: str) -> Non
     assert [answer for answer in response.json()["stores"].values() if answer != "ok"] != [] or not broken
 
 
+async def test_a_gateway_has_searched_once_before_it_is_ready() -> None:
+    # In a roll-out, the first search of a new process was answered with 503: its connections took too long to open.
+    stores = await searchable([WAL])
+    asked: list[object] = []
+    candidates = stores.vectors.candidates
+
+    async def counted(**query: Any) -> Any:
+        asked.append(query["sparse"])
+        return await candidates(**query)
+
+    stores.vectors.candidates = counted  # type: ignore[method-assign]
+    async with client(gateway(stores)) as web:
+        assert (await web.get("/readyz")).status_code == 200
+        at_once = len(asked)
+        assert at_once > 0, "no search before the first readiness"
+        assert (await web.get("/readyz")).status_code == 200
+    assert len(asked) == at_once, "each readiness searches, not just the first one"
+
+
+async def test_a_gateway_is_ready_although_its_first_search_failed() -> None:
+    stores = await searchable([WAL])
+    stores.vectors.candidates = Dead().candidates  # type: ignore[method-assign]
+    async with client(gateway(stores)) as web:
+        assert (await web.get("/readyz")).status_code == 200
+
+
 @pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
 async def test_l4_readiness_and_metrics_show_no_internal_address(broken: Any) -> None:
     stores = await searchable([WAL])

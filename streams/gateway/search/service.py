@@ -3,6 +3,8 @@
 import asyncio
 import random
 
+import structlog
+
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import search_unavailable
 from streams.gateway.search.answers import SearchAnswer, to_search_answer
@@ -16,6 +18,8 @@ from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
 """Maximum searches that are answered at the same time. More of them would only make each other late."""
+
+log = structlog.get_logger(__name__)
 
 
 class SearchService:
@@ -90,6 +94,16 @@ class SearchService:
     def warm_up(self) -> None:
         """Load the language model and the stemmers, which the first query would wait for otherwise."""
         query_vector("warm up", "")
+
+    async def rehearse(self) -> None:
+        """Search once for nobody: it opens the connections that the first person's search would wait for.
+
+        Raises nothing: the process is as ready as it would be without it.
+        """
+        try:
+            await self._searcher.search(self.request("rehearsal of a search", page=1, host="", language=""))
+        except Exception as error:
+            log.warning("the search before the first one of a person failed", error=str(error))
 
     async def drain(self) -> None:
         """Wait for the query events that are being sent, and end what runs in the background."""

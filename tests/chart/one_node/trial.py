@@ -183,11 +183,16 @@ def searching(node: Node) -> Iterator[None]:
     """Ask the gateway's service again and again. Raises AssertionError if a search fails or answers in part."""
     address = node.kubectl("get", "service", "search-riffle-gateway", *SPACE, "--output=jsonpath={.spec.clusterIP}")
     stop = node.folder / "stop-searching"
-    program = "import json, pathlib, sys, time, urllib.request\n"
-    program += "number = 0\nwhile not pathlib.Path(sys.argv[2]).exists():\n"
-    program += "    answer = json.load(urllib.request.urlopen(sys.argv[1], timeout=10))\n"
+    program = "import json, pathlib, sys, time, urllib.error, urllib.request\n"
+    program += "number, slowest = 0, 0.0\nwhile not pathlib.Path(sys.argv[2]).exists():\n"
+    program += "    begun = time.monotonic()\n"
+    program += "    try:\n        answer = json.load(urllib.request.urlopen(sys.argv[1], timeout=10))\n"
+    program += "    except urllib.error.HTTPError as error:\n"
+    program += "        took = time.monotonic() - begun\n"
+    program += "        sys.exit(f'search {number}, after {took:.2f} s: {error} {error.read().decode()}')\n"
+    program += "    slowest = max(slowest, time.monotonic() - begun)\n"
     program += f"    assert answer['results'], answer\n    number += 1\n    time.sleep({ASK_EVERY_SECONDS})\n"
-    program += "print(number, 'searches, each answered')\n"
+    program += "print(f'{number} searches, each answered, the slowest after {slowest:.2f} s')\n"
     url = f"http://{address}/api/v1/search?q=reserved+names"
     node.start("searching", sys.executable, "-c", program, url, str(stop))
     try:
