@@ -138,7 +138,7 @@ class TritonSettings(_Group):
     server for queries. Empty: none."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
-    batch_size: int = Field(32, ge=1)
+    batch_size: int = Field(64, ge=1)
     """Number of texts in one request."""
 
 

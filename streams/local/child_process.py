@@ -8,11 +8,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 
 from streams.local import die_with_parent
+from streams.niceness import LEAST_URGENT, set_session_niceness
 
+CHILD_VARIABLE = "LOCAL_STACK_CHILD"
+"""The environment variable that marks a child and all processes that it starts, with a value of each child."""
 KEPT_LOG_SUFFIX = ".previous"
 TAIL_LINES = 15
 TAIL_BYTES = 32_768
@@ -34,6 +38,7 @@ class Child:
     def __init__(self, name: str, launch: Launch, log: Path, port: int = 0) -> None:
         self.name, self.log, self.port = name, log, port
         starter = [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), str(launch.nice)]
+        self.mark = uuid4().hex
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             self.process = subprocess.Popen(  # noqa: S603
@@ -41,10 +46,12 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **launch.environment},
+                env={**os.environ, **launch.environment, CHILD_VARIABLE: self.mark},
                 cwd=launch.folder,
                 start_new_session=True,  # so that Ctrl-C reaches only the parent, which stops the children in order
             )
+        if launch.nice:
+            set_session_niceness(self.process.pid, min(os.nice(0) + launch.nice, LEAST_URGENT))
         self.create_time = psutil.Process(self.process.pid).create_time()
 
     @property
@@ -83,13 +90,11 @@ def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
 def kill_orphans(child: Child) -> None:
     """Kill the processes that an ended child started and left behind, such as the model processes of a killed Triton.
 
-    They are found by their session, which has the child's process id. If that id is in use again, they are gone.
+    They are found by a mark in their environment, since some have a session of their own.
     """
-    if psutil.pid_exists(child.pid):
-        return
     for process in psutil.process_iter():
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(process.pid) == child.pid:
+        with suppress(psutil.Error):
+            if process.environ().get(CHILD_VARIABLE) == child.mark and process.pid != child.pid:
                 _kill(process)
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from streams.stores.protocols import Embedder, ModelInfo, Vectors
 
-BATCH_TEXTS = 32
+BATCH_TEXTS = 64
 """Maximum texts of a batch: what the local model takes at once."""
 IN_FLIGHT = 4
 """Maximum batches at the model: two that run on two cores, and the next two, so that no instance waits for them."""

@@ -4,13 +4,13 @@ Only Triton's stub process can import this module, since the backend's utilities
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
+from streams.niceness import be_nice_apart
 from streams.stores.inference.encoder import SentenceEncoder
 from streams.stores.inference.repository import parameters_of
 
@@ -21,7 +21,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         parameters = parameters_of(json.loads(args["model_config"]))
         # Bulk instances yield the processor to whatever a person waits for.
-        os.nice(int(parameters.get("nice", "0")))
+        be_nice_apart(int(parameters.get("nice", "0")))
         self.encoder = SentenceEncoder(parameters, Path(args["model_repository"]) / args["model_version"])
 
     def execute(self, requests: list[Any]) -> list[Any]:

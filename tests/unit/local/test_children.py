@@ -69,6 +69,17 @@ def test_niceness_is_added(added: int, tmp_path: Path) -> None:
     assert tail(child.log) == [str(min(os.nice(0) + added, 19))]
 
 
+def test_the_session_of_a_child_is_as_nice_as_the_child(tmp_path: Path) -> None:
+    # Where sessions share the processor first, the niceness of a process alone orders it among those of its session.
+    if not Path("/proc/self/autogroup").exists():
+        pytest.skip("this kernel doesn't group processes by session")
+    child = Child("child", Launch([sys.executable, "-c", SLEEP], nice=3), tmp_path / "child.log")
+    try:
+        assert Path(f"/proc/{child.pid}/autogroup").read_text().split()[-1] == str(os.nice(0) + 3)
+    finally:
+        stop([child], 0)
+
+
 def test_workers_yield_to_the_gateway(tmp_path: Path) -> None:
     assert all(worker.prepare().nice > gateway(tmp_path, 0).prepare().nice for worker in workers(tmp_path))
 
@@ -149,10 +160,10 @@ def test_the_previous_log_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "a.log.previous").read_text() == "first"
 
 
-def test_processes_that_a_killed_child_left_behind_are_killed(tmp_path: Path) -> None:
-    code = (
-        f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {SLEEP!r}]).pid, flush=True); {SLEEP}"
-    )
+@pytest.mark.parametrize("own_session", [False, True])
+def test_processes_that_a_killed_child_left_behind_are_killed(own_session: bool, tmp_path: Path) -> None:
+    start = f"subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session={own_session})"
+    code = f"import subprocess, sys; print({start}.pid, flush=True); {SLEEP}"
     child = started(code, tmp_path)
     orphan = int(tail(child.log)[0])
     child.process.kill()
