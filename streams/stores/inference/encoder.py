@@ -2,9 +2,9 @@
 
 A text has the same vector, bit by bit, whatever it is batched with. The number of texts in a batch changes nothing, but
 OpenVINO's sums depend on the padded length. So that length follows from the text alone: its tokens, rounded up to a
-multiple of 8. Texts of one padded length run together in small batches, whose activations stay in the cache: 16 texts
-of 64 tokens. A change of shape costs OpenVINO a tenth of a batch's time, so fewer and larger batches save time until the
-cache is full.
+multiple of 8. Texts of one padded length run together in batches whose activations stay in the cache: 16 texts of 64
+tokens. A change of shape costs OpenVINO about a tenth of a batch's time, so fewer and larger batches are quicker, until
+the cache is full.
 """
 
 import os
