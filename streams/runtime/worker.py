@@ -20,6 +20,7 @@ import structlog
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
+from streams.collector import exempt_what_is_loaded
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.backpressure import LagWatch
@@ -101,6 +102,7 @@ async def run_worker(
         stack.push_async_callback(prepared.close)
         for stage in stages:
             running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label]))
+        exempt_what_is_loaded()
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop)
         if failure:

@@ -7,7 +7,6 @@ process that got no more memory, or keeps much of what it got, ends after its an
 depend on the tasks before it.
 """
 
-import gc
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, BinaryIO
 
+from streams.collector import exempt_what_is_loaded
 from streams.errors import Refused
 from streams.sandbox.confinement import confine, die_with_parent
 from streams.sandbox.limits import (
@@ -92,12 +92,6 @@ def _write(sink: BinaryIO, frame: list[Any]) -> None:
     sink.flush()
 
 
-def settle() -> None:
-    """Exempt from garbage collection what is loaded, and let the collector run seldom."""
-    gc.freeze()
-    gc.set_threshold(COLLECTED_OBJECTS)
-
-
 def main() -> None:
     parent, limits, names = int(sys.argv[1]), Limits(**json.loads(sys.argv[2])), sys.argv[3:]
     die_with_parent(parent)
@@ -107,7 +101,7 @@ def main() -> None:
     warm_up(names)
     started_with = limit_process(limits)
     in_force = confine()
-    settle()
+    exempt_what_is_loaded(COLLECTED_OBJECTS)
     _write(sink, [in_force])
     serve(sys.stdin.buffer, sink, tasks, limits, started_with)
 

@@ -1,0 +1,25 @@
+"""The garbage collector in processes that run for long."""
+
+import subprocess
+import sys
+
+CODE = """
+import gc
+from streams.collector import exempt_what_is_loaded
+loaded = [[] for _ in range(1_000)]
+cycle = []
+cycle.append(cycle)
+del cycle
+exempt_what_is_loaded(1_234)
+print(gc.get_freeze_count() >= 1_000, len(gc.get_objects()) < 1_000, gc.get_threshold()[0])
+class Node: pass
+node = Node()
+node.itself = node
+del node
+print(gc.collect() > 0)
+"""
+
+
+def test_what_is_loaded_is_exempt_and_new_cycles_are_collected() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["True", "True", "1234", "True"]
