@@ -1,11 +1,11 @@
 """The statement chains as a Triton model. The work is in `streams.stores.inference.chain_encoder`."""
 
 import json
-import os
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
 
+from streams.niceness import be_nice_apart
 from streams.stores.inference.chain_encoder import chain_model
 from streams.stores.inference.link_columns import NAMES, to_columns
 from streams.stores.inference.repository import parameters_of
@@ -16,7 +16,7 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         folder = Path(args["model_repository"]) / args["model_version"]
         parameters = parameters_of(config)
-        os.nice(int(parameters.get("nice", "0")))
+        be_nice_apart(int(parameters.get("nice", "0")))
         self.links = chain_model(parameters, folder)
 
     def execute(self, requests):
