@@ -20,15 +20,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from streams.errors import StartError, StoreUnavailable
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.server import Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import TritonSettings
-from streams.stores.inference import query_times
 
 IN_PROCESS = "inprocess:"
 PROBE_SECONDS = 2.0
@@ -186,14 +183,10 @@ class Triton:
         return {**environment, "RIFFLE_HOME": str(self.home)} if self.home else environment
 
     def clean_shared_memory(self) -> None:
-        """Remove what a killed server of this home, and the models of ended servers, left in /dev/shm."""
+        """Remove the shared memory that a killed server of this home left in /dev/shm."""
         if SHARED_MEMORY.is_dir():
             for left in SHARED_MEMORY.glob(f"{self.shm_prefix}*"):
                 left.unlink(missing_ok=True)
-            for left in SHARED_MEMORY.glob(f"{query_times.PREFIX}*"):
-                server = left.name.removeprefix(query_times.PREFIX)
-                if server.isdigit() and not psutil.pid_exists(int(server)):
-                    left.unlink(missing_ok=True)
 
     def is_ready(self) -> bool:
         """True if the required models are ready. Raises StartError with the reason if one could not be loaded."""

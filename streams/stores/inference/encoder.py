@@ -8,7 +8,7 @@ time, and took 155 MB more in each instance.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,8 +62,8 @@ class SentenceEncoder:
         """The number of tokens of a text, as the model reads it."""
         return len(self._tokenizer.encode(text))
 
-    def embed(self, texts: Sequence[str], before_batch: Callable[[], None] = lambda: None) -> Floats:
-        """Shape (len(texts), dimensions), in the order of the texts. `before_batch` comes before each small batch."""
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Shape (len(texts), dimensions), in the order of the texts."""
         # An unpaired surrogate is no text that the tokenizer could take.
         encodings = self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])
         if self._table is not None:
@@ -71,7 +71,6 @@ class SentenceEncoder:
             return mean_of_tokens(self._table, [encoding.ids[1:-1] for encoding in encodings])
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for length, batch in batches([len(encoding) for encoding in encodings]):
-            before_batch()
             vectors[batch] = self._run([encodings[index] for index in batch], length)
         return vectors
 

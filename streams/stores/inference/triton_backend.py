@@ -4,7 +4,6 @@ Only Triton's stub process can import this module, since the backend's utilities
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import triton_python_backend_utils as pb_utils
 
 from streams.niceness import be_nice_apart
 from streams.stores.inference.encoder import SentenceEncoder
-from streams.stores.inference.query_times import QueryTimes
 from streams.stores.inference.repository import parameters_of
 
 
@@ -25,25 +23,14 @@ class TritonPythonModel:
         # Bulk instances yield the processor to whatever a person waits for.
         be_nice_apart(int(parameters.get("nice", "0")))
         self.encoder = SentenceEncoder(parameters, Path(args["model_repository"]) / args["model_version"])
-        self._queries = QueryTimes.of_server(os.getppid())
-        self._is_for_queries = parameters.get("marks_queries") == "true"
-        # Every second instance: the others go on while people search.
-        pauses = int(args["model_instance_name"].rpartition("_")[2]) % 2 == 1
-        self._pause_seconds = float(parameters.get("pause_seconds", "0")) if pauses else 0.0
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """One answer for each request."""
-        if self._is_for_queries and self._queries:
-            self._queries.mark()
         texts: list[str] = []
         ends: list[int] = []
         for request in requests:
             column = pb_utils.get_input_tensor_by_name(request, "TEXT").as_numpy().reshape(-1)
             texts.extend(text.decode("utf-8", "replace") for text in column)
             ends.append(len(texts))
-        parts = np.split(self.encoder.embed(texts, before_batch=self._yield_to_queries), ends[:-1])
+        parts = np.split(self.encoder.embed(texts), ends[:-1])
         return [pb_utils.InferenceResponse([pb_utils.Tensor("EMBEDDING", part)]) for part in parts]
-
-    def _yield_to_queries(self) -> None:
-        if self._pause_seconds and self._queries:
-            self._queries.pause(self._pause_seconds)
