@@ -33,6 +33,9 @@ from streams.stores.triton import TritonConnection
 WARM_UP = 20
 BUSY_FROM_SECONDS = 2.0
 """Seconds of computing of the bulk model after which the pipeline counts as busy."""
+IDLE_SECONDS = 60.0
+"""Maximum time in which the bulk model computes nothing before that."""
+POLL_SECONDS = 0.5
 TARGETS_MS = {"whole answer": (60.0, 150.0), "retrieve": (20.0, None)}
 
 
@@ -63,11 +66,7 @@ async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path)
             run_id = uuid4().hex[:8]
             renamed = rename_hosts(folder, Path(scratch), run_id)
             importing = asyncio.create_task(import_html(renamed, stores.blobs, producer, crawl_id=run_id))
-            before = await connection.busy(settings.triton.model)
-            while (await connection.busy(settings.triton.model)).seconds - before.seconds < BUSY_FROM_SECONDS:
-                if importing.done():
-                    importing.result()
-                await asyncio.sleep(0.5)
+            await wait_until_busy(connection, settings.triton.model, importing)
             before, started = await connection.busy(settings.triton.model), time.perf_counter()
             measured = await asyncio.to_thread(ask_all, settings, [f"{question} {run_id}" for question in asked])
             after, seconds = await connection.busy(settings.triton.model), time.perf_counter() - started
@@ -76,6 +75,24 @@ async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path)
     await connection.close()
     busy = (after.seconds - before.seconds) / (seconds * after.instances)
     return {**measured, "model_busy_share": round(busy, 3)}
+
+
+async def wait_until_busy(connection: TritonConnection, model: str, importing: asyncio.Task[Any]) -> None:
+    """Wait until the model has computed for some seconds. Raises UsageError if it gets nothing to do."""
+    first = latest = (await connection.busy(model)).seconds
+    since = time.monotonic()
+    while latest - first < BUSY_FROM_SECONDS:
+        if importing.done():
+            importing.result()
+        await asyncio.sleep(POLL_SECONDS)
+        seconds = (await connection.busy(model)).seconds
+        if seconds > latest:
+            latest, since = seconds, time.monotonic()
+        elif time.monotonic() - since > IDLE_SECONDS:
+            raise UsageError(
+                f"the pages gave the model {model} nothing to do for {IDLE_SECONDS:g} s. If they were indexed before, "
+                "also by this command, they are duplicates now: choose other pages, or an empty index (RIFFLE_HOME)"
+            )
 
 
 def rename_hosts(folder: Path, into: Path, run_id: str) -> Path:
