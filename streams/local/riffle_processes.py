@@ -12,13 +12,14 @@ from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities
+from streams.niceness import LEAST_URGENT
 from streams.tls import client_context
 from streams.topology import GATEWAY, STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"
 """The command line, run by the present interpreter even if the script `riffle` isn't on the PATH."""
-WORKER_NICE = 5
-"""Niceness of workers: on a busy machine the gateway, and the servers that answer it, come first."""
+WORKER_NICE = LEAST_URGENT
+"""Niceness of workers: on a busy machine the gateway, and the servers that answer it, come first as far as possible."""
 
 
 @dataclass(slots=True)
