@@ -24,12 +24,16 @@ TAIL_BYTES = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command to run. `environment` is added to the environment of this process, and `nice` to its niceness."""
+    """A command to run. `environment` is added to the environment of this process, and `nice` to its niceness.
+
+    `timer_slack` is by how much the kernel may delay the command's timers (microseconds); 0 leaves its own choice.
+    """
 
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     nice: int = 0
+    timer_slack: int = 0
 
 
 class Child:
@@ -37,7 +41,8 @@ class Child:
 
     def __init__(self, name: str, launch: Launch, log: Path, port: int = 0) -> None:
         self.name, self.log, self.port = name, log, port
-        starter = [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), str(launch.nice)]
+        numbers = (os.getpid(), launch.nice, launch.timer_slack)
+        starter = [sys.executable, "-I", "-S", die_with_parent.__file__, *map(str, numbers)]
         self.mark = uuid4().hex
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:

@@ -1,6 +1,9 @@
-"""Replaces itself by a command that dies with its parent: `python -I -S die_with_parent.py PARENT_PID NICE COMMAND...`.
+"""Replaces itself by a command that dies with its parent.
 
-NICE is added to the niceness of this process, so 0 leaves it as it is.
+    python -I -S die_with_parent.py PARENT_PID NICE SLACK COMMAND...
+
+NICE is added to the niceness of this process, so 0 leaves it as it is. SLACK (microseconds) is by how much the kernel
+may delay its timers, so that several wake it once (prctl(2), PR_SET_TIMERSLACK); 0 leaves the kernel's own, 50.
 
 The kernel sends SIGKILL when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG), so that even
 `kill -9` of the supervisor leaves no process behind. The request survives exec. On systems other than Linux, children
@@ -15,13 +18,18 @@ import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
+PR_SET_TIMERSLACK = 29
 
 
 def main() -> None:
-    parent, nice, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    parent, nice, slack = map(int, sys.argv[1:4])
+    command = sys.argv[4:]
     os.nice(nice)
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if slack:
+            prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1_000 * slack), 0, 0, 0)
         if os.getppid() != parent:  # it died before the request was made
             sys.exit(1)
     try:

@@ -69,6 +69,19 @@ def test_niceness_is_added(added: int, tmp_path: Path) -> None:
     assert tail(child.log) == [str(min(os.nice(0) + added, 19))]
 
 
+@pytest.mark.parametrize("slack", [0, 700])
+def test_timers_are_as_exact_as_the_child_needs(slack: int, tmp_path: Path) -> None:
+    shown = Path("/proc/self/timerslack_ns")
+    if not shown.exists():
+        pytest.skip("this system doesn't show the slack of timers")
+    own = int(shown.read_text())
+    code = f"print(open({str(shown)!r}).read().strip())"
+    child = Child("child", Launch([sys.executable, "-c", code], timer_slack=slack), tmp_path / "child.log")
+    child.process.wait()
+
+    assert tail(child.log) == [str(1_000 * slack or own)]
+
+
 def test_the_session_of_a_child_is_as_nice_as_the_child(tmp_path: Path) -> None:
     # Where sessions share the processor first, the niceness of a process alone orders it among those of its session.
     if not Path("/proc/self/autogroup").exists():
