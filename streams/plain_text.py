@@ -21,6 +21,8 @@ def is_unsafe(char: str) -> bool:
 
 def clean_line(text: str) -> str:
     """The text as one line with single spaces, without unsafe characters."""
+    if text.isprintable():  # nothing unsafe, and no white space but the space
+        return " ".join(text.split())
     kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_unsafe(char))
     return " ".join(kept.split())
 

@@ -14,7 +14,8 @@ _WORDS = (
     "fetish bdsm bukkake upskirt nsfw hardcore escorts shemale shemales"
 )
 _HOST_PARTS = "porn xxx xvideos xhamster xnxx redtube youporn hentai camgirl sexcam livesex milf"
-_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_WORDS.split())})\b", re.IGNORECASE)
+_IN_TEXT = frozenset(_WORDS.split())
+_WORD = re.compile(r"\w+")
 _IN_HOST = re.compile("|".join(_HOST_PARTS.split()))
 _MIN_WORDS = 2
 _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
@@ -27,4 +28,4 @@ def is_adult(page: PageHits) -> bool:
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
         return True
     text = " ".join([str(payload.get("title") or ""), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])
-    return len({match.lower() for match in _IN_TEXT.findall(text)}) >= _MIN_WORDS
+    return len(_IN_TEXT.intersection(_WORD.findall(text.lower()))) >= _MIN_WORDS

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+import numpy as np
+
 from streams.ranking.adult import is_adult
 from streams.ranking.block_list import BlockList
 from streams.ranking.matching import fold, meets
@@ -32,6 +34,7 @@ RESULTS_PER_HOST = 3
 """Maximum results of one host on the first page, as long as there are others."""
 NAMES = ("conditions", "language", "empty", "blocked", "adult", "duplicate", "host")
 """The names of all filters, in the order in which they are applied."""
+_CODE_BITS, _TWO_CODES_BITS = np.uint64(21), np.uint64(42)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def _passing(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> I
 
 def _distinct(pages: Iterable[PageHits], found: Filtered) -> Iterator[PageHits]:
     """The pages without near-duplicates of better ones."""
-    kept: list[tuple[UUID, frozenset[str]]] = []
+    kept: list[tuple[UUID, frozenset[int]]] = []
     for page in pages:
         own = trigrams(_shown_text(page))
         original = next((other for other, theirs in kept if similarity(own, theirs) >= DUPLICATE_SIMILARITY), None)
@@ -102,20 +105,20 @@ def _distinct(pages: Iterable[PageHits], found: Filtered) -> Iterator[PageHits]:
             found.similar.setdefault(original, []).append(page)
 
 
-def trigrams(text: str) -> frozenset[str]:
-    """All runs of three characters of a text; none of a short text."""
+def trigrams(text: str) -> frozenset[int]:
+    """All runs of three characters of a text, each as one number; none of a short text."""
     folded = fold(text)
-    return (
-        frozenset(folded[i : i + 3] for i in range(len(folded) - 2))
-        if len(folded) >= MIN_DUPLICATE_CHARS
-        else frozenset()
-    )
+    if len(folded) < MIN_DUPLICATE_CHARS:
+        return frozenset()
+    # A code point has 21 bits. NumPy makes the numbers in a third of the time that slices of the text take.
+    codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
+    return frozenset((codes[:-2] | codes[1:-1] << _CODE_BITS | codes[2:] << _TWO_CODES_BITS).tolist())
 
 
-def similarity(first: frozenset[str], second: frozenset[str]) -> float:
+def similarity(first: frozenset[int], second: frozenset[int]) -> float:
     """The Jaccard similarity: the share of the common trigrams in all. 0 without trigrams."""
-    small, large = sorted((len(first), len(second)))
-    if not small or small < DUPLICATE_SIMILARITY * large:  # it can't be reached
+    small, large = (first, second) if len(first) < len(second) else (second, first)
+    if len(small) < DUPLICATE_SIMILARITY * len(large) or not small:  # it can't be reached
         return 0.0
     common = len(first & second)
     return common / (len(first) + len(second) - common)

@@ -24,8 +24,8 @@ MEANING_WEIGHT = 0.7
 """Weight of the dense list where nothing is known of the query. The sparse list has the rest."""
 REFERENCE_PAGES = 100
 """Pages of a list whose mean and deviation its scores are measured by."""
-_TIE_DIGITS = 5
-"""Decimal digits in which equal scores agree: engines differ in the last bits of a float32 sum."""
+_TIE_STEPS = 1e5
+"""Steps of one in which equal scores agree: engines differ in the last bits of a float32 sum."""
 _MIN_DEVIATION = 1e-6
 
 
@@ -39,7 +39,7 @@ class Scale:
 
     def __call__(self, score: float) -> float:
         """The standardized distance above the floor; 0 for what isn't in the list."""
-        return (round(score, _TIE_DIGITS) - self.floor) / self.deviation
+        return (_rounded(score) - self.floor) / self.deviation
 
 
 def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
@@ -55,7 +55,7 @@ def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | 
     scores = first + [lowest] * (REFERENCE_PAGES - len(first))
     mean = math.fsum(scores) / len(scores)
     variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
-    return Scale(max(math.sqrt(variance), _MIN_DEVIATION), round(lowest, _TIE_DIGITS))
+    return Scale(max(math.sqrt(variance), _MIN_DEVIATION), _rounded(lowest))
 
 
 def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
@@ -86,7 +86,7 @@ def combine(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits
 def best_pages(found: Candidates, meaning: float, count: int) -> list[UUID]:
     """The first pages of `combine`, without the order of their statements, which takes most of its time."""
     scores = _page_scores(_weighted(found, meaning))
-    return nsmallest(count, scores, key=lambda page: (-round(scores[page], _TIE_DIGITS), page))
+    return nsmallest(count, scores, key=lambda page: (-_rounded(scores[page]), page))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +135,12 @@ def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHi
     for hit in ordered:
         groups.setdefault(page_of(hit), {}).setdefault(_text_key(hit), hit)
     found = [PageHits(page, tuple(group.values()), pages[page]) for page, group in groups.items()]
-    return sorted(found, key=lambda page: (-round(page.score, _TIE_DIGITS), page.hits[0].id))
+    return sorted(found, key=lambda page: (-_rounded(page.score), page.hits[0].id))
 
 
 def in_order(hits: Iterable[Hit]) -> list[Hit]:
     """The hits with the best first, and equal scores ordered by id."""
-    return sorted(hits, key=lambda hit: (-round(hit.score, _TIE_DIGITS), hit.id))
+    return sorted(hits, key=lambda hit: (-_rounded(hit.score), hit.id))
 
 
 def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[PageHits]:
@@ -148,14 +148,19 @@ def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[Pa
     return [PageHits(page.page_id, page.hits[:per_page], page.score) for page in pages[:count]]
 
 
+def _rounded(score: float) -> float:
+    """The score in five decimal digits. `round` does the same in four times the time, 2,000 times in a search."""
+    return math.floor(score * _TIE_STEPS + 0.5) / _TIE_STEPS
+
+
 def page_of(hit: Hit) -> UUID:
     """The page that a statement belongs to."""
-    return _page_id(str(hit.payload["page_id"]))
+    return id_of(str(hit.payload["page_id"]))
 
 
-@lru_cache(maxsize=4_096)
-def _page_id(text: str) -> UUID:
-    """The id, made once: a search asks some 2,000 times for the pages of its 400 hits."""
+@lru_cache(maxsize=8_192)
+def id_of(text: str) -> UUID:
+    """The id, made once: a search asks some 2,000 times for the pages of its hits, which come in three lists."""
     return UUID(text)
 
 

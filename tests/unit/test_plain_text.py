@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from typing import Any
 
 import pytest
@@ -30,6 +31,12 @@ LINES = [
 def test_text_is_cleaned(text: str, line: str, lines: str) -> None:
     assert clean_line(text) == line
     assert clean_text(text) == lines
+
+
+def test_a_printable_character_is_safe_and_no_space_but_the_space() -> None:
+    # `clean_line` takes printable text as it is.
+    printable = filter(str.isprintable, map(chr, range(sys.maxunicode + 1)))
+    assert not [char for char in printable if is_unsafe(char) or (char.isspace() and char != " ")]
 
 
 @given(st.text())

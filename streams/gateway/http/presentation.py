@@ -179,8 +179,11 @@ def _merged(ranges: list[Range]) -> list[Range]:
 
 def _fold(word: str) -> str:
     """The word without case and accents, so that `cafe` finds `Café`."""
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(char for char in decomposed if not unicodedata.combining(char)) or word.casefold()
+    lower = word.casefold()
+    if lower.isascii():
+        return lower
+    decomposed = unicodedata.normalize("NFKD", lower)
+    return "".join(char for char in decomposed if not unicodedata.combining(char)) or lower
 
 
 def ago(seconds: float) -> str:

@@ -4,9 +4,12 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.ranking.block_list import read_block_list
-from streams.ranking.filters import Rules, filtered, similarity, trigrams
+from streams.ranking.filters import MIN_DUPLICATE_CHARS, Rules, filtered, similarity, trigrams
+from streams.ranking.matching import fold
 from streams.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
 
@@ -78,3 +81,10 @@ def test_similarity_is_that_of_sets_of_trigrams() -> None:
     assert similarity(trigrams(LONG), trigrams(LONG.replace("  ", " "))) == 1.0
     assert similarity(trigrams(LONG), trigrams("Something else of about the same length, that has other words.")) == 0.0
     assert similarity(trigrams(""), trigrams("")) == 0.0
+
+
+@given(st.text(st.characters(max_codepoint=0x10FFFF), min_size=40))
+def test_a_text_has_as_many_trigrams_as_different_slices(text: str) -> None:
+    folded = fold(text)
+    slices = {folded[start : start + 3] for start in range(len(folded) - 2)}
+    assert len(trigrams(text)) == (len(slices) if len(folded) >= MIN_DUPLICATE_CHARS else 0)

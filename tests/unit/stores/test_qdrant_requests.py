@@ -1,4 +1,4 @@
-"""Consistency of writes to a replicated Qdrant: what a new collection asks for, and how each write is ordered."""
+"""Requests to Qdrant: the consistency of writes to replicas, and connections that are kept."""
 
 import asyncio
 import json
@@ -19,10 +19,12 @@ class Recorder:
     """A server that answers every request like a Qdrant with one collection, and records the requests."""
 
     def __init__(self, write_consistency: int) -> None:
+        self.connections = 0
         self.requests: list[tuple[str, Any]] = []
         self._write_consistency = write_consistency
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 line, *lines = head.decode().lower().split("\r\n")
@@ -114,3 +116,14 @@ async def test_writes_of_one_page_are_ordered_alike_on_all_replicas(
     writes = [line for line, _ in server.requests if "/points" in line]
     assert len(writes) == 2
     assert all(f"ordering={ordering}" in line and "wait=true" in line for line in writes), writes
+
+
+async def test_requests_one_after_the_other_share_a_connection(recorder: tuple[Recorder, str]) -> None:
+    # The client closes each connection to a server on this machine, unless it is told otherwise.
+    server, url = recorder
+    index = QdrantIndex(QdrantSettings(url=url), production=False)
+    for number in range(3):
+        await index.remove_page("c", UUID(int=number))
+    await index.close()
+    assert len(server.requests) == 3
+    assert server.connections == 1
