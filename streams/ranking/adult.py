@@ -16,6 +16,8 @@ _WORDS = (
 _HOST_PARTS = "porn xxx xvideos xhamster xnxx redtube youporn hentai camgirl sexcam livesex milf"
 _IN_TEXT = frozenset(_WORDS.split())
 _WORD = re.compile(r"\w+")
+_DISGUISED = str.maketrans("İıſ", "iis")
+"""Letters that are an ASCII letter where case does not count, and that `lower` does not make one."""
 _IN_HOST = re.compile("|".join(_HOST_PARTS.split()))
 _MIN_WORDS = 2
 _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
@@ -28,4 +30,4 @@ def is_adult(page: PageHits) -> bool:
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
         return True
     text = " ".join([str(payload.get("title") or ""), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])
-    return len(_IN_TEXT.intersection(_WORD.findall(text.lower()))) >= _MIN_WORDS
+    return len(_IN_TEXT.intersection(_WORD.findall(text.translate(_DISGUISED).lower()))) >= _MIN_WORDS

@@ -36,6 +36,7 @@ CASES = [
     (Rules(block_list=read_block_list(["a.example"])), [page("a"), page("b")], "b", {"blocked": 1}),
     (Rules(), [page("a", host="free-porn.example"), page("b", text="an essay about porn")], "b", {"adult": 1}),
     (Rules(), [page("a", text="xxx milf pictures")], "", {"adult": 1}),
+    (Rules(), [page("a", text="XXX mılf pictures"), page("b", text="FETIſH mİlf")], "", {"adult": 2}),
     (Rules(hide_adult=False), [page("a", text="xxx milf pictures")], "a", {}),
     (Rules(), [page("a", text=LONG), page("b", text=LONG.upper()), page("c", text=LONG[40:])], "ac", {"duplicate": 1}),
     (Rules(), [page("a", text="short"), page("b", text="short")], "ab", {}),
@@ -83,7 +84,7 @@ def test_similarity_is_that_of_sets_of_trigrams() -> None:
     assert similarity(trigrams(""), trigrams("")) == 0.0
 
 
-@given(st.text(st.characters(max_codepoint=0x10FFFF), min_size=40))
+@given(st.text(min_size=40))
 def test_a_text_has_as_many_trigrams_as_different_slices(text: str) -> None:
     folded = fold(text)
     slices = {folded[start : start + 3] for start in range(len(folded) - 2)}

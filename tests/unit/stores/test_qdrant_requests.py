@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import closing, suppress
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +26,8 @@ class Recorder:
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        try:
+        # The client closes the connection when it is done.
+        with closing(writer), suppress(asyncio.IncompleteReadError, ConnectionError):
             while head := await reader.readuntil(b"\r\n\r\n"):
                 line, *lines = head.decode().lower().split("\r\n")
                 sizes = [int(one.partition(":")[2]) for one in lines if one.startswith("content-length:")]
@@ -35,10 +37,6 @@ class Recorder:
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
                 writer.write(f"content-length: {len(answer)}\r\n\r\n".encode() + answer)
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
 
     def _result(self, line: str) -> Any:
         if "/exists" in line:
