@@ -19,14 +19,25 @@ RETRY_SECONDS = 0.11
 def be_nice_apart(added: int) -> None:
     """Add to the niceness of this process, in a session of its own, so that it yields to all other processes.
 
-    Only for a process that its parent does not stop by its session or process group.
+    Only for a process that its parent does not stop by its session or process group. Call it when all that has to be
+    there soon is done, such as loading a model: on a busy machine the rest may wait long.
     """
     if not added:
         return
-    niceness = os.nice(added)
     with suppress(OSError):  # it leads its session already
         os.setsid()
-    set_session_niceness(os.getpid(), niceness)
+    make_session_nice(os.getpid(), added)
+
+
+def make_session_nice(leader: int, added: int) -> None:
+    """Add to the niceness of a session's leader, and give its process group and the session what comes out.
+
+    The group is all that the leader started and that is still in it, with all threads. Raises ProcessLookupError when
+    the leader has ended.
+    """
+    niceness = min(os.getpriority(os.PRIO_PROCESS, leader) + added, LEAST_URGENT)
+    os.setpriority(os.PRIO_PGRP, leader, niceness)
+    set_session_niceness(leader, niceness)
 
 
 def set_session_niceness(pid: int, niceness: int, proc: Path = Path("/proc")) -> None:

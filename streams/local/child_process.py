@@ -13,7 +13,7 @@ from uuid import uuid4
 import psutil
 
 from streams.local import die_with_parent
-from streams.niceness import LEAST_URGENT, set_session_niceness
+from streams.niceness import make_session_nice
 
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
 """The environment variable that marks a child and all processes that it starts, with a value of each child."""
@@ -24,9 +24,10 @@ TAIL_BYTES = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command to run. `environment` is added to the environment of this process, and `nice` to its niceness.
+    """A command to run. `environment` is added to the environment of this process.
 
-    `timer_slack` is by how much the kernel may delay the command's timers (microseconds); 0 leaves its own choice.
+    `nice` is added to its niceness once it answers (`Child.yield_processor`). `timer_slack` is by how much the kernel
+    may delay its timers (microseconds); 0 leaves the kernel's own choice.
     """
 
     command: list[str]
@@ -41,7 +42,7 @@ class Child:
 
     def __init__(self, name: str, launch: Launch, log: Path, port: int = 0) -> None:
         self.name, self.log, self.port = name, log, port
-        numbers = (os.getpid(), launch.nice, launch.timer_slack)
+        numbers = (os.getpid(), launch.timer_slack)
         starter = [sys.executable, "-I", "-S", die_with_parent.__file__, *map(str, numbers)]
         self.mark = uuid4().hex
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -55,8 +56,7 @@ class Child:
                 cwd=launch.folder,
                 start_new_session=True,  # so that Ctrl-C reaches only the parent, which stops the children in order
             )
-        if launch.nice:
-            set_session_niceness(self.process.pid, min(os.nice(0) + launch.nice, LEAST_URGENT))
+        self._nice = launch.nice
         self.create_time = psutil.Process(self.process.pid).create_time()
 
     @property
@@ -67,6 +67,16 @@ class Child:
     def exit_code(self) -> int | None:
         """The exit status, or None while it runs. Negative: the number of the signal that ended it."""
         return self.process.poll()
+
+    def yield_processor(self) -> None:
+        """Add the niceness of its launch, once: for a child that has started.
+
+        Not earlier: on a busy machine a nice process takes minutes to start.
+        """
+        if self._nice:
+            with suppress(ProcessLookupError):
+                make_session_nice(self.pid, self._nice)
+        self._nice = 0
 
 
 def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:

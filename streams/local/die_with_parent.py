@@ -1,9 +1,9 @@
 """Replaces itself by a command that dies with its parent.
 
-    python -I -S die_with_parent.py PARENT_PID NICE SLACK COMMAND...
+    python -I -S die_with_parent.py PARENT_PID SLACK COMMAND...
 
-NICE is added to the niceness of this process, so 0 leaves it as it is. SLACK (microseconds) is by how much the kernel
-may delay its timers, so that several wake it once (prctl(2), PR_SET_TIMERSLACK); 0 leaves the kernel's own, 50.
+SLACK (microseconds) is by how much the kernel may delay the timers of this process, so that several wake it once
+(prctl(2), PR_SET_TIMERSLACK); 0 leaves the kernel's own, 50.
 
 The kernel sends SIGKILL when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG), so that even
 `kill -9` of the supervisor leaves no process behind. The request survives exec. On systems other than Linux, children
@@ -22,9 +22,8 @@ PR_SET_TIMERSLACK = 29
 
 
 def main() -> None:
-    parent, nice, slack = map(int, sys.argv[1:4])
-    command = sys.argv[4:]
-    os.nice(nice)
+    parent, slack = map(int, sys.argv[1:3])
+    command = sys.argv[3:]
     if sys.platform == "linux":
         prctl = ctypes.CDLL(None, use_errno=True).prctl
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -108,7 +108,9 @@ class _Start:
                     self._spawn(self.preparing.pop(future), future.result())
                 else:
                     future.result()
-                    self._report_on("ready", *self.waiting.pop(future))
+                    server, child = self.waiting.pop(future)
+                    child.yield_processor()
+                    self._report_on("ready", server, child)
         return self.children
 
     def _spawn(self, server: Server, launch: Launch) -> None:

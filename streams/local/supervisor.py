@@ -241,7 +241,10 @@ class Supervisor:
         for watched in self.watched:
             if not watched.is_worker or watched.start_again_at is not None:
                 continue
-            if watched.checked(answers(watched.server.health), time.monotonic()):
+            healthy = answers(watched.server.health)
+            if healthy:
+                watched.child.yield_processor()  # after a restart; at the first start it has done so
+            if watched.checked(healthy, time.monotonic()):
                 self._warn(f"{watched.server.title} runs but makes no progress: it is restarted")
                 stop([watched.child], grace_seconds=0)  # its unfinished events are delivered again
                 watched.unhealthy = 0

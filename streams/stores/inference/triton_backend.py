@@ -20,9 +20,10 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         parameters = parameters_of(json.loads(args["model_config"]))
-        # Bulk instances yield the processor to whatever a person waits for.
-        be_nice_apart(int(parameters.get("nice", "0")))
         self.encoder = SentenceEncoder(parameters, Path(args["model_repository"]) / args["model_version"])
+        # Bulk instances yield the processor to whatever a person waits for, once they are loaded: Triton answers
+        # nothing before that, and on a busy machine they would load for minutes.
+        be_nice_apart(int(parameters.get("nice", "0")))
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """One answer for each request."""

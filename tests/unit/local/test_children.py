@@ -23,9 +23,9 @@ def python(code: str) -> Launch:
     return Launch([sys.executable, "-c", code])
 
 
-def started(code: str, folder: Path, name: str = "child") -> Child:
+def started(code: str, folder: Path, name: str = "child", nice: int = 0) -> Child:
     """A child that has printed something: its signal handlers are set by then."""
-    child = Child(name, python(code), folder / f"{name}.log")
+    child = Child(name, Launch(python(code).command, nice=nice), folder / f"{name}.log")
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not tail(child.log) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -60,13 +60,42 @@ def test_the_environment_is_laid_over_ours(tmp_path: Path) -> None:
     assert tail(child.log) == ["blue True"]
 
 
-@pytest.mark.parametrize("added", [0, 3])
-def test_niceness_is_added(added: int, tmp_path: Path) -> None:
-    code = "import os; print(os.nice(0))"
-    child = Child("child", Launch([sys.executable, "-c", code], nice=added), tmp_path / "child.log")
+THREADS = """
+import os, subprocess, sys, threading, time
+helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print("started", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_child_is_nice_once_it_has_started(tmp_path: Path) -> None:
+    # With all its threads and helpers. Before that it isn't: on a busy machine a nice process takes minutes to start.
+    child = started(THREADS, tmp_path, nice=3)
+    try:
+        (helper,) = psutil.Process(child.pid).children()
+        threads = [int(task.name) for task in Path(f"/proc/{child.pid}/task").iterdir()]
+        own = os.nice(0)
+        assert _niceness(helper.pid, *threads) == [own] * 3
+
+        child.yield_processor()
+        assert _niceness(helper.pid, *threads) == [own + 3] * 3
+
+        child.yield_processor()
+        assert _niceness(child.pid) == [own + 3], "it is added once"
+    finally:
+        stop([child], 0)
+
+
+def _niceness(*tasks: int) -> list[int]:
+    return [os.getpriority(os.PRIO_PROCESS, task) for task in tasks]
+
+
+def test_a_child_that_ended_can_not_be_nice(tmp_path: Path) -> None:
+    child = Child("child", Launch([sys.executable, "-c", ""], nice=3), tmp_path / "child.log")
     child.process.wait()
 
-    assert tail(child.log) == [str(min(os.nice(0) + added, 19))]
+    child.yield_processor()
 
 
 @pytest.mark.parametrize("slack", [0, 700])
@@ -88,6 +117,7 @@ def test_the_session_of_a_child_is_as_nice_as_the_child(tmp_path: Path) -> None:
         pytest.skip("this kernel doesn't group processes by session")
     child = Child("child", Launch([sys.executable, "-c", SLEEP], nice=3), tmp_path / "child.log")
     try:
+        child.yield_processor()
         assert Path(f"/proc/{child.pid}/autogroup").read_text().split()[-1] == str(os.nice(0) + 3)
     finally:
         stop([child], 0)

@@ -1,5 +1,6 @@
 """Starting servers side by side: all of them, or none and a message that helps."""
 
+import os
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -30,13 +31,14 @@ class Program:
     ready_timeout_seconds: float = 30.0
     health: str = ""
     port: int = field(default_factory=lambda: free_ports(1)[0])
+    nice: int = 0
 
     @property
     def title(self) -> str:
         return self.name.title()
 
     def prepare(self) -> Launch:
-        return Launch([sys.executable, "-c", self.code, str(self.port)])
+        return Launch([sys.executable, "-c", self.code, str(self.port)], nice=self.nice)
 
     def is_ready(self) -> bool:
         return listens(self.port)
@@ -57,6 +59,22 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
 
     assert all(listens(server.port) for server in servers)
     assert sorted(details["name"] for what, details in reports if what == "ready") == ["one", "two"]
+    stop(running, grace_seconds=0)
+
+
+def test_a_server_yields_the_processor_once_it_is_ready(tmp_path: Path) -> None:
+    # A nice process takes minutes to start beside other work, more than a start may last.
+    own, before, reports = os.nice(0), [], Reports()
+
+    class Watched(Program):
+        def is_ready(self) -> bool:
+            before.extend(os.getpriority(os.PRIO_PROCESS, pid) for pid in reports.pids())
+            return super().is_ready()
+
+    running = start_all([Watched(LISTEN, nice=3)], tmp_path, reports)
+
+    assert set(before) == {own}
+    assert os.getpriority(os.PRIO_PROCESS, running[0].pid) == own + 3
     stop(running, grace_seconds=0)
 
 

@@ -16,8 +16,8 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         folder = Path(args["model_repository"]) / args["model_version"]
         parameters = parameters_of(config)
-        be_nice_apart(int(parameters.get("nice", "0")))
         self.links = chain_model(parameters, folder)
+        be_nice_apart(int(parameters.get("nice", "0")))  # after the load, as `sbert`
 
     def execute(self, requests):
         return [self._answer(request) for request in requests]

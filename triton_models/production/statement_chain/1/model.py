@@ -1,7 +1,6 @@
 """The statement chains as a Triton model. The work is in `streams.stores.inference.chain_encoder`."""
 
 import json
-import os
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
@@ -16,7 +15,6 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         folder = Path(args["model_repository"]) / args["model_version"]
         parameters = parameters_of(config)
-        os.nice(int(parameters.get("nice", "0")))
         self.links = chain_model(parameters, folder)
 
     def execute(self, requests):
