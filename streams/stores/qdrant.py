@@ -18,6 +18,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.settings import QdrantSettings
 from streams.stores.fusion import id_of, in_order
+from streams.stores.prompt_acks import PromptAcks
 from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
@@ -70,9 +71,8 @@ class QdrantIndex:
             prefer_grpc=False,
             api_key=settings.api_key.get_secret_value() or None,
             timeout=math.ceil(settings.timeout_seconds),
-            limits=_CONNECTIONS,
             check_compatibility=False,  # it asks the server from a thread of its own, before anybody awaits an answer
-            **_tls_options(settings),
+            **_connection_options(settings),
         )
 
     async def ensure(self, model: ModelInfo) -> str:
@@ -273,11 +273,12 @@ class QdrantIndex:
         return StoreUnavailable(f"{where} gave an answer that can't be read: {source}")
 
 
-def _tls_options(settings: QdrantSettings) -> dict[str, Any]:
-    """The client's options for an encrypted connection. Raises UsageError for files that can't be used."""
+def _connection_options(settings: QdrantSettings) -> dict[str, Any]:
+    """The client's options for its connections. Raises UsageError for files of TLS that can't be used."""
     if not settings.url.startswith("https:"):
-        return {}
-    return {"https": True, "verify": client_context(TlsFiles.of(settings))}
+        return {"transport": PromptAcks(_CONNECTIONS)}
+    context = client_context(TlsFiles.of(settings))
+    return {"https": True, "verify": context, "transport": PromptAcks(_CONNECTIONS, context)}
 
 
 def _dimensions(info: models.CollectionInfo) -> int | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from typing import Any
@@ -10,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from streams.settings import QdrantSettings
+from streams.stores import prompt_acks
 from streams.stores.protocols import ModelInfo, Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 
@@ -125,3 +127,33 @@ async def test_requests_one_after_the_other_share_a_connection(recorder: tuple[R
     await index.close()
     assert len(server.requests) == 3
     assert server.connections == 1
+
+
+async def test_what_a_request_is_answered_with_is_acknowledged_at_once(
+    recorder: tuple[Recorder, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Qdrant sends an answer in two writes, and without this the second one waits 40 ms on a connection that is kept.
+    if prompt_acks.QUICKACK is None:
+        pytest.skip("this system has no such option")
+    _, url = recorder
+    acknowledge, prompt = prompt_acks.acknowledge_promptly, []
+
+    def recorded(connection: socket.socket) -> None:
+        acknowledge(connection)
+        assert prompt_acks.QUICKACK is not None
+        prompt.append(connection.getsockopt(socket.IPPROTO_TCP, prompt_acks.QUICKACK))
+
+    monkeypatch.setattr(prompt_acks, "acknowledge_promptly", recorded)
+    index = QdrantIndex(QdrantSettings(url=url), production=False)
+    for number in range(3):
+        await index.remove_page("c", UUID(int=number))
+    await index.close()
+    assert len(prompt) >= 3, "once for each request, and not for a connection alone"
+    assert set(prompt) == {1}
+
+
+def test_a_closed_connection_is_not_asked() -> None:
+    connection = socket.socket()
+    connection.close()
+
+    prompt_acks.acknowledge_promptly(connection)
