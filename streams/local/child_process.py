@@ -18,6 +18,8 @@ from streams.niceness import make_session_nice
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
 """The environment variable that marks a child and all processes that it starts, with a value of each child."""
 KEPT_LOG_SUFFIX = ".previous"
+KILLED_SECONDS = 5.0
+"""Maximum wait for a killed process to end."""
 TAIL_LINES = 15
 TAIL_BYTES = 32_768
 
@@ -98,19 +100,23 @@ def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
             child.process.wait()
         for process in family:
             _kill(process)
-    psutil.wait_procs([process for _, family in families for process in family], timeout=5)
+    psutil.wait_procs([process for _, family in families for process in family], timeout=KILLED_SECONDS)
     return killed
 
 
 def kill_orphans(child: Child) -> None:
     """Kill the processes that an ended child started and left behind, such as the model processes of a killed Triton.
 
-    They are found by a mark in their environment, since some have a session of their own.
+    They are found by a mark in their environment, since some have a session of their own. When this returns they have
+    ended: a program that still runs can't be replaced by the next start.
     """
+    killed = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.environ().get(CHILD_VARIABLE) == child.mark and process.pid != child.pid:
                 _kill(process)
+                killed.append(process)
+    psutil.wait_procs(killed, timeout=KILLED_SECONDS)
 
 
 def _family(pid: int) -> list[psutil.Process]:

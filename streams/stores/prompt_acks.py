@@ -21,12 +21,13 @@ QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 class PromptAcks(httpx.AsyncHTTPTransport):
-    """A transport of httpx, without proxies and HTTP/2. `verify` is as for `httpx.AsyncClient`."""
+    """A transport of httpx, without proxies and HTTP/2. `context` is for encrypted connections."""
 
-    def __init__(self, limits: httpx.Limits, verify: ssl.SSLContext | bool = True) -> None:
-        super().__init__(verify=verify, limits=limits)
+    def __init__(self, limits: httpx.Limits, context: ssl.SSLContext | None = None) -> None:
+        context = context or ssl.create_default_context()
+        super().__init__(verify=context, limits=limits)
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=verify if isinstance(verify, ssl.SSLContext) else httpx.create_ssl_context(verify=verify),
+            ssl_context=context,
             max_connections=limits.max_connections,
             max_keepalive_connections=limits.max_keepalive_connections,
             keepalive_expiry=limits.keepalive_expiry,
