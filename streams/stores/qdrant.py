@@ -277,8 +277,7 @@ def _connection_options(settings: QdrantSettings) -> dict[str, Any]:
     """The client's options for its connections. Raises UsageError for files of TLS that can't be used."""
     if not settings.url.startswith("https:"):
         return {"transport": PromptAcks(_CONNECTIONS)}
-    context = client_context(TlsFiles.of(settings))
-    return {"https": True, "verify": context, "transport": PromptAcks(_CONNECTIONS, context)}
+    return {"https": True, "transport": PromptAcks(_CONNECTIONS, client_context(TlsFiles.of(settings)))}
 
 
 def _dimensions(info: models.CollectionInfo) -> int | None:

@@ -12,6 +12,7 @@ import pytest
 
 from streams.local.child_process import Child, Launch, keep_previous, kill_orphans, stop, tail
 from streams.local.riffle_processes import gateway, workers
+from streams.niceness import make_session_nice
 from tests.child_processes import unreaped
 
 DEADLINE_SECONDS = 20.0
@@ -19,13 +20,13 @@ SLEEP = "import time; time.sleep(600)"
 READY = "print('ready', flush=True)"
 
 
-def python(code: str) -> Launch:
-    return Launch([sys.executable, "-c", code])
+def python(code: str, nice: int = 0) -> Launch:
+    return Launch([sys.executable, "-c", code], nice=nice)
 
 
 def started(code: str, folder: Path, name: str = "child", nice: int = 0) -> Child:
     """A child that has printed something: its signal handlers are set by then."""
-    child = Child(name, Launch(python(code).command, nice=nice), folder / f"{name}.log")
+    child = Child(name, python(code, nice), folder / f"{name}.log")
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not tail(child.log) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -74,15 +75,16 @@ def test_a_child_is_nice_once_it_has_started(tmp_path: Path) -> None:
     child = started(THREADS, tmp_path, nice=3)
     try:
         (helper,) = psutil.Process(child.pid).children()
-        threads = [int(task.name) for task in Path(f"/proc/{child.pid}/task").iterdir()]
+        threads = [thread.id for thread in psutil.Process(child.pid).threads()]
         own = os.nice(0)
+        nicer = min(own + 3, 19)
         assert _niceness(helper.pid, *threads) == [own] * 3
 
         child.yield_processor()
-        assert _niceness(helper.pid, *threads) == [own + 3] * 3
+        assert _niceness(helper.pid, *threads) == [nicer] * 3
 
         child.yield_processor()
-        assert _niceness(child.pid) == [own + 3], "it is added once"
+        assert _niceness(child.pid) == [nicer], "it is added once"
     finally:
         stop([child], 0)
 
@@ -92,10 +94,14 @@ def _niceness(*tasks: int) -> list[int]:
 
 
 def test_a_child_that_ended_can_not_be_nice(tmp_path: Path) -> None:
-    child = Child("child", Launch([sys.executable, "-c", ""], nice=3), tmp_path / "child.log")
+    child = Child("child", python("", nice=3), tmp_path / "child.log")
     child.process.wait()
+    with pytest.raises(ProcessLookupError):
+        make_session_nice(child.pid, 3)
 
     child.yield_processor()
+
+    assert child.exit_code == 0
 
 
 @pytest.mark.parametrize("slack", [0, 700])
@@ -115,7 +121,7 @@ def test_the_session_of_a_child_is_as_nice_as_the_child(tmp_path: Path) -> None:
     # Where sessions share the processor first, the niceness of a process alone orders it among those of its session.
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("this kernel doesn't group processes by session")
-    child = Child("child", Launch([sys.executable, "-c", SLEEP], nice=3), tmp_path / "child.log")
+    child = Child("child", python(SLEEP, nice=3), tmp_path / "child.log")
     try:
         child.yield_processor()
         assert Path(f"/proc/{child.pid}/autogroup").read_text().split()[-1] == str(os.nice(0) + 3)

@@ -152,8 +152,16 @@ async def test_what_a_request_is_answered_with_is_acknowledged_at_once(
     assert set(prompt) == {1}
 
 
-def test_a_closed_connection_is_not_asked() -> None:
-    connection = socket.socket()
-    connection.close()
+def test_a_connection_that_refuses_is_used_all_the_same() -> None:
+    # Slower, not wrong: a request must not fail for it.
+    class Refusing(socket.socket):
+        asked = 0
 
-    prompt_acks.acknowledge_promptly(connection)
+        def setsockopt(self, *_: object) -> None:
+            self.asked += 1
+            raise OSError
+
+    with Refusing() as connection:
+        prompt_acks.acknowledge_promptly(connection)
+
+        assert connection.asked == (prompt_acks.QUICKACK is not None)
