@@ -127,6 +127,7 @@ class _Run:
             feedback_pages=gateway.feedback_pages if feedback_pages is None else feedback_pages,
             feedback_share=gateway.feedback_share,
             answer_weight=gateway.answer_weight,
+            neighbour_weight=gateway.neighbour_weight,
             rerank=bool(self.settings.triton.rerank_model),
         )
 

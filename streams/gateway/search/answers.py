@@ -66,6 +66,9 @@ class Result(_Model):
     answer: float | None = Field(
         None, description="With `explain`: the part of the score for a statement with the form of the answer."
     )
+    neighbours: float | None = Field(
+        None, description="With `explain`: the part of the score that comes from similar pages above it."
+    )
     priors: dict[str, float] | None = Field(
         None, description="With `explain`: the parts of the score that are the host's `authority` and `freshness`."
     )
@@ -160,6 +163,7 @@ def to_result(
     url = str(payload.get("url") or "")
     prior = trace.priors.get(page.page_id) if trace else None
     answer = trace.answer.bonuses.get(page.page_id) if trace and trace.answer else None
+    gained = trace.neighbours.get(page.page_id) if trace else None
     return Result(
         page_id=page.page_id,
         url=url,
@@ -173,6 +177,7 @@ def to_result(
         score=page.score,
         rerank=trace.reranked.get(page.page_id) if trace else None,
         answer=round(answer, 4) if answer else None,
+        neighbours=round(gained, 4) if gained else None,
         priors={name: round(part, 4) for name, part in asdict(prior).items()} if prior else None,
     )
 

@@ -34,6 +34,8 @@ from streams.ranking.answer_form import with_answers
 from streams.ranking.feedback import PAGES, SHARE
 from streams.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, filtered
 from streams.ranking.matching import has_all, identifiers
+from streams.ranking.neighbours import WEIGHT as NEIGHBOUR_WEIGHT
+from streams.ranking.neighbours import with_neighbours
 from streams.ranking.priors import PAGES as PRIOR_PAGES
 from streams.ranking.priors import PriorWeights, hosts_of, prior_of, with_priors
 from streams.ranking.query import Conditions, ParsedQuery, parse_query
@@ -110,6 +112,7 @@ class Searcher:
         feedback_pages: int = PAGES,
         feedback_share: float = SHARE,
         answer_weight: float = ANSWER_WEIGHT,
+        neighbour_weight: float = NEIGHBOUR_WEIGHT,
         priors: PriorWeights | None = None,
         clock: Callable[[], datetime] = _utc_now,
         rerank: bool = False,
@@ -117,7 +120,7 @@ class Searcher:
     ) -> None:
         self._reranking = Reranking(stores, on_failure, enabled=rerank)
         self._feedback = FeedbackSearch(stores, on_failure, feedback_pages, feedback_share)
-        self._answer_weight = answer_weight
+        self._answer_weight, self._neighbour_weight = answer_weight, neighbour_weight
         self._priors, self._clock = priors or PriorWeights(), clock
         self._host_ranks = HostRanks(stores, on_failure)
         self._filtering = filtering or Filtering()
@@ -161,6 +164,8 @@ class Searcher:
         """The pages in the order of their scores, after the filters."""
         weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
         pages, trace.answer = with_answers(combine(found, weight), query.text, self._answer_weight)
+        if trace.answer is None:  # a question of this kind is often answered by one page alone
+            pages, trace.neighbours = with_neighbours(pages, self._neighbour_weight)
         pages = await self._with_priors(pages, deadline, trace)
         pages = await self._reranking.of(query.text, pages, deadline, trace)
         pages = exact_first(pages, identifiers(query.text))

@@ -47,6 +47,7 @@ class SearchService:
             feedback_pages=self._limits.feedback_pages,
             feedback_share=self._limits.feedback_share,
             answer_weight=self._limits.answer_weight,
+            neighbour_weight=self._limits.neighbour_weight,
             recall=self.recall,
         )
 

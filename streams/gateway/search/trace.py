@@ -1,6 +1,6 @@
 """A record of what happened during one search: for `explain`, the reasons of a partial answer, and the metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -36,6 +36,8 @@ class Trace:
     """The weight of meaning, once both lists are there."""
     answer: AnswerForm | None = None
     """The form of the answer that is asked for; None: none, or it is not used."""
+    neighbours: Mapping[UUID, float] = field(default_factory=dict)
+    """The part of a page's score that it gained from similar pages."""
     feedback: Feedback | None = None
     """The second search by meaning; None: it was not to be made."""
 

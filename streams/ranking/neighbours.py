@@ -1,0 +1,95 @@
+"""Similar pages: a page gains from the pages most like it that rank above it. Pure.
+
+Pages that are about the same thing tend to answer the same queries (the cluster hypothesis: van Rijsbergen,
+"Information Retrieval", 1979), so a score that is lower than those of similar pages is likely to be too low (Diaz,
+"Regularizing Ad Hoc Retrieval Scores", 2005). There a score moves both ways. Here it only rises, since the one page
+that answers a question often has no page like it.
+
+Pages are compared by their words, which need nothing of the index. Measured in docs/decisions/0029.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from streams.pages.text.tokens import words
+from streams.stores.protocols import PageHits
+from streams.vectors.bm25 import FUNCTION_WORDS
+
+WEIGHT = 0.4
+"""The share of the mean distance to the neighbours above it that a page gains."""
+NEIGHBOURS = 3
+"""Maximum number of other pages, the most similar ones, that a page gains from."""
+SIMILARITY = 0.12
+"""Minimum similarity of two pages that are neighbours. Fewer words in common than that are chance."""
+PAGES = 50
+"""Maximum number of first pages that are read."""
+STATEMENTS = 3
+"""Maximum statements of a page that are read."""
+MAX_CHARS = 1_000
+"""Maximum characters that are read of a statement, and of a part of its context."""
+_STEM_CHARS = 6
+"""Words with the same beginning count as one, whatever the language."""
+_SATURATION = 1.2
+"""The k1 of BM25: how soon another occurrence of a word in a page counts less."""
+
+
+def with_neighbours(pages: Sequence[PageHits], weight: float = WEIGHT) -> tuple[list[PageHits], dict[UUID, float]]:
+    """The pages in the order of their scores with the gain, and the gain of each page that has one.
+
+    The pages come with the best first. Those behind the first ones stay as they are.
+    """
+    first = pages[:PAGES]
+    if not weight or len(first) < 2:
+        return list(pages), {}
+    gains = weight * _mean_distances(np.array([page.score for page in first]), similarities(first))
+    changed = [replace(page, score=page.score + float(gain)) for page, gain in zip(first, gains, strict=True)]
+    # The sort is stable: pages with equal scores stay in their order.
+    ordered = sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
+    return ordered, {page.page_id: float(gain) for page, gain in zip(first, gains, strict=True) if gain > 0}
+
+
+def similarities(pages: Sequence[PageHits]) -> npt.NDArray[np.float32]:
+    """The similarity of any two of n pages, from 0 to 1: the cosine of their words' weights. Shape (n, n).
+
+    A word weighs the more, the fewer of these pages have it: what all of them share is the query.
+    """
+    counts = [Counter(_words_of(page)) for page in pages]
+    having = Counter(chain.from_iterable(counts))
+    if not having:
+        return np.zeros((len(pages), len(pages)), dtype=np.float32)
+    columns = {word: column for column, word in enumerate(having)}
+    weights = np.zeros((len(pages), len(columns)), dtype=np.float32)
+    for row, found in enumerate(counts):
+        weights[row, [columns[word] for word in found]] = list(found.values())
+    number = np.fromiter(having.values(), dtype=np.float32)
+    weights *= np.log1p((len(pages) - number + 0.5) / (number + 0.5)) / (weights + _SATURATION)
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True).clip(1e-9)
+    similar: npt.NDArray[np.float32] = weights @ weights.T
+    return similar
+
+
+def _mean_distances(scores: npt.NDArray[np.float64], similar: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """The mean distance of each score to those of its neighbours, where a lower one, or one that is missing, is 0."""
+    others = similar.copy()
+    np.fill_diagonal(others, -1.0)
+    # The sort is stable, so that equally similar pages are chosen by their rank.
+    nearest = np.argsort(-others, axis=1, kind="stable")[:, :NEIGHBOURS]
+    above = np.maximum(scores[nearest] - scores[:, None], 0.0)
+    above[np.take_along_axis(others, nearest, axis=1) < SIMILARITY] = 0.0
+    distances: npt.NDArray[np.float64] = above.sum(axis=1) / NEIGHBOURS
+    return distances
+
+
+def _words_of(page: PageHits) -> list[str]:
+    """The beginnings of the words of a page's first statements, and once those of their context."""
+    parts: dict[str, None] = {}
+    for hit in page.hits[:STATEMENTS]:
+        context = hit.payload.get("context") or ()
+        parts |= dict.fromkeys(str(part)[:MAX_CHARS] for part in (hit.payload.get("text") or "", *context))
+    return [word[:_STEM_CHARS] for word in words("\n".join(parts)) if word not in FUNCTION_WORDS]
