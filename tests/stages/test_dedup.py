@@ -140,7 +140,7 @@ async def test_an_older_generation_never_overrides() -> None:
 
 async def linked(site: Site, url: str, sources: Sequence[str]) -> None:
     """Record in the ledger that these pages link to the URL."""
-    agent = LedgerAgent(site.stores.ledger)
+    agent = LedgerAgent(site.stores.ledger, max_gathering_seconds=0)
     for at, source in enumerate(sources):
         event = LinkFound(
             target_page_id=page_id(url),
@@ -156,7 +156,7 @@ async def linked(site: Site, url: str, sources: Sequence[str]) -> None:
 async def redirected(site: Site, url: str, source: str) -> None:
     """Record in the ledger that another page redirects to the URL."""
     event = PageDiscovered(page_id=page_id(url), url=url, host="a.test", why="redirect", depth=1, referrer=source)
-    await LedgerAgent(site.stores.ledger).handle(delivery(event, NOW + 9))
+    await LedgerAgent(site.stores.ledger, max_gathering_seconds=0).handle(delivery(event, NOW + 9))
 
 
 async def in_links(site: Site, url: str) -> int:

@@ -144,7 +144,7 @@ async def test_r14_a_page_in_the_middle_of_its_journey_reaches_the_index(topic: 
 
 async def test_r14_the_ledger_records_every_event_of_the_former_release() -> None:
     stores = memory_stores()
-    ledger = LedgerAgent(stores.ledger)
+    ledger = LedgerAgent(stores.ledger, max_gathering_seconds=0)
     for record in RELEASE.records:
         event, envelope = decode(MODELS[record.topic], record.value, record.headers)
         if hasattr(event, "page_id") and record.topic not in ("results.clicked",):

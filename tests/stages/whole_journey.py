@@ -73,7 +73,7 @@ class WholeJourney:
             PageEmbedded: [index],
             PageRemoved: [dedup, index],
         }
-        self._ledger = LedgerAgent(counted.ledger)
+        self._ledger = LedgerAgent(counted.ledger, max_gathering_seconds=0)
 
     async def fetch(self, url: str, body: str, at: int) -> list[Event]:
         """A page is fetched, and all stages handle what follows. Returns the events."""
