@@ -263,7 +263,7 @@ class GatewaySettings(_Group):
     answer_weight: float = Field(0.6, ge=0, le=10)
     """Added to the score of a statement with the form of the answer to a short question (a year for "when"), in
     standard deviations of the scores. 0: not used."""
-    neighbour_weight: float = Field(0.4, ge=0, le=1)
+    neighbour_weight: float = Field(0.5, ge=0, le=1)
     """Share of the mean distance to the similar pages above it that a page gains, where the query doesn't ask for an
     answer of such a form. 0: not used."""
     authority_weight: float = Field(0.1, ge=0, le=10)

@@ -17,15 +17,15 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from streams.pages.text.alphabets import PLAIN_WORDS
 from streams.pages.text.tokens import words
 from streams.stores.protocols import PageHits
-from streams.vectors.bm25 import FUNCTION_WORDS
 
-WEIGHT = 0.4
+WEIGHT = 0.5
 """The share of the mean distance to the neighbours above it that a page gains."""
-NEIGHBOURS = 3
+NEIGHBOURS = 5
 """Maximum number of other pages, the most similar ones, that a page gains from."""
-SIMILARITY = 0.12
+SIMILARITY = 0.1
 """Minimum similarity of two pages that are neighbours. Fewer words in common than that are chance."""
 PAGES = 50
 """Maximum number of first pages that are read."""
@@ -92,4 +92,5 @@ def _words_of(page: PageHits) -> list[str]:
     for hit in page.hits[:STATEMENTS]:
         context = hit.payload.get("context") or ()
         parts |= dict.fromkeys(str(part)[:MAX_CHARS] for part in (hit.payload.get("text") or "", *context))
-    return [word[:_STEM_CHARS] for word in words("\n".join(parts)) if word not in FUNCTION_WORDS]
+    plain = PLAIN_WORDS.get(str(page.hits[0].payload.get("language") or ""), frozenset())
+    return [word[:_STEM_CHARS] for word in words("\n".join(parts)) if word not in plain]

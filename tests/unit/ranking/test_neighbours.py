@@ -72,14 +72,14 @@ def test_a_page_gains_from_a_similar_page_above_it() -> None:
     pages = [page("a", 3.0, WING), page("b", 2.0, HEAT), page("c", 1.9, WING_TOO), page("d", 0.5, STEEL)]
     ordered, gains = with_neighbours(pages)
     texts = named(*pages)
-    # a distance of 1.1, of three neighbours that it could have
+    # a distance of 1.1, of five neighbours that it could have
     assert {texts[one]: gain for one, gain in gains.items()} == {WING_TOO: pytest.approx(WEIGHT * 1.1 / NEIGHBOURS)}
     assert [texts[one.page_id] for one in ordered] == [WING, WING_TOO, HEAT, STEEL]
     assert ordered[1].score == pytest.approx(1.9 + gains[pages[2].page_id])
 
 
 def test_only_the_nearest_neighbours_count() -> None:
-    """Ten pages of one topic above: the last page gains from three of them, not from all."""
+    """Ten pages of one topic above: the last page gains from five of them, not from all."""
     topic = [page(f"t{number}", 10.0, f"{WING} part{number}") for number in range(10)]
     others = [page(f"o{number}", 5.0, f"{HEAT} part{number}") for number in range(20)]
     last = page("last", 0.0, WING)
