@@ -242,9 +242,9 @@ class GatewaySettings(_Group):
     admin_port: int | None = Field(None, ge=0, le=65535)
     """Port of its own for operators: health, metrics and labs pages, which the public port then has no more (except
     /healthz). Default: all on one port."""
-    deadline_seconds: float = 2.0
+    deadline_seconds: float = Field(2.0, gt=0, allow_inf_nan=False)
     """Maximum duration of a search. Parts that have not answered by then are left out."""
-    max_query_chars: int = 2_000
+    max_query_chars: int = Field(2_000, ge=1)
     """Maximum length of a query. A longer one is refused."""
     languages: tuple[_Primary, ...] = ()
     """Languages to search if a request names none: BCP 47 primary tags (`und`: unknown language). Empty: all."""
@@ -271,7 +271,7 @@ class GatewaySettings(_Group):
     not used. `riffle links rank` computes the ranks of hosts."""
     freshness_weight: float = Field(0.05, ge=0, le=10)
     """Maximum that a recent date of publication adds to the score. 0: not used."""
-    freshness_half_life_days: float = Field(365.0, gt=0)
+    freshness_half_life_days: float = Field(365.0, gt=0, allow_inf_nan=False)
     """Days after which a page's freshness is half of that of a page of today."""
     recall_share: float = Field(0.01, ge=0, le=1)
     """Share of searches that are also answered exactly, in the background, to measure how many of the nearest vectors

@@ -25,7 +25,7 @@ from streams.evaluation.collection import Query, read_collection
 from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
-from streams.gateway.search.searcher import CANDIDATES
+from streams.gateway.search.depth import FIRST_STATEMENTS
 from streams.ranking.feedback import examples, moved
 from streams.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
 from streams.settings import Settings
@@ -65,11 +65,11 @@ async def rows_of(folder: Path, settings: Settings, cache: Path) -> list[dict[st
 
 async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dict[str, Any]:
     terms = query_vector(query.text)
-    found = await index.candidates(dense=vector, sparse=terms, limit=CANDIDATES)
+    found = await index.candidates(dense=vector, sparse=terms, limit=FIRST_STATEMENTS)
     features = features_of(query.text, terms, found)
     statements = examples(found, weight_of(query.text, terms, found).meaning)
     towards = await index.dense_vectors([hit.id for hit in statements])
-    second = await index.candidates(dense=moved(vector, towards), sparse=None, limit=CANDIDATES)
+    second = await index.candidates(dense=moved(vector, towards), sparse=None, limit=FIRST_STATEMENTS)
     lists = replace(found, dense=second.dense)
     return {
         **{name: round(features[name], 4) for name in FEATURES},

@@ -13,7 +13,8 @@ _WORDS = (
     "blowjobs handjob cumshot cumshots creampie gangbang threesome deepthroat camgirl camgirls livesex sexcam sexcams "
     "fetish bdsm bukkake upskirt nsfw hardcore escorts shemale shemales"
 )
-_HOST_PARTS = "porn xxx xvideos xhamster xnxx redtube youporn hentai camgirl sexcam livesex milf"
+_HOST_PARTS = r"porn(?!ic) xxx xvideos xhamster xnxx redtube hentai camgirl \bsexcam \blivesex \bmilfs?\b"
+"""Parts of names of hosts. Milford and Pornic are towns, a Sussex campus and olives express are none of it either."""
 _IN_TEXT = frozenset(_WORDS.split())
 _WORD = re.compile(r"\w+")
 _DISGUISED = str.maketrans("İıſ", "iis")

@@ -6,16 +6,22 @@
     *://*.example.org/*          match patterns of browser extensions
 
 A rule for a domain holds for its subdomains too. The nearest rule decides, so an exception may lie inside a blocked
-domain. Rules for parts of a site (with a path, or for elements of a page) are left out and counted.
+domain. Rules for parts of a site (with a path, for elements of a page, or on other sites alone) are left out and
+counted.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from streams.ranking.query import ascii_host
+
 _COMMENT = ("#", "!", "[")
 _HOSTS_LINE = re.compile(r"(?:\d{1,3}(?:\.\d{1,3}){3}|::1?|[0-9a-fA-F:]{3,39})\s+(\S.*+)")
-_RULE = re.compile(r"(@@)?\|\|([^/^$*|]++)\^?\|?(?:\$[\w,~=.|-]*+)?")
+_RULE = re.compile(r"(@@)?\|\|([^/^$*|]++)\^?\|?(?:\$([\w,~=.|-]*+))?")
+_WHOLE_PAGE = frozenset({"all", "document", "doc", "important", "popup", "third-party", "3p", "first-party", "1p"})
+"""Options with which a rule still is for all pages of its domain. Others are for some requests or elements alone."""
+_COMMENT_BEHIND = re.compile(r"\s#.*+")
 _PATTERN = re.compile(r"(@)?(?:\*|https?)://(?:\*\.)?([^/*]++)/\*?")
 _DOMAIN = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{1,63}")
 _OWN = {"localhost", "localhost.localdomain", "local", "broadcasthost", "ip6-localhost", "ip6-loopback"}
@@ -61,15 +67,19 @@ def read_block_list(lines: Iterable[str]) -> BlockList:
 def _read(line: str, rules: _Rules) -> None:
     if not line or line.startswith(_COMMENT):
         return
-    bare = line.partition(" #")[0].strip()
+    bare = _COMMENT_BEHIND.sub("", line, count=1)
     if match := _HOSTS_LINE.fullmatch(bare):
-        names = [name.lower() for name in match[1].split()]
-        rules.blocked |= {name for name in names if name not in _OWN and _DOMAIN.fullmatch(name)}
+        rules.blocked |= {name for name in map(_domain, match[1].split()) if name and name not in _OWN}
         return
-    for rule in (_RULE, _PATTERN):
-        if (match := rule.fullmatch(bare)) and (domain := _domain(match[2])):
+    if match := _RULE.fullmatch(bare):
+        if _WHOLE_PAGE.issuperset((match[3] or "all").split(",")) and (domain := _domain(match[2])):
             (rules.allowed if match[1] else rules.blocked).add(domain)
-            return
+        else:
+            rules.left_out += 1
+        return
+    if (match := _PATTERN.fullmatch(bare)) and (domain := _domain(match[2])):
+        (rules.allowed if match[1] else rules.blocked).add(domain)
+        return
     if domain := _domain(bare.removeprefix("*.").removeprefix(".")):
         rules.blocked.add(domain)
     else:
@@ -77,7 +87,10 @@ def _read(line: str, rules: _Rules) -> None:
 
 
 def _domain(text: str) -> str:
+    """The domain as hosts have it: lower case, in its ASCII form; empty if it is none."""
     domain = text.lower().rstrip(".")
+    if not domain.isascii():
+        domain = ascii_host(domain)
     return domain if _DOMAIN.fullmatch(domain) else ""
 
 

@@ -5,11 +5,13 @@ its context. Words are compared without case, and at the borders of words.
 """
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from streams.pages.text.normal_forms import nfkc
+from streams.pages.text.tokens import is_spaceless
 from streams.ranking.query import Conditions
 from streams.stores.protocols import Hit, PageHits
 
@@ -18,6 +20,7 @@ _IDENTIFIER = re.compile(
     r"|(?:[a-z]++(?:[A-Z][a-z]++){2,}+)|(?:[A-Za-z]{1,8}-?\d{3,}+[A-Za-z\d-]*+)"
 )
 """`SQLITE_BUSY`, `std::vector`, `0x80070057`, `3.11.4`, `getElementById`, `CVE-2024-3094`, `E0277`."""
+_DIGITS_POINT = re.compile(r"\d[.,]\d")
 _HTML = ("", "html", "htm", "xhtml")
 _EDGES = ".,;:!?()[]{}\"'`<>"
 
@@ -30,7 +33,11 @@ def identifiers(query: str) -> tuple[str, ...]:
 
 def has_all(page: PageHits, phrases: tuple[str, ...]) -> bool:
     """True if one statement of the page, with its context and title, has all of these."""
-    return any(all(has_phrase(_text(hit), phrase) for phrase in phrases) for hit in page.hits)
+    return _has_all(map(_text, page.hits), phrases)
+
+
+def _has_all(texts: Iterable[str], phrases: tuple[str, ...]) -> bool:
+    return any(all(has_phrase(text, phrase) for phrase in phrases) for text in texts)
 
 
 def has_phrase(text: str, phrase: str) -> bool:
@@ -49,11 +56,10 @@ def meets(page: PageHits, conditions: Conditions) -> bool:
     """True if the page meets the conditions. Languages and sites are checked by the index as well."""
     payload = page.hits[0].payload
     return (
-        (not conditions.phrases or has_all(page, conditions.phrases))
-        and not any(has_phrase(_text(hit), word) for hit in page.hits for word in conditions.excluded)
-        and _meets_url(str(payload.get("url") or ""), conditions)
+        _meets_url(str(payload.get("url") or ""), conditions)
         and _meets_date(str(payload.get("published") or ""), conditions)
-        and all(has_phrase(fold(str(payload.get("title") or "")), word) for word in conditions.in_title)
+        and _meets_title(str(payload.get("title") or ""), conditions)
+        and _meets_words(page, conditions)
     )
 
 
@@ -62,12 +68,28 @@ def of_site(url: str, site: str) -> bool:
     parts = _split(url)
     host, slash, path = site.partition("/")
     own = parts.netloc.lower()
-    return (own == host or own.endswith(f".{host}")) and (not slash or f"{parts.path}/".startswith(f"/{path}/"))
+    # A path may be written with and without percent-encoding.
+    below = not slash or f"{unquote(parts.path)}/".startswith(f"/{unquote(path)}/")
+    return below and (own == host or own.endswith(f".{host}"))
 
 
 def fold(text: str) -> str:
     """The text in the form that is compared: NFKC, lower case, single spaces."""
     return " ".join(nfkc(text).casefold().replace("’", "'").split())
+
+
+def _meets_title(title: str, conditions: Conditions) -> bool:
+    folded = fold(title) if conditions.in_title else ""
+    return all(has_phrase(folded, word) for word in conditions.in_title)
+
+
+def _meets_words(page: PageHits, conditions: Conditions) -> bool:
+    if not conditions.phrases and not conditions.excluded:
+        return True
+    texts = [_text(hit) for hit in page.hits]  # folded once, for all words
+    if conditions.phrases and not _has_all(texts, conditions.phrases):
+        return False
+    return not any(has_phrase(text, word) for text in texts for word in conditions.excluded)
 
 
 def _meets_url(url: str, conditions: Conditions) -> bool:
@@ -106,8 +128,26 @@ def _text(hit: Hit) -> str:
 
 
 def _joined(text: str, place: int) -> bool:
-    """True if a word continues over this place."""
-    return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
+    """True if a word, a name (`SQLITE_BUSY`) or a number (`3.11.4`) continues over this place.
+
+    Where words have no spaces between them, no place is inside a word.
+    """
+    if not 0 < place < len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    if _is_mark(after):
+        return True
+    if _continues_word(before) and _continues_word(after):
+        return not is_spaceless(before) and not is_spaceless(after)
+    return _DIGITS_POINT.match(text, place - 1) is not None or _DIGITS_POINT.match(text, place - 2) is not None
+
+
+def _continues_word(char: str) -> bool:
+    return char.isalnum() or char == "_" or _is_mark(char)
+
+
+def _is_mark(char: str) -> bool:
+    return not char.isascii() and unicodedata.category(char) in ("Mn", "Mc")
 
 
 def _split(url: str) -> Any:

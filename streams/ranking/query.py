@@ -16,12 +16,20 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+import ada_url
+
 from streams.pages.text.language import language_tag
 
-_TOKEN = re.compile(r'(?P<minus>-?)(?:(?P<name>[A-Za-z]{2,10}):)?(?:"(?P<quoted>[^"]*+)"(?=\s|$)|(?P<plain>\S++))')
-_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*+(?::\d{{1,5}})?")
-_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+_TOKEN = re.compile(
+    r"(?P<minus>-?)(?:(?P<name>[A-Za-z]{2,10}):)?"
+    r'(?:"(?P<quoted>[^"]*+)"(?=[\s.,;:!?)\]}]|$)|(?P<plain>[(\[{,;](?=")|\S++))'
+)
+"""A quoted phrase may stand in brackets, and punctuation may follow it."""
+_TYPOGRAPHIC_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
+_NO_HOST = re.compile(r"[\s/\\?#@%\[\]<>^|]")
+_MAX_HOST_CHARS = 253
+"""Maximum length of a host name, RFC 1035 section 2.3.4."""
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _EXCLUDED_WORD = re.compile(r"[^\W\d_][\w.+#'’-]+")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
@@ -77,7 +85,9 @@ class _Parts:
 
 def parse_query(query: str) -> ParsedQuery:
     """Divide a query into text and conditions. A query of operators alone is searched by their values."""
-    parts = _Parts(is_prose=_is_prose(query))
+    straight = query.translate(_TYPOGRAPHIC_QUOTES)
+    parts = _Parts(is_prose=_is_prose(straight))
+    query = query if parts.is_prose else straight
     for match in _TOKEN.finditer(query):
         if len(parts.values) >= MAX_OPERATORS or not _is_operator(match, parts):
             parts.text.append(match.group())
@@ -88,10 +98,13 @@ def parse_query(query: str) -> ParsedQuery:
 
 
 def _is_prose(query: str) -> bool:
-    """True for a paragraph, or for several sentences. No sentence ends within a quoted phrase, such as a message."""
-    count = len(query.split())
-    return count > PARAGRAPH_WORDS or (
-        count > SENTENCES_WORDS and _SENTENCE_END.search(_QUOTED.sub(" ", query)) is not None
+    """True for a paragraph, or for several sentences.
+
+    A quoted phrase may be a long message: in a paragraph it counts as one word, and no sentence ends within it.
+    """
+    unquoted = _QUOTED.sub(" x ", query)
+    return len(unquoted.split()) > PARAGRAPH_WORDS or (
+        len(query.split()) > SENTENCES_WORDS and _SENTENCE_END.search(unquoted) is not None
     )
 
 
@@ -100,7 +113,8 @@ def _is_operator(match: re.Match[str], parts: _Parts) -> bool:
     minus, name = bool(match["minus"]), (match["name"] or "").lower()
     value = match["quoted"] if match["quoted"] is not None else match["plain"]
     if name:
-        return _named(name, value, minus, parts)
+        opens_a_quote = match["quoted"] is None and value.startswith('"')
+        return not opens_a_quote and _named(name, value, minus, parts)
     if parts.is_prose:
         return False
     if match["quoted"] is not None:
@@ -134,10 +148,21 @@ def _named(name: str, value: str, minus: bool, parts: _Parts) -> bool:
 
 
 def _site(value: str) -> str:
-    """A host with an optional path, lower-case where case has no meaning; empty if it is none."""
-    host, slash, path = _SCHEME.sub("", value).partition("/")
-    host = host.lower().removeprefix("*.").rstrip(".")
-    return f"{host}{slash}{path}".rstrip("/") if _HOST.fullmatch(host) else ""
+    """A host with an optional path, as pages have them; empty if it is none."""
+    address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0]
+    host, slash, path = address.partition("/")
+    host = ascii_host(host.removeprefix("*."))
+    return f"{host}{slash}{path}".rstrip("/") if host else ""
+
+
+def ascii_host(text: str) -> str:
+    """The host as pages have it: lower case, in its ASCII form, with an unusual port; empty if it is none."""
+    if len(text) > _MAX_HOST_CHARS or _NO_HOST.search(text):
+        return ""
+    try:
+        return ada_url.URL(f"https://{text}/").host.rstrip(".")
+    except ValueError:
+        return ""
 
 
 def _language(value: str) -> str:

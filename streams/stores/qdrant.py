@@ -325,19 +325,25 @@ def _filter(filters: Filters) -> models.Filter | None:
     wanted = {"page_id": filters.page_id, "host": filters.host}
     must: list[models.Condition] = [_equals(key, str(value)) for key, value in wanted.items() if value is not None]
     if filters.languages:
-        must.append(models.FieldCondition(key="language", match=models.MatchAny(any=list(filters.languages))))
+        must.append(_any_of("language", filters.languages))
     must_not: list[models.Condition] = []
     if filters.sites:
         must.append(models.Filter(should=_of_sites(filters.sites)))
     must_not += _of_sites(filters.exclude_sites) if filters.exclude_sites else []
     if filters.exclude_hosts:
-        must_not.append(models.FieldCondition(key="host", match=models.MatchAny(any=list(filters.exclude_hosts))))
+        must_not.append(_any_of("host", filters.exclude_hosts))
+    if filters.exclude_pages:
+        must_not.append(_any_of("page_id", [str(page) for page in filters.exclude_pages]))
     return models.Filter(must=must or None, must_not=must_not or None) if must or must_not else None
 
 
 def _of_sites(sites: Sequence[str]) -> list[models.Condition]:
     """Conditions of which one holds for each host of these sites. Points of earlier releases have no `sites`."""
-    return [models.FieldCondition(key=key, match=models.MatchAny(any=list(sites))) for key in ("host", "sites")]
+    return [_any_of(key, sites) for key in ("host", "sites")]
+
+
+def _any_of(key: str, values: Sequence[str]) -> models.FieldCondition:
+    return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
 
 
 def _equals(key: str, value: str) -> models.FieldCondition:

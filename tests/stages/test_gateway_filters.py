@@ -1,5 +1,6 @@
 """Operators and filters through the whole gateway, over memory stores."""
 
+import asyncio
 import os
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from streams.gateway.search import block_lists
+from streams.ranking.block_list import BlockList
 from streams.stores.opener import Stores
 from streams.vectors.points import sites_of
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
@@ -112,14 +114,45 @@ async def test_block_lists_are_read_again_without_a_restart(
     assert (await lists.current()).blocks("blog.example")
     file.write_text("||sqlite.org^\n")
     os.utime(file, ns=(1, 1))
-    assert not (await lists.current()).blocks("blog.example")
+    assert not (await looked_again(lists)).blocks("blog.example")
     assert (await lists.current()).blocks("www.sqlite.org")
     file.unlink()
-    assert (await lists.current()).blocks("www.sqlite.org"), "the former rules stay"
+    assert (await looked_again(lists)).blocks("www.sqlite.org"), "the former rules stay"
     file.write_text("sqlite.org")
     answer = await ask(stores, "log", block_lists=(file,))
     assert urls(answer) == {GERMAN, COPY}
     assert answer["explain"]["filters"] == {"blocked": 2, "duplicate": 1}
+
+
+async def looked_again(lists: block_lists.BlockLists) -> BlockList:
+    """The rules after the files were looked at beside a search."""
+    await lists.current()
+    await lists.settle()
+    return await lists.current()
+
+
+async def test_no_search_is_answered_without_the_rules_while_they_are_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "blocked.txt"
+    file.write_text("\ufeffa.example\n" + "".join(f"host{number}.example\n" for number in range(20_000)), "utf-8")
+    lists = block_lists.BlockLists((file,))
+    found = await asyncio.gather(*(lists.current() for _ in range(5)))
+    assert all(one.blocks("a.example") for one in found)
+
+
+async def test_a_list_that_could_not_be_read_is_read_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "blocked.txt"
+    file.write_text("a.example")
+
+    def refuse(lines: object) -> BlockList:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    lists = block_lists.BlockLists((file,), check_seconds=0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(block_lists, "read_block_list", refuse)
+        assert not (await lists.current()).blocks("a.example")
+    assert (await looked_again(lists)).blocks("a.example")
 
 
 async def test_a_long_query_is_answered_as_a_short_one(stores: Stores) -> None:

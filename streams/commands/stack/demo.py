@@ -15,7 +15,8 @@ from streams.commands.pages.search import ask
 from streams.commands.stack.down import stop_stack
 from streams.commands.stack.up import requires_certificates, start_detached
 from streams.errors import UsageError
-from streams.gateway.search.searcher import CANDIDATES, STATEMENTS_PER_PAGE
+from streams.gateway.search.depth import FIRST_STATEMENTS
+from streams.gateway.search.searcher import STATEMENTS_PER_PAGE
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
 from streams.settings import Settings
@@ -127,7 +128,7 @@ async def _judged(settings: Settings) -> list[Verdict]:
 
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
     """The statements of the first pages by BM25 alone, with their pages, best page first."""
-    found = await index.candidates(dense=None, sparse=query_vector(question), limit=CANDIDATES)
+    found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
     pages = first_pages(combine(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
     return [(str(hit.payload["text"]), str(hit.payload["url"])) for page in pages for hit in page.hits]
 

@@ -1,18 +1,15 @@
-"""The presentation of results: snippets, highlighted words, breadcrumbs, links that are safe to follow. Pure.
+"""The presentation of results: snippets, breadcrumbs, links that are safe to follow. Pure.
 
-It is made for hostile input: a page's author wrote its title, URL and statements. It makes no HTML: highlights are
-positions, and the templates escape every piece of text.
+It is made for hostile input: a page's author wrote its title, URL and statements. It makes no HTML: the templates
+escape every piece of text.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from streams import plain_text
-from streams.vectors.bm25 import FUNCTION_WORDS
-from streams.vectors.stemming import stems
+from streams.gateway.http.highlighting import highlights
 
 MAX_SNIPPET_CHARS = 420
 MAX_TITLE_CHARS = 140
@@ -23,10 +20,6 @@ MAX_VALUE_CHARS = 4_000
 
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
-_POSSESSIVE = re.compile(r"['’]s$")
-
-Range = tuple[int, int]
 
 
 def clean_line(text: str, max_chars: int = 0) -> str:
@@ -59,48 +52,11 @@ def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS,
     if len(line) <= max_chars:
         return line
     ranges = highlights(line, words, language)
-    start = max(0, ranges[0][0] - max_chars // 3) if ranges else 0
+    first = ranges[0][0] if ranges else 0
+    start = max(0, first - max_chars // 3)
     if start:
-        start = line.find(" ", start) + 1 or start
+        start = line.find(" ", start, first) + 1 or start
     return ("…" if start else "") + shorten(line[start:], max_chars - 1)
-
-
-def query_words(query: str) -> tuple[str, ...]:
-    """The words of a query to highlight: case-folded, each once; function words only if there are no others."""
-    words = dict.fromkeys(_fold(match.group()) for match in _WORD.finditer(query))
-    return tuple(word for word in words if word not in FUNCTION_WORDS) or tuple(words)
-
-
-def highlights(text: str, words: Iterable[str], language: str = "") -> list[Range]:
-    """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps.
-
-    Words meet by the stems of the word index, so that what was found by words is what is marked. `language` is that of
-    the text.
-    """
-    wanted = {_fold(word) for word in words}
-    wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}
-    matches = list(_WORD.finditer(text))
-    folded = [_POSSESSIVE.sub("", _fold(match.group())) for match in matches]
-    found = [
-        match.span()
-        for match, word, own in zip(matches, folded, stems(folded, language), strict=True)
-        if word in wanted or not wanted_stems.isdisjoint(own)
-    ]
-    runs = [re.escape(word) for word in words if _has_no_spaces(word)]
-    if runs:
-        found += [match.span() for match in re.finditer("|".join(runs), text)]
-    return _merged(found)
-
-
-def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
-    """The text in pieces, each with a flag: highlighted or not. Together they are the text."""
-    pieces: list[tuple[str, bool]] = []
-    position = 0
-    for start, end in ranges:
-        pieces += [(text[position:start], False), (text[start:end], True)]
-        position = end
-    pieces.append((text[position:], False))
-    return [piece for piece in pieces if piece[0]]
 
 
 def breadcrumbs(url: str) -> tuple[str, ...]:
@@ -160,30 +116,6 @@ def context_of(payload: Mapping[str, Any]) -> tuple[str, ...]:
     title = title_of(payload)
     cleaned = (clean_line(str(line), MAX_TITLE_CHARS) for line in lines)
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
-
-
-def _has_no_spaces(word: str) -> bool:
-    """True for scripts without spaces between words (Han, kana, Thai, ...): such words are found inside a run."""
-    return any(char >= "\u0e00" and unicodedata.category(char) == "Lo" for char in word)
-
-
-def _merged(ranges: list[Range]) -> list[Range]:
-    merged: list[Range] = []
-    for start, end in sorted(ranges):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _fold(word: str) -> str:
-    """The word without case and accents, so that `cafe` finds `Café`."""
-    lower = word.casefold()
-    if lower.isascii():
-        return lower
-    decomposed = unicodedata.normalize("NFKD", lower)
-    return "".join(char for char in decomposed if not unicodedata.combining(char)) or lower
 
 
 def ago(seconds: float) -> str:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from streams.gateway.http import presentation
+from streams.gateway.http.highlighting import segments
 
 _HERE = Path(__file__).parents[1]
 _MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
@@ -40,7 +41,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
-        "segments": presentation.segments,
+        "segments": segments,
         "href": presentation.safe_href,
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,

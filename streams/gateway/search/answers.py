@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from streams.gateway.http import presentation
+from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.searcher import Found
 from streams.gateway.search.similar import MAX_SIMILAR
 from streams.gateway.search.trace import Trace
@@ -129,7 +130,7 @@ class SearchAnswer(_Model):
 
 def to_search_answer(found: Found) -> SearchAnswer:
     request, trace = found.request, found.trace
-    words = presentation.query_words(found.text or request.text)
+    words = query_words(found.text or request.text)
     return SearchAnswer(
         query=request.text,
         languages=request.languages,
@@ -193,7 +194,7 @@ def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
         id=hit.id,
         text=text,
         context=presentation.context_of(hit.payload),
-        highlights=tuple(presentation.highlights(text, words, language)),
+        highlights=tuple(highlights(text, words, language)),
         score=hit.score,
     )
 

@@ -4,21 +4,17 @@ Every input becomes a SearchRequest, or an InvalidQuery with what to change. Onl
 is text, and whether the parameters are within their limits.
 """
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
 
-import ada_url
-
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.pages.text.language import language_tag
+from streams.ranking.query import ascii_host
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500
 """Maximum results that can be paged through: a deeper page costs the index as much as all pages before it together."""
-MAX_HOST_CHARS = 253
-"""Maximum length of a host name, RFC 1035 section 2.3.4."""
 
 ALL_LANGUAGES = "*"
 """The language range of RFC 4647, section 2.1, that includes all languages."""
@@ -97,11 +93,8 @@ def normalize_host(host: str) -> str:
     host = host.strip()
     if not host:
         return ""
-    if len(host) <= MAX_HOST_CHARS and not re.search(r"[\s/\\?#@%\[\]<>^|]", host):
-        try:
-            return ada_url.URL(f"https://{host}/").host
-        except ValueError:
-            pass
+    if known := ascii_host(host):
+        return known
     raise InvalidQuery(invalid_parameter("host", "host is not the name of a host.", "Give one like `sqlite.org`."))
 
 

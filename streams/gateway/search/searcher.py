@@ -6,7 +6,7 @@ slow or down, terms alone are searched; when the query has no terms, its meaning
 failed. Only an index that does not answer ends the search: SearchUnavailable.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -20,13 +20,15 @@ from streams.gateway.http.problems import ProblemError, search_unavailable
 from streams.gateway.search.active_model import ActiveModel
 from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.deadline import Deadline
+from streams.gateway.search.depth import continued, depths
 from streams.gateway.search.failures import OnFailure
 from streams.gateway.search.feedback import FeedbackSearch
 from streams.gateway.search.host_ranks import HostRanks
 from streams.gateway.search.query_embedder import QueryEmbedder
 from streams.gateway.search.recall_probe import RecallProbe
-from streams.gateway.search.request import SearchRequest
+from streams.gateway.search.request import MAX_DEPTH, SearchRequest
 from streams.gateway.search.reranking import Reranking
+from streams.gateway.search.retrieval import Retrieval
 from streams.gateway.search.similar import Groups, SimilarPages
 from streams.gateway.search.trace import Trace, milliseconds_since
 from streams.ranking.answer_form import WEIGHT as ANSWER_WEIGHT
@@ -44,16 +46,10 @@ from streams.stores.fusion import MEANING_WEIGHT, combine, first_pages
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, PageHits, SparseVector
 
-CANDIDATES = 200
-"""Minimum statements of each list that are read: the scores of a list are measured by its first hundred pages."""
-CHECKED_CANDIDATES = 1_000
-"""The same for a query with operators, whose results are checked afterwards."""
 STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
 UNKNOWN_LANGUAGE = "und"
 
-Retrieve = Callable[..., Awaitable[Candidates]]
-"""`VectorIndex.candidates` with the filters and the limit of one search."""
 QueryTerms = Callable[[str, str], SparseVector]
 """Text and language (empty: unknown) to weighted terms: `streams.vectors.bm25.query_vector`."""
 
@@ -141,27 +137,35 @@ class Searcher:
         dense = await self._dense(query.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
-        retrieve = self._retriever(request, query.conditions)
-        found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
-        trace.weight = weight_of(query.text, sparse, found)
-        again = partial(retrieve, sparse=None)
-        found = await self._feedback.search(found, dense, again, deadline, trace)
+        ranked = Filtered()
+        for depth in depths(request, is_checked=query.conditions != Conditions()):
+            retrieve = Retrieval(self._stores, _index_filters(request, query.conditions), depth.statements)
+            found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
+            trace.weight = weight_of(query.text, sparse, found)
+            found = await self._feedback.search(found, dense, partial(retrieve, sparse=None), deadline, trace)
+            with trace.timed("rank_ms"):
+                ranked = continued(ranked, await self._ranked(request, query, found, depth.results, deadline, trace))
         if self._recall is not None and dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(dense)
-        with trace.timed("rank_ms"):
-            ranked = await self._ranked(request, query, found, deadline, trace)
         end = request.first + request.per_page
         shown = tuple(first_pages(ranked.pages[request.first : end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
             similar = await self._similar.of([page.page_id for page in shown], deadline)
         left_out = {page.page_id: ranked.similar[page.page_id] for page in shown if page.page_id in ranked.similar}
         took_ms = milliseconds_since(started)
-        return Found(request, shown, len(ranked.pages) > end, trace, took_ms, similar, left_out, query.text)
+        has_next = len(ranked.pages) > end and end + request.per_page <= MAX_DEPTH
+        return Found(request, shown, has_next, trace, took_ms, similar, left_out, query.text)
 
     async def _ranked(
-        self, request: SearchRequest, query: ParsedQuery, found: Candidates, deadline: Deadline, trace: Trace
+        self,
+        request: SearchRequest,
+        query: ParsedQuery,
+        found: Candidates,
+        wanted: int,
+        deadline: Deadline,
+        trace: Trace,
     ) -> Filtered:
-        """The pages in the order of their scores, after the filters."""
+        """The first pages in the order of their scores, after the filters."""
         weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
         pages, trace.answer = with_answers(combine(found, weight), query.text, self._answer_weight)
         if trace.answer is None:  # a question of this kind is often answered by one page alone
@@ -177,7 +181,7 @@ class Searcher:
             request.per_page,
             0 if request.host or query.conditions.sites else self._filtering.results_per_host,
         )
-        ranked = filtered(pages, rules, request.first + request.per_page + 1)
+        ranked = filtered(pages, rules, wanted)
         trace.filtered = dict(ranked.counts)
         return ranked
 
@@ -205,14 +209,9 @@ class Searcher:
             return None
         return vector
 
-    def _retriever(self, request: SearchRequest, conditions: Conditions) -> Retrieve:
-        wanted = request.first + request.per_page + 1  # one more shows whether there is a next page
-        limit = max(CANDIDATES if conditions == Conditions() else CHECKED_CANDIDATES, 5 * wanted)
-        return partial(self._stores.vectors.candidates, filters=_index_filters(request, conditions), limit=limit)
-
     async def _retrieve(
         self,
-        retrieve: Retrieve,
+        retrieve: Retrieval,
         dense: Sequence[float] | None,
         sparse: SparseVector | None,
         deadline: Deadline,
@@ -231,7 +230,7 @@ class Searcher:
         return found
 
     async def _candidates(
-        self, retrieve: Retrieve, dense: Sequence[float] | None, sparse: SparseVector | None, trace: Trace
+        self, retrieve: Retrieval, dense: Sequence[float] | None, sparse: SparseVector | None, trace: Trace
     ) -> Candidates:
         try:
             return await retrieve(dense=dense, sparse=sparse)

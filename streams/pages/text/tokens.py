@@ -40,7 +40,10 @@ _SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
 
 # Invisible inside words (UAX 29, WB4): soft hyphen, joiners, direction marks. Typographic apostrophes become plain.
 _TRANSLATED = dict.fromkeys("\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff", "") | dict.fromkeys("\u2019\u02bc\uff07", "'")
+_APOSTROPHES = str.maketrans({char: plain for char, plain in _TRANSLATED.items() if plain})
+_INVISIBLE = "".join(char for char, plain in _TRANSLATED.items() if not plain)
 _TO_TRANSLATE = re.compile(f"[{''.join(_TRANSLATED)}]")
+_MAY_BE_MARKED_OR_INVISIBLE = re.compile(f"{_MAY_BE_MARKED.pattern}|[{_INVISIBLE}]")
 _ELISION = re.compile(r"(?:(?:[lmtnsjdc]|qu|jusqu|quoiqu|lorsqu|puisqu|all|dall|dell|nell|sull)')++")
 """Articles that an apostrophe joins to the next word: Lucene's French list and the frequent Italian ones."""
 _MARKS = frozenset({"Mn", "Mc"})
@@ -68,6 +71,32 @@ def words(text: str, language: str = "") -> list[str]:
     return _without_apostrophes(parts, language) if "'" in folded else parts  # a part of a word may end with one
 
 
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """The places of the words in a text as it is: `[start, end)` in characters, in order.
+
+    Words are those of `words`, but runs without spaces stay whole. They end where a script with spaces begins.
+    """
+    pattern = (
+        _PLAIN_WORD if text.isascii() or not _MAY_BE_MARKED_OR_INVISIBLE.search(text) else _marked_word(_INVISIBLE)
+    )
+    spans = (match.span() for match in pattern.finditer(text.translate(_APOSTROPHES)))
+    return [part for start, end in spans for part in _parts_by_script(text, start, end)]
+
+
+def _parts_by_script(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    if _SPACELESS_RUN.search(text, start, end) is None:
+        return [(start, end)]
+    borders = sorted(
+        {start, end, *(place for run in _SPACELESS_RUN.finditer(text, start, end) for place in run.span())}
+    )
+    return list(pairwise(borders))
+
+
+def is_spaceless(char: str) -> bool:
+    """True if the character is of a script without spaces between words, or of Hangul, whose words have endings."""
+    return not char.isascii() and _SPACELESS_RUN.match(char) is not None
+
+
 def _fold(text: str) -> str:
     """Return the text in NFKC case folding (Unicode, D146), without invisible characters.
 
@@ -87,12 +116,12 @@ def _word_of(folded: str) -> re.Pattern[str]:
 
 
 @cache
-def _marked_word() -> re.Pattern[str]:
+def _marked_word(also: str = "") -> re.Pattern[str]:
     """Return the pattern of words with combining marks. Python's `\\w` would cut Hindi words at their vowels."""
     marks = [
         code for code in (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0)) if unicodedata.category(chr(code)) in _MARKS
     ]
-    return re.compile(_PLAIN_WORD.pattern.replace(r"\w", f"[\\w{ranges_of(marks)}]"))
+    return re.compile(_PLAIN_WORD.pattern.replace(r"\w", f"[\\w{ranges_of(marks)}{also}]"))
 
 
 def _without_apostrophes(found: list[str], language: str) -> list[str]:

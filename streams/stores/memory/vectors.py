@@ -219,6 +219,8 @@ def _passes(payload: Mapping[str, Any], filters: Filters) -> bool:
         return False
     if (filters.sites and not _is_of(payload, filters.sites)) or _is_of(payload, filters.exclude_sites):
         return False
+    if any(payload.get("page_id") == str(page) for page in filters.exclude_pages):
+        return False
     return payload.get("host") not in filters.exclude_hosts and all(
         payload.get(key) == str(value) for key, value in wanted.items() if value is not None
     )

@@ -40,6 +40,7 @@ class Filters:
     """Hosts, of which any is meant with its subdomains."""
     exclude_sites: tuple[str, ...] = ()
     """Hosts that are left out with their subdomains."""
+    exclude_pages: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

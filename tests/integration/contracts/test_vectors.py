@@ -299,6 +299,7 @@ FILTERS = [
     (Filters(sites=("above.example",)), {"c"}, "a site with its subdomains"),
     (Filters(exclude_sites=("b.example", "above.example", "d.example")), {"a"}, "sites left out"),
     (Filters(page_id=uuid5(NAMES, "b1")), {"b1"}, "within a page"),
+    (Filters(host="b.example", exclude_pages=(uuid5(NAMES, "b1"),)), {"b2"}, "a page left out"),
     (Filters(host="B.example"), set(), "as it was written"),
 ]
 

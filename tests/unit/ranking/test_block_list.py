@@ -15,6 +15,9 @@ LISTS = [
     (["*://*.ads.example/*"], "ads.example", "other.example"),
     (["*.ads.example"], "x.ads.example", "other.example"),
     (["ADS.Example"], "ads.EXAMPLE:8080", "other.example"),
+    (["0.0.0.0 ads.example\t# not good.example.org"], "ads.example", "good.example.org"),
+    (["bücher.example", "||bäder.example^"], "xn--bcher-kva.example", "example"),
+    (["||ads.example^", "@@||ads.example^$elemhide"], "ads.example", "other.example"),  # an exception for looks alone
 ]
 
 
@@ -25,7 +28,17 @@ def test_a_list(lines: list[str], blocked: str, shown: str) -> None:
     assert not found.blocks(shown)
 
 
-PARTIAL = ["||ads.example^path", "example.org##.banner", "/banner[0-9]+/", "||ads.example/banner^", "one-word"]
+PARTIAL = [
+    "||ads.example^$removeparam=utm",
+    "||ads.example^$badfilter",
+    "||ads.example^$domain=other.example",
+    "||ads.example^$image",
+    "||ads.example^path",
+    "example.org##.banner",
+    "/banner[0-9]+/",
+    "||ads.example/banner^",
+    "one-word",
+]
 
 
 @pytest.mark.parametrize("line", PARTIAL)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.ranking.adult import is_adult
 from streams.ranking.block_list import read_block_list
 from streams.ranking.filters import MIN_DUPLICATE_CHARS, Rules, filtered, similarity, trigrams
 from streams.ranking.matching import fold
@@ -48,6 +49,26 @@ CASES = [
 def test_a_filter(rules: Rules, pages: list[PageHits], expected: str, counts: dict[str, int]) -> None:
     found = filtered(pages, rules, 10)
     assert (shown(found.pages), dict(found.counts)) == (expected, counts)
+
+
+HOSTS = [
+    ("free-porn.example", True),
+    ("www.pornofilms.example", True),
+    ("best.milfs.example", True),
+    ("sexcams.example", True),
+    ("example.xxx", True),
+    ("www.milfordsound.co.nz", False),  # towns, a campus, a shop
+    ("ci.milford.ct.us", False),
+    ("www.pornic.fr", False),
+    ("ot-pornichet.example", False),
+    ("sussexcampus.example", False),
+    ("olivesexpress.example", False),
+]
+
+
+@pytest.mark.parametrize(("host", "expected"), HOSTS)
+def test_a_host_is_named_for_adult_content(host: str, expected: bool) -> None:
+    assert is_adult(page("a", host=host)) is expected
 
 
 def test_a_result_keeps_its_near_duplicates() -> None:

@@ -24,6 +24,24 @@ PHRASES = [
     ("error 0x80070057 (E_INVALIDARG)", "0x80070057", True),
     ("don’t panic", "don't panic", True),
     ("STRASSE", "straße", True),
+    # scripts without spaces between words
+    ("关系数据库管理系统使用日志。", "数据库", True),
+    ("データベースのログを保存する。", "ログ", True),
+    ("ระบบฐานข้อมูลใช้บันทึก", "ฐานข้อมูล", True),
+    ("데이터베이스를 설치한다", "데이터베이스", True),  # with the ending of its case
+    ("iphone手机壳", "手机", True),
+    ("iphones手机壳", "iphone", False),
+    ("दिलों की बात", "दिल", False),  # a vowel sign continues the word
+    ("दिल की बात", "दिल", True),
+    # names, versions and numbers are whole
+    ("The code SQLITE_BUSY_SNAPSHOT says so", "SQLITE_BUSY", False),
+    ("MY_SQLITE_BUSY", "SQLITE_BUSY", False),
+    ("(SQLITE_BUSY)", "SQLITE_BUSY", True),
+    ("Release 3.11.4.1 is out", "3.11.4", False),
+    ("release 2.3.11.4", "3.11.4", False),
+    ("Release 3.11.4. It is out", "3.11.4", True),
+    ("1,000,000 rows", "000 rows", False),
+    ("in 2024, 2025", "2024", True),
 ]
 
 
@@ -60,6 +78,8 @@ CONDITIONS = [
     ("x site:docs.example.org/src", True),
     ("x site:docs.example.org/sr", False),
     ("x site:ample.org", False),
+    ("x site:docs.example.org/src?id=1#part", True),
+    ("x site:https://docs.example.org:443/src", True),
     ("x -site:example.org", False),
     ("x -site:docs.example.org/other", True),
     ("x filetype:html", True),
@@ -89,3 +109,8 @@ def test_a_site_is_a_host_and_not_a_part_of_its_name() -> None:
     assert of_site("https://example.org/", "example.org")
     assert not of_site("https://notexample.org/", "example.org")
     assert not of_site("https://example.org.evil.example/", "example.org")
+
+
+def test_a_path_is_the_same_with_and_without_percent_encoding() -> None:
+    assert of_site("https://de.example.org/wiki/M%C3%BCnchen", "example.org/wiki/München")
+    assert of_site("https://de.example.org/wiki/M%C3%BCnchen/Bahnhof", "example.org/wiki/M%C3%BCnchen")

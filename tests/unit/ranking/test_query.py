@@ -23,7 +23,24 @@ CASES = [
     ("intitle:log inurl:wal speed", "speed", Conditions(in_title=("log",), in_url=("wal",))),
     ('intitle:"ahead log" x', "x", Conditions(in_title=("ahead log",))),
     ("site:sqlite.org intitle:log", "sqlite.org log", Conditions(sites=("sqlite.org",), in_title=("log",))),
+    ("log site:bücher.example/a", "log", Conditions(sites=("xn--bcher-kva.example/a",))),
+    ("log site:example.org:443/a?b=c#d", "log", Conditions(sites=("example.org/a",))),
+    ("log site:example.org:8080", "log", Conditions(sites=("example.org:8080",))),
+    ("say “two words” now", "say two words now", Conditions(phrases=("two words",))),
+    ("dire «deux mots»", "dire deux mots", Conditions(phrases=("deux mots",))),
+    ("intitle:“two words” x", "x", Conditions(in_title=("two words",))),
+    ('what is "write-ahead log"?', "what is write-ahead log ?", Conditions(phrases=("write-ahead log",))),
+    ('logs ("write-ahead log")', "logs ( write-ahead log )", Conditions(phrases=("write-ahead log",))),
+    ('"one", "two"', "one , two", Conditions(phrases=("one", "two"))),
+    (
+        f'"{"no such file " * 12}here" linux',  # a long message is one thing that is looked for
+        f"{'no such file ' * 12}here linux",
+        Conditions(phrases=(f"{'no such file ' * 12}here",)),
+    ),
     # text that looks like an operator
+    ('intitle:"books of', 'intitle:"books of', Conditions()),
+    ("after:２０２４", "after:２０２４", Conditions()),
+    ("site:a@b.example site:a%2fb", "site:a@b.example site:a%2fb", Conditions()),
     ("git commit -m --amend -1", "git commit -m --amend -1", Conditions()),
     ("colour:red std::vector", "colour:red std::vector", Conditions()),
     ("before:yesterday lang:??? site:/", "before:yesterday lang:??? site:/", Conditions()),
@@ -39,6 +56,11 @@ CASES = [
     (
         'Articles on text systems, including "what you see" systems of any kind. Examples: troff, scribe.',
         'Articles on text systems, including "what you see" systems of any kind. Examples: troff, scribe.',
+        Conditions(),
+    ),
+    (
+        'Articles on text systems, with "what you see is what you get" systems. Examples: troff, scribe.',
+        'Articles on text systems, with "what you see is what you get" systems. Examples: troff, scribe.',
         Conditions(),
     ),
     # a full stop within the quoted words ends no sentence of the query

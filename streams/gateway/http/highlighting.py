@@ -1,0 +1,130 @@
+"""The words of a query in a text: which are marked, and where. Pure.
+
+It makes no HTML: highlights are positions, and the templates escape every piece of text. Words are those of the word
+index (`streams.pages.text.tokens`), so versions, names and words with combining marks stay whole.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from streams.pages.text.tokens import is_spaceless, word_spans
+from streams.vectors.bm25 import FUNCTION_WORDS
+from streams.vectors.stemming import stems
+
+Range = tuple[int, int]
+
+_POSSESSIVE = re.compile(r"['’]s$")
+_ACCENT = re.compile("[\u0300-\u036f]+")
+"""Marks of Latin, Greek and Cyrillic letters. In other scripts a mark makes another letter."""
+_SPACELESS_PIECE = re.compile("[\u30a0-\u30ff\u31f0-\u31ff]+|[\u3041-\u309f]+|[^\u3041-\u30ff\u31f0-\u31ff]+")
+"""Katakana, hiragana, and all others: a change of script ends a word in Japanese."""
+_MAX_ENDING = 2
+"""Hiragana of so few letters are particles and endings, as in \u30ed\u30b0\u3092."""
+_MIN_PART_OF_LETTERS = 4
+"""Minimum length of a part of Thai, Lao, Khmer and Burmese words, whose letters are sounds."""
+_MIN_PART_OF_KANA = 3
+_MIN_PART = 2
+"""The same for Han and Hangul, whose characters are syllables."""
+
+
+def query_words(query: str) -> tuple[str, ...]:
+    """The words of a query to highlight: folded, each once; function words only if there are no others.
+
+    Of scripts without spaces between words there are runs, whose parts are looked for.
+    """
+    words = dict.fromkeys(_words_and_runs(query))
+    return tuple(word for word in words if not _is_function_word(word)) or tuple(words)
+
+
+def _words_and_runs(query: str) -> Iterator[str]:
+    """The words of a query, and its runs without spaces, one script each."""
+    for start, end in word_spans(query):
+        word = query[start:end]
+        yield from _SPACELESS_PIECE.findall(word) if is_spaceless(word[0]) else (_fold(word),)
+
+
+def highlights(text: str, words: Iterable[str], language: str = "") -> list[Range]:
+    """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps.
+
+    Words meet by the stems of the word index, so that what was found by words is what is marked. `language` is that of
+    the text.
+    """
+    runs = [word for word in words if is_spaceless(word[0])]
+    wanted = {_fold(word) for word in words} - set(runs)
+    wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}
+    spans = [span for span in word_spans(text) if not is_spaceless(text[span[0]])] if wanted else []
+    folded = [_POSSESSIVE.sub("", _fold(text[start:end])) for start, end in spans]
+    found = [
+        span
+        for span, word, own in zip(spans, folded, stems(folded, language), strict=True)
+        if word in wanted or not wanted_stems.isdisjoint(own)
+    ]
+    parts = {part for run in runs for part in _parts_in(text, run)}
+    return _merged([*found, *(place for part in parts for place in _places(text, part))])
+
+
+def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
+    """The text in pieces, each with a flag: highlighted or not. Together they are the text."""
+    pieces: list[tuple[str, bool]] = []
+    position = 0
+    for start, end in ranges:
+        pieces += [(text[position:start], False), (text[start:end], True)]
+        position = end
+    pieces.append((text[position:], False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def _is_function_word(word: str) -> bool:
+    return word in FUNCTION_WORDS or (_is_hiragana(word) and len(word) <= _MAX_ENDING)
+
+
+def _is_hiragana(run: str) -> bool:
+    return "\u3041" <= run[0] <= "\u309f"
+
+
+def _parts_in(text: str, run: str) -> Iterator[str]:
+    """The longest parts of a run that the text has, from the left. Shorter ones than a word are chance."""
+    least = min(_min_part(run[0]), len(run))
+    start = 0
+    while start + least <= len(run):
+        end = start + least
+        if run[start:end] not in text:
+            start += 1
+            continue
+        while end < len(run) and run[start : end + 1] in text:
+            end += 1
+        yield run[start:end]
+        start = end
+
+
+def _places(text: str, part: str) -> Iterator[Range]:
+    start = text.find(part)
+    while start >= 0:
+        yield start, start + len(part)
+        start = text.find(part, start + len(part))
+
+
+def _min_part(letter: str) -> int:
+    if "\u3041" <= letter <= "\u30ff" or "\u31f0" <= letter <= "\u31ff":
+        return _MIN_PART_OF_KANA
+    return _MIN_PART_OF_LETTERS if letter < "\u1100" or "\u1780" <= letter <= "\u17ff" else _MIN_PART
+
+
+def _merged(ranges: list[Range]) -> list[Range]:
+    merged: list[Range] = []
+    for start, end in sorted(ranges):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _fold(word: str) -> str:
+    """The word without case and accents, so that `cafe` finds `Café`."""
+    lower = word.casefold()
+    if lower.isascii():
+        return lower
+    bare = _ACCENT.sub("", unicodedata.normalize("NFKD", lower))
+    return unicodedata.normalize("NFC", bare) or lower

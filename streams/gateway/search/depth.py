@@ -1,0 +1,59 @@
+"""The depth of a search: the number of statements that a page of results needs. Pure.
+
+The first results come from lists of 200 statements. Further ones need longer lists, and in those the order differs a
+little: more statements change the scale of the scores, and the examples of the feedback. So the order of the first
+results is settled by the short lists, and longer ones only go on behind them. Otherwise a result would be shown on two
+pages, and another one on none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from streams.gateway.search.request import MAX_DEPTH, SearchRequest
+from streams.ranking.filters import Filtered
+
+STATEMENTS_PER_RESULT = 5
+"""Statements of a list that are read for each result."""
+FIRST_RESULTS = 40
+"""Results that come from the shortest lists: the scores of a list are measured by its first hundred pages."""
+FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
+"""Maximum statements of the shortest lists."""
+FURTHER_RESULTS = (100, MAX_DEPTH)
+CHECKED_STATEMENTS = 1_000
+"""Minimum statements of a list for a query with operators, whose results are checked afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """The results that lists of one length settle."""
+
+    results: int
+    """Number of first results, with those of the shorter lists."""
+    statements: int
+    """Maximum statements of a list."""
+    is_last: bool
+
+
+def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
+    """The depths that a request needs, the shortest lists first."""
+    end = request.first + request.per_page
+    for results in (max(FIRST_RESULTS, request.per_page), *FURTHER_RESULTS):
+        statements = max(CHECKED_STATEMENTS if is_checked else 0, STATEMENTS_PER_RESULT * results)
+        is_last = results >= end
+        # One more result shows whether there is a next page.
+        yield Depth(end + 1 if is_last else results, statements, is_last)
+        if is_last:
+            return
+
+
+def continued(settled: Filtered, further: Filtered) -> Filtered:
+    """The settled results, and behind them those that only the longer lists have."""
+    shown = {page.page_id for page in settled.pages}
+    known = shown.union(*({page.page_id for page in pages} for pages in settled.similar.values()))
+
+    def is_new(page_id: UUID) -> bool:
+        return page_id not in known and not any(page.page_id in shown for page in further.similar.get(page_id, ()))
+
+    pages = [*settled.pages, *(page for page in further.pages if is_new(page.page_id))]
+    return Filtered(pages, further.counts, further.similar | settled.similar)

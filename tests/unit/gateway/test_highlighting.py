@@ -1,0 +1,67 @@
+"""The words of a query in a text: in many scripts, inflected, and nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.gateway.http.highlighting import highlights, query_words, segments
+
+HIGHLIGHTS = [
+    # query, text, the words that are marked
+    ("write-ahead log", "The Write-Ahead-Log or WAL", ["Write", "Ahead", "Log"]),
+    ("log", "logging logs logged catalog login", ["logging", "logs", "logged"]),
+    ("cafe", "Café CAFÉ", ["Café", "CAFÉ"]),
+    ("Straße", "STRASSE", ["STRASSE"]),
+    ("river", "the river's bed", ["river's"]),
+    ("queries", "a query", ["query"]),
+    ("x.y", "xy x y", ["x", "y"]),
+    ("what is the journal", "the journal is what it is", ["journal"]),  # function words are everywhere
+    ("to be or not to be", "to be", ["to", "be"]),  # unless there are no others
+    ("(.*", "anything (.*", []),
+    ("检索 引擎", "全文检索引擎是什么", ["检索", "引擎"]),  # words inside a run without spaces
+    ("引擎", "iphone引擎", ["引擎"]),
+    ("iphone", "iphone引擎", ["iphone"]),
+    ("如何安装数据库", "关系数据库管理系统", ["数据库"]),  # a part of the run
+    ("数", "数据", ["数"]),
+    ("데이터베이스", "데이터베이스를 설치한다", ["데이터베이스"]),  # Korean words have endings
+    ("데이터베이스를", "데이터베이스는 빠르다", ["데이터베이스"]),
+    ("データベース", "データベースを設定する。", ["データベース"]),
+    ("データベースを設定", "リリースを急ぐ。設定する。", ["設定"]),  # neither a half of a word nor a particle
+    ("ログ ガイド", "ガイドのログ", ["ガイド", "ログ"]),
+    ("ฐานข้อมูล", "ระบบฐานข้อมูลใช้บันทึก", ["ฐานข้อมูล"]),
+    # marks belong to their word
+    ("हिन्दी", "हम न दिल में नहीं हैं", []),
+    ("दिल", "हम न दिल में", ["दिल"]),
+    ("தமிழ்", "तमिल தமிழ் மொழி", ["தமிழ்"]),
+    ("می‌خواهم", "من می‌خواهم بروم", ["می‌خواهم"]),  # with a joiner
+    # versions and names are whole
+    ("3.11.4", "version 3.11.4 of 11 or 4", ["3.11.4"]),
+    ("SQLITE_BUSY", "SQLITE_BUSY, not busy", ["SQLITE_BUSY"]),
+    ("c++", "C++ and C", ["C++"]),
+]
+
+
+@pytest.mark.parametrize(("query", "text", "marked"), HIGHLIGHTS)
+def test_highlights(query: str, text: str, marked: list[str]) -> None:
+    ranges = highlights(text, query_words(query))
+    assert [text[start:end] for start, end in ranges] == marked
+
+
+def test_inflected_words_are_marked_in_the_language_of_the_text() -> None:
+    text = "Die Häuser am Fluss"
+    assert [text[start:end] for start, end in highlights(text, ["haus"], "de")] == ["Häuser"]
+    assert highlights(text, ["haus"]) == []
+
+
+@given(st.text(max_size=200), st.text(max_size=50))
+def test_segments_are_the_text_again(text: str, query: str) -> None:
+    pieces = segments(text, highlights(text, query_words(query)))
+    assert "".join(piece for piece, _ in pieces) == text
+
+
+@given(st.text(max_size=200), st.text(max_size=50))
+def test_ranges_are_in_order_and_inside_the_text(text: str, query: str) -> None:
+    ranges = highlights(text, query_words(query))
+    ends = [place for each in ranges for place in each]
+    assert ends == sorted(ends)
+    assert all(0 <= start < end <= len(text) for start, end in ranges)
