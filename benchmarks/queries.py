@@ -24,7 +24,8 @@ import httpx
 from benchmarks.machine import Latency, machine, table
 from streams.commands.console import out, print_json
 from streams.crawl.archives.importer import import_html
-from streams.errors import UsageError
+from streams.errors import StoreUnavailable, UsageError
+from streams.jsonl import read_lines
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -103,7 +104,8 @@ def rename_hosts(folder: Path, into: Path, run_id: str) -> Path:
 
 
 def read_questions(file: Path) -> list[str]:
-    lines = (line.split("\t")[0].strip() for line in file.read_text(errors="replace").splitlines())
+    """The questions of a file, one a line. Raises UsageError that names a line that is no text."""
+    lines = (line.split("\t")[0].strip() for _, line in read_lines(file))
     return [line for line in lines if line]
 
 
@@ -112,10 +114,7 @@ def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
     partial = 0
     with httpx.Client(base_url=f"http://{settings.gateway.host}:{settings.gateway.port}", trust_env=False) as client:
         for number, question in enumerate(questions):
-            started = time.perf_counter()
-            response = client.get("/api/v1/search", params={"q": question, "explain": "true"}, timeout=30)
-            elapsed = time.perf_counter() - started
-            answer = response.raise_for_status().json()
+            answer, elapsed = ask(client, question)
             if number < WARM_UP:
                 continue
             times["whole answer"].append(elapsed)
@@ -123,6 +122,22 @@ def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
             for name, milliseconds in answer["explain"]["timings_ms"].items():
                 times.setdefault(name.removesuffix("_ms"), []).append(milliseconds / 1000)
     return {"partial": partial, "latency_ms": {name: Latency.of(values) for name, values in times.items()}}
+
+
+def ask(client: httpx.Client, question: str) -> tuple[dict[str, Any], float]:
+    """The answer of the gateway, and the seconds that it took. Raises UsageError for a question that it refuses."""
+    started = time.perf_counter()
+    try:
+        response = client.get("/api/v1/search", params={"q": question, "explain": "true"}, timeout=30)
+    except httpx.HTTPError as error:
+        raise StoreUnavailable(
+            f"the gateway at {client.base_url} doesn't answer ({error}). Start it with `riffle up`"
+        ) from error
+    elapsed = time.perf_counter() - started
+    if response.is_client_error:
+        raise UsageError(f"the gateway refuses the question {question[:80]!r}: {response.text[:500]}")
+    answer: dict[str, Any] = response.raise_for_status().json()
+    return answer, elapsed
 
 
 def show(result: dict[str, Any]) -> None:

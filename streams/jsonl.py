@@ -1,19 +1,99 @@
-"""Reads files with a JSON object on each line."""
+"""Reads files with a JSON object on each line (JSONL), and other files of lines. An error names the file and the line.
 
+A line ends at a line feed alone: a JSON text may contain other separators, such as U+2028. A byte order mark at the
+start of a line is left out, since some editors write one into each file.
+"""
+
+import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escaped half of a pair, such as `\\ud83d`."""
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not blank, without its end. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            yield from _texts(file, path)
+    except OSError as error:
+        raise UsageError(f"{path} can't be read ({error.strerror})") from error
+
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the content of each line that is not blank. Raises UsageError."""
+    """Yield the number and the content of each line that is not blank. Raises UsageError, also if there is none."""
+    return _rows(read_lines(path), path)
+
+
+def read_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the content of each object of a JSON list, or of JSONL. Raises UsageError."""
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, json.loads(line)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} can't be read as JSONL: {error}") from error
+        content = path.read_bytes()  # once, and not to look first: it may be a pipe
+    except OSError as error:
+        raise UsageError(f"{path} can't be read ({error.strerror})") from error
+    if not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+        for number, row in _rows(_texts(io.BytesIO(content), path), path):
+            yield f"{path}, line {number}", row
+        return
+    for number, item in enumerate(_parsed(_decoded(content, path, 1), path, 1), start=1):
+        where = f"{path}, item {number}"
+        _refuse_halves(item, where)
+        yield where, _object(item, where)
+
+
+def _texts(lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(lines, start=1):
+        text = _decoded(line, path, number).rstrip("\r\n")
+        if text.strip():
+            yield number, text
+
+
+def _rows(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    number = 0
+    for number, text in lines:
+        row, where = _parsed(text, path, number), f"{path}, line {number}"
+        if _SURROGATE.search(text):
+            _refuse_halves(row, where)
+        yield number, _object(row, where)
+    if not number:
+        raise UsageError(f"{path} is empty: it needs a JSON object on each line")
+
+
+def _decoded(content: bytes, path: Path, first: int) -> str:
+    """The text of bytes that begin at this line of the file."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, byte = first + error.object[: error.start].count(b"\n"), error.object[error.start]
+        raise UsageError(f"{path}, line {line}: not UTF-8 (byte 0x{byte:02x}). Save the file as UTF-8") from error
+
+
+def _parsed(text: str, path: Path, first: int) -> Any:
+    """The value of a JSON text that begins at this line of the file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{path}, line {first + error.lineno - 1}"
+        raise UsageError(f"{where}: not JSON ({error.msg} at column {error.colno})") from error
+    except (ValueError, RecursionError) as error:  # a number with thousands of digits, thousands of brackets
+        raise UsageError(f"{path}, line {first}: not readable as JSON ({error})") from error
+
+
+def _refuse_halves(value: Any, where: str) -> None:
+    """Raise UsageError for a text with half of a surrogate pair: no model and no server takes it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{where}: a text has half of a surrogate pair; remove it") from error
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: not a JSON object")
+    return value

@@ -147,8 +147,11 @@ def read_pairs(path: Path) -> list[Pair]:
     pairs = []
     for number, row in read_rows(path):
         try:
-            pairs.append(Pair(str(row["a"]), str(row["b"]), float(row["jaccard"])))
-        except (KeyError, TypeError, ValueError) as error:
+            similarity = float(row["jaccard"])
+            if not 0 <= similarity <= 1:  # nor NaN, which would count as no duplicate
+                raise ValueError(f"a Jaccard similarity of {similarity}")
+            pairs.append(Pair(str(row["a"]), str(row["b"]), similarity))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             wanted = '{"a": ID, "b": ID, "jaccard": NUMBER}'
             raise UsageError(f"{path}, line {number}: not a pair ({error!r}); a line is {wanted}") from error
     return pairs
@@ -170,9 +173,10 @@ def read_texts(path: Path, text_of_html: Callable[[bytes], str]) -> dict[str, st
         return {_name(file, path): text(file.read_bytes(), file.suffix != ".txt") for file in files}
     texts = {}
     for number, row in read_rows(path):
-        if "id" not in row or not ("text" in row or "html" in row):
-            raise UsageError(f'{path}, line {number}: a page has "id", and "text" or "html"')
-        texts[str(row["id"])] = str(row["text"]) if "text" in row else text(str(row["html"]).encode(), True)
+        content = row.get("text", row.get("html"))
+        if "id" not in row or not isinstance(content, str):
+            raise UsageError(f'{path}, line {number}: a page has "id", and a text as "text" or "html"')
+        texts[str(row["id"])] = content if "text" in row else text(content.encode(), True)
     return texts
 
 

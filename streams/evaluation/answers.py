@@ -7,16 +7,18 @@ FILE is a JSON list, or has a JSON object a line, with these fields:
     url        the page that has the answer, or a list of pages (optional)
 
 An answer counts where one of its texts is in a statement of the first results, or in its context, whatever its case
-and spaces. A page counts where one of its addresses is among the first results.
+and spaces. Empty texts are left out: they are in every text. A page counts where one of its addresses is among the
+first results.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from streams.errors import UsageError
+from streams.jsonl import read_objects
 from streams.ranking.matching import fold
 
 DEPTHS = (1, 5)
@@ -37,29 +39,29 @@ class Question:
 
 def read_questions(file: Path) -> list[Question]:
     """Read the questions. Raises UsageError that names what is missing where."""
-    content = file.read_text(encoding="utf-8").strip()
-    try:
-        rows = json.loads(content) if content.startswith("[") else [json.loads(line) for line in content.splitlines()]
-    except ValueError as error:
-        raise UsageError(f"{file}: not JSON ({error})") from error
-    questions = [_question(row, f"{file}, question {number}") for number, row in enumerate(rows, start=1)]
+    questions = [_question(row, where) for where, row in read_objects(file)]
     if not questions:
         raise UsageError(f"{file} has no questions")
     return questions
 
 
-def _question(row: Any, where: str) -> Question:
-    if not isinstance(row, dict) or not row.get("question"):
-        raise UsageError(f"{where}: no question")
-    answers = _texts(row, "answer") + _texts(row, "answers")
+def _question(row: Mapping[str, Any], where: str) -> Question:
+    text = row.get("question")
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError(f"{where}: no question (a text)")
+    answers = _texts(row, "answer", where) + _texts(row, "answers", where)
     if not answers:
         raise UsageError(f"{where}: no answer")
-    return Question(str(row["question"]), answers, _texts(row, "url") + _texts(row, "urls"))
+    return Question(text, answers, _texts(row, "url", where) + _texts(row, "urls", where))
 
 
-def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = row.get(name) or ()
-    return (value,) if isinstance(value, str) else tuple(map(str, value))
+def _texts(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    """The texts of a field that are not blank."""
+    value = row.get(name)
+    texts = [] if value is None else value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"{where}: {name!r} is {shown(value)}, and should be a text or a list of texts")
+    return tuple(text for text in texts if text.strip())
 
 
 def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
@@ -67,7 +69,10 @@ def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
     found: dict[str, list[bool]] = {f"{kind}@{depth}": [] for kind in ("answer", "page") for depth in DEPTHS}
     missed: list[str] = []
     for question in questions:
-        results = ask(question.text)["results"]
+        try:
+            results = ask(question.text)["results"]
+        except UsageError as error:  # it is too long, or no text
+            raise UsageError(f"the question {shown(question.text)}: {error}") from error
         for depth in DEPTHS:
             found[f"answer@{depth}"].append(_is_answered(question, results[:depth]))
             if question.urls:

@@ -7,15 +7,16 @@
 Thakur and others, "BEIR: A Heterogenous Benchmark for Zero-shot Evaluation of Information Retrieval Models", 2021.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from streams.errors import UsageError
+from streams.jsonl import read_lines, read_rows
 from streams.pages.document.model import Block, Document
 from streams.pages.text.language import identify
 
@@ -23,6 +24,7 @@ QRELS = ("qrels.tsv", "qrels/test.tsv")
 """Places of the judgements, in the order in which they are looked for."""
 _NO_LABEL = re.compile(r"[^a-z0-9-]")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*+(?=\n)")
+_GRADE = re.compile(r"-?[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,24 @@ def read_collection(folder: Path, limit: int | None = None) -> Collection:
     """Read a folder; `limit` is the maximum number of queries. Raises UsageError that names the file and the line."""
     documents: dict[str, Document] = {}
     for number, (where, row) in enumerate(_rows(folder / "corpus.jsonl")):
-        documents[_text(row, "_id", where)] = _document(f"d{number}.{_label(folder.name)}.test", row)
+        documents[_identity(row, where)] = _document(f"d{number}.{_label(folder.name)}.test", row, where)
     grades = _grades(folder, documents)
     queries = [
-        Query(_text(row, "text", where), grades[identity])
+        Query(_needed(row, "text", where), grades[identity])
         for where, row in _rows(folder / "queries.jsonl")
-        if grades.get(identity := _text(row, "_id", where))
+        if grades.get(identity := _identity(row, where))
     ]
-    if not documents or not queries:
+    if not queries:
         raise UsageError(f"{folder} has {len(documents)} documents and {len(queries)} queries with judgements")
     return Collection(folder.name, tuple(documents.values()), tuple(queries[:limit]))
 
 
-def _document(host: str, row: Mapping[str, Any]) -> Document:
+def _document(host: str, row: Mapping[str, Any], where: str) -> Document:
     """The document of a row, as the normalizer would have made it of a page with this title and these paragraphs.
 
     It has a host of its own, since the first page of results shows few results of one host.
     """
-    title, text = str(row.get("title") or "").strip(), str(row.get("text") or "")
+    title, text = _text(row, "title", where).strip(), _text(row, "text", where)
     parts = [part.strip() for part in _PARAGRAPH.split(text) if part.strip()] or [title or "-"]
     found = identify(f"{title}\n{text}")
     return Document(
@@ -87,10 +89,10 @@ def _grades(folder: Path, documents: Mapping[str, Document]) -> dict[str, dict[s
     if file is None:
         raise UsageError(f"{folder} has no {' or '.join(QRELS)}")
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for place, (number, line) in enumerate(read_lines(file)):
         fields = line.split("\t")
-        if len(fields) < 3 or not fields[2].strip().lstrip("-").isdigit():
-            if number == 1 or not line.strip():
+        if len(fields) < 3 or not _GRADE.fullmatch(fields[2].strip()):
+            if place == 0:  # the names of the columns
                 continue
             raise UsageError(f"{file}, line {number}: expected query-id, corpus-id and a whole number, by tabs")
         query, document, grade = fields[:3]
@@ -103,22 +105,26 @@ def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The place and the content of each line."""
     if not file.is_file():
         raise UsageError(f"{file} is missing: a BEIR folder has corpus.jsonl, queries.jsonl and qrels.tsv")
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            where = f"{file}, line {number}"
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise UsageError(f"{where}: not JSON ({error})") from error
-            if not isinstance(row, dict):
-                raise UsageError(f"{where}: not a JSON object")
-            yield where, row
+    for number, row in read_rows(file):
+        yield f"{file}, line {number}", row
+
+
+def _identity(row: Mapping[str, Any], where: str) -> str:
+    """The id, as the judgements have it: some collections write numbers."""
+    value = row.get("_id")
+    return str(value) if type(value) is int else _needed(row, "_id", where)
+
+
+def _needed(row: Mapping[str, Any], name: str, where: str) -> str:
+    text = _text(row, name, where)
+    if not text.strip():
+        raise UsageError(f"{where}: no {name}")
+    return text
 
 
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    """A text that may be missing."""
     value = row.get(name)
-    if value in (None, ""):
-        raise UsageError(f"{where}: no {name}")
-    return str(value)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{where}: {name!r} is {shown(value)}, and should be a text")
+    return value or ""

@@ -11,8 +11,9 @@ import gzip
 import json
 import re
 import time
+import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -217,28 +218,42 @@ def load_pages(directory: Path, limit: int | None = None) -> Iterator[Page]:
 def _page(directory: Path, path: Path) -> Page:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from error
-    truth = stored.get("ground_truth") or stored
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} can't be read as JSON: {error}") from error
+    truth = (stored.get("ground_truth") or stored) if isinstance(stored, dict) else None
+    if not isinstance(truth, dict):
+        raise UsageError(f"{path} is no JSON object with main_content, title, author and publish_date")
     plain = directory / "html" / f"{path.stem}.html"
     packed = plain.with_suffix(".html.gz")
     try:
         html = gzip.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes()
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path.stem}: its HTML can't be read: {error}") from error
-    kind = (stored.get("_internal") or {}).get("page_type") or stored.get("page_type") or ""
-    if isinstance(kind, dict):
-        kind = kind.get("primary") or ""
     return Page(
         id=path.stem,
-        url=stored.get("url") or f"https://{path.stem}.example/",
-        type=kind or "all",
+        url=_text(stored, "url", path) or f"https://{path.stem}.example/",
+        type=_type(stored, path) or "all",
         html=html,
-        main_content=truth.get("main_content") or "",
-        title=truth.get("title") or "",
-        author=truth.get("author") or "",
-        published=truth.get("publish_date") or "",
+        main_content=_text(truth, "main_content", path),
+        title=_text(truth, "title", path),
+        author=_text(truth, "author", path),
+        published=_text(truth, "publish_date", path),
     )
+
+
+def _type(stored: Mapping[str, Any], path: Path) -> str:
+    internal = stored.get("_internal")
+    holder = internal if isinstance(internal, dict) and internal.get("page_type") else stored
+    kind = holder.get("page_type")
+    return _text(kind, "primary", path) if isinstance(kind, dict) else _text(holder, "page_type", path)
+
+
+def _text(truth: Mapping[str, Any], name: str, path: Path) -> str:
+    """A text that may be missing. Raises UsageError for anything else."""
+    value = truth.get(name) or ""
+    if not isinstance(value, str):
+        raise UsageError(f"{path}: {name!r} should be a text, or null")
+    return value
 
 
 def words_of(text: str) -> list[str]:

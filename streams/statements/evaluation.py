@@ -14,9 +14,10 @@ A chain is made by the stage's own code, within its limits of hops and words.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from streams.errors import UsageError
@@ -151,11 +152,21 @@ def read_documents(path: Path) -> list[Document]:
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for number, row in read_rows(path):
         try:
+            _check(row)
             rows[row["doc"]].append((number, row))
-            int(row["i"]), str(row["sent_id"]), str(row["text"]), row["needs_context"]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise UsageError(f"{path}, line {number}: not a labelled sentence ({error!r}); see --help") from error
     return [_document(path, sorted(lines, key=lambda line: int(line[1]["i"]))) for lines in rows.values()]
+
+
+def _check(row: Mapping[str, Any]) -> None:
+    """Raise KeyError, TypeError, ValueError or OverflowError for a row that is not a labelled sentence."""
+    int(row["i"])
+    for name in ("doc", "sent_id", "text"):
+        if not isinstance(row[name], str):
+            raise TypeError(f"{name!r} is {shown(row[name])}, and should be a text")
+    if row["needs_context"] not in (None, True, False):  # a text, such as "no", would count as true
+        raise ValueError(f"'needs_context' is {shown(row['needs_context'])}, and should be true, false or null")
 
 
 def _document(path: Path, lines: Sequence[tuple[int, dict[str, Any]]]) -> Document:

@@ -5,14 +5,18 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid5
 
 import httpx
 import pytest
 
 from schemas.ids import page_id
+from streams.gateway.labs.labelling import export_rows, task
 from streams.gateway.labs.labels import MAX_FILE_BYTES, Label, LabelsFull, LabelStore
 from streams.settings import Settings
+from streams.statements.codec import PageStatements
 from streams.statements.evaluation import read_documents
+from streams.statements.statement import Statement
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 from tests.stages.test_gateway_statements import URL, stored
@@ -119,6 +123,89 @@ async def test_labels_are_exported_in_the_format_of_the_evaluation(web: httpx.As
     ]
 
 
+FIRST, SECOND = "A log is written ahead of the file.", "It holds the changes that are not in the file."
+
+
+def fetched(*texts: str) -> PageStatements:
+    """A page with these sentences. Their ids are of their texts."""
+    page = page_id(URL)
+    statements = (Statement(uuid5(page, text), ordinal, text) for ordinal, text in enumerate(texts))
+    return PageStatements(page, URL, "Logs", "en", tuple(statements))
+
+
+def labelled(page: PageStatements, statement: int, antecedent: int | None = None, labeller: str = "ada") -> Label:
+    ids = [str(each.id) for each in page.statements]
+    return Label(labeller, ids[statement], "" if antecedent is None else ids[antecedent])
+
+
+@pytest.mark.parametrize(
+    ("later", "needs", "why"),
+    [
+        ([FIRST, SECOND], [False, True], "the page is the same"),
+        (["A log is kept ahead of the file.", SECOND], [None, None], "the antecedent's text was corrected"),
+        ([SECOND, FIRST], [None, False], "the antecedent is no longer before it"),
+        ([FIRST], [False], "the statement is gone"),
+    ],
+)
+def test_a_label_whose_antecedent_is_gone_does_not_say_that_none_is_needed(
+    later: list[str], needs: list[bool | None], why: str
+) -> None:
+    first = fetched(FIRST, SECOND)
+    labels = [labelled(first, 0), labelled(first, 1, 0)]
+    page = fetched(*later)
+    assert [row["needs_context"] for row in export_rows(page, labels)] == needs, why
+    made = task(page, labels, "ada", frozenset(), -1)
+    assert made.done == len(needs) - needs.count(None)
+    asked = [needed is None for needed in needs].index(True) if None in needs else None
+    assert (None if made.statement is None else made.statement.ordinal) == asked, "it is asked again"
+
+
+async def test_undo_takes_back_the_label_that_is_shown_as_the_last(web: httpx.AsyncClient, tmp_path: Path) -> None:
+    second = await posted(web, await opened(web), leaf="yes")
+    # A label of a statement that the page had before it was fetched again:
+    await LabelStore(tmp_path / "labels").add(page_id(URL), Label("ada", "statement-of-an-earlier-fetch"))
+    shown = await opened(web)
+    assert "1 of 5 labelled" in shown
+    html = await posted(web, second, do="undo")
+    assert "0 of 5 labelled" in html
+    assert asked(html) == "A log is written ahead of the file by every writer."
+
+
+async def test_a_full_file_refuses_labels_and_undo_with_a_sentence(web: httpx.AsyncClient, tmp_path: Path) -> None:
+    html = await posted(web, await opened(web), leaf="yes")
+    statement = STATEMENT.search(html)
+    assert statement
+    with (tmp_path / "labels" / f"{page_id(URL)}.jsonl").open("ab") as file:
+        file.write(b"\n" * (MAX_FILE_BYTES - file.tell()))
+    for do in ("label", "undo"):
+        form = {"url": URL, "labeller": "ada", "statement": statement[1], "do": do}
+        response = await web.post("/labs/label", data=form)
+        assert response.status_code == 507, do
+        assert "This page takes no more labels" in response.text, do
+
+
+BAD_LINES = [
+    b"\xff",
+    b'{"labeller": "ada", "statement": "\xff',
+    b'{"labeller": "ada", "statement": ["x"]}',
+    b'{"labeller": ["ada"], "statement": "x"}',
+    b'{"labeller": "\\ud800", "statement": "x"}',
+    b'{"labeller": "ada", "statement": "x", "antecedent": {}}',
+    b'{"labeller": "ada", "statement": "x", "leaf": "no"}',
+    b'{"labeller": "ada"}',
+    b'"labeller"',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=lambda line: line[:60].decode("ascii", "backslashreplace"))
+async def test_a_line_that_is_no_label_is_passed_over(web: httpx.AsyncClient, tmp_path: Path, line: bytes) -> None:
+    await posted(web, await opened(web), leaf="yes")
+    with (tmp_path / "labels" / f"{page_id(URL)}.jsonl").open("ab") as file:
+        file.write(line + b"\n")
+    assert "1 of 5 labelled" in await opened(web)
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -193,6 +280,17 @@ async def test_a_store_of_labels_outlives_a_line_cut_short_and_has_a_limit(tmp_p
     file.write_bytes(b" " * MAX_FILE_BYTES)
     with pytest.raises(LabelsFull):
         await store.add(page, first)
+
+
+async def test_a_label_after_a_line_cut_short_begins_a_line(tmp_path: Path) -> None:
+    store, page = LabelStore(tmp_path), page_id(URL)
+    labels = [Label("ada", f"s{number}") for number in range(3)]
+    await store.add(page, labels[0])
+    await store.add(page, labels[1])
+    file = tmp_path / f"{page}.jsonl"
+    file.write_bytes(file.read_bytes()[:-20])
+    await store.add(page, labels[2])
+    assert await store.of_page(page) == [labels[0], labels[2]]
 
 
 def test_labels_are_in_the_home_folder_and_off_in_production() -> None:

@@ -16,7 +16,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.capacity import LabsCapacity
-from streams.gateway.labs.labelling import export_rows, task
+from streams.gateway.labs.labelling import export_rows, task, valid
 from streams.gateway.labs.labels import LABELLER, Label, LabelsFull, LabelStore
 from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
@@ -93,12 +93,13 @@ async def _carry_out(labels: LabelStore, data: PageData, page: PageStatements, f
     labeller, skipped = form.get("labeller", ""), _ordinals(form.get("skipped", ""))
     if not LABELLER.fullmatch(labeller):
         raise ProblemError(invalid_parameter("labeller", "A name has up to 40 letters, digits, dots and dashes."))
-    if form.get("do") == "undo":
-        mine = [each for each in await labels.of_page(data.page_id) if each.labeller == labeller]
-        if mine:
-            await labels.add(data.page_id, Label(labeller, mine[-1].statement, undone=True))
-        return _joined(skipped)
     by_id = {str(statement.id): statement for statement in page.statements}
+    if form.get("do") == "undo":
+        shown = valid(by_id, await labels.of_page(data.page_id))
+        mine = [each for each in shown if each.labeller == labeller]
+        if mine:
+            await _add(labels, data, Label(labeller, mine[-1].statement, undone=True))
+        return _joined(skipped)
     statement, antecedent = by_id.get(form.get("statement", "")), by_id.get(form.get("antecedent", ""))
     if statement is None:
         raise ProblemError(invalid_parameter("statement", "The page has no such statement now: it was fetched again."))
@@ -107,11 +108,16 @@ async def _carry_out(labels: LabelStore, data: PageData, page: PageStatements, f
     if form.get("antecedent") and (antecedent is None or antecedent.ordinal >= statement.ordinal):
         raise ProblemError(invalid_parameter("antecedent", "An antecedent is an earlier statement of the same page."))
     chosen = "" if antecedent is None else str(antecedent.id)
+    await _add(labels, data, Label(labeller, str(statement.id), chosen, form.get("leaf") == "yes"))
+    return _joined(skipped)
+
+
+async def _add(labels: LabelStore, data: PageData, label: Label) -> None:
+    """Append a label, or an undo. Raises ProblemError where there is no room for it."""
     try:
-        await labels.add(data.page_id, Label(labeller, str(statement.id), chosen, form.get("leaf") == "yes"))
+        await labels.add(data.page_id, label)
     except LabelsFull as full:
         raise ProblemError(Problem(507, "labels-full", "This page takes no more labels", f"{full}.")) from full
-    return _joined(skipped)
 
 
 def _ordinals(text: str) -> list[int]:

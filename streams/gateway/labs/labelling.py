@@ -63,7 +63,7 @@ def task(page: PageStatements, labels: Sequence[Label], labeller: str, skipped: 
     """The next task of a labeller. `wanted` is an ordinal that is to be labelled (again), or -1."""
     labelled = [statement for statement in page.statements if statement.kind in KINDS]
     by_id = {str(statement.id): statement for statement in page.statements}
-    mine = [label for label in labels if label.labeller == labeller and label.statement in by_id]
+    mine = [label for label in valid(by_id, labels) if label.labeller == labeller]
     done = {label.statement for label in mine}
     following = next((each for each in labelled if each.ordinal == wanted), None) or next(
         (each for each in labelled if str(each.id) not in done and each.ordinal not in skipped), None
@@ -89,13 +89,28 @@ def _before(labelled: Sequence[Statement], statement: Statement) -> Iterator[Sta
     yield from reversed(labelled[max(0, place - MAX_BEFORE) : place])
 
 
+def valid(by_id: Mapping[str, Statement], labels: Sequence[Label]) -> list[Label]:
+    """The labels that hold for the page as it was last fetched. A statement's id changes with its text.
+
+    Where the antecedent is gone, or is no longer before the statement, nobody knows what the statement needs now. The
+    label is left out: without its antecedent it would say that the statement needs none.
+    """
+    return [label for label in labels if label.statement in by_id and _is_before(by_id, label)]
+
+
+def _is_before(by_id: Mapping[str, Statement], label: Label) -> bool:
+    """The antecedent, if there is one, is an earlier statement."""
+    if not label.antecedent:
+        return True
+    antecedent = by_id.get(label.antecedent)
+    return antecedent is not None and antecedent.ordinal < by_id[label.statement].ordinal
+
+
 def answers_of(by_id: Mapping[str, Statement], labels: Sequence[Label]) -> dict[str, tuple[Answer, ...]]:
     """All answers about each labelled statement, the model's first."""
     statements = list(by_id.values())
     found: dict[str, list[Answer]] = {}
-    for label in labels:
-        if label.statement not in by_id:
-            continue  # of an earlier fetch of the page
+    for label in valid(by_id, labels):
         model = Answer(MODEL, *_model_answer(by_id[label.statement], statements))
         given = found.setdefault(label.statement, [model])
         given.append(Answer(label.labeller, by_id.get(label.antecedent), label.leaf))
@@ -147,8 +162,6 @@ def _most_frequent(answers: Sequence[Answer]) -> Answer:
 
 def _chain_end(statement: Statement, agreed: Mapping[str, Answer]) -> Statement:
     """The first sentence of the chain that needs none itself, as the labels have it."""
-    while (answer := agreed.get(str(statement.id))) and answer.antecedent:
-        if answer.antecedent.ordinal >= statement.ordinal:
-            break
+    while (answer := agreed.get(str(statement.id))) and answer.antecedent:  # each one is earlier: see valid()
         statement = answer.antecedent
     return statement

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import get_type_hints
 from uuid import UUID
 
 LABELLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -30,6 +31,9 @@ class Label:
     leaf: bool = True
     """It can be matched alone."""
     undone: bool = False
+
+
+_KINDS = get_type_hints(Label)
 
 
 class LabelsFull(Exception):
@@ -52,7 +56,7 @@ class LabelStore:
 
     def _read(self, page_id: UUID) -> list[Label]:
         try:
-            lines = self._path(page_id).read_text(encoding="utf-8").splitlines()
+            lines = self._path(page_id).read_text(encoding="utf-8", errors="replace").split("\n")
         except FileNotFoundError:
             return []
         return counting(_labels(lines))
@@ -61,9 +65,12 @@ class LabelStore:
         path = self._path(page_id)
         path.parent.mkdir(parents=True, exist_ok=True)
         line = (json.dumps(asdict(label)) + "\n").encode()
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            if os.fstat(descriptor).st_size + len(line) > MAX_FILE_BYTES:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line  # behind a line that a crash cut short, neither could be read
+            if size + len(line) > MAX_FILE_BYTES:
                 raise LabelsFull(f"{path} has {MAX_FILE_BYTES:,} bytes of labels")
             # One write of one line: lines of several processes don't mix.
             os.write(descriptor, line)
@@ -88,6 +95,14 @@ def _labels(lines: Iterable[str]) -> Iterator[Label]:
     for line in lines:
         try:
             fields = json.loads(line)
-            yield Label(**{name: fields[name] for name in Label.__slots__ if name in fields})
-        except (ValueError, TypeError):
+            label = Label(**{name: fields[name] for name in Label.__slots__ if name in fields})
+        except (ValueError, TypeError, RecursionError):
             continue  # a line that a crash cut short
+        if _is_label(label):
+            yield label
+
+
+def _is_label(label: Label) -> bool:
+    """The line is one that `add` writes. Others, edited by hand, are left out: each page would fail at them."""
+    typed = all(isinstance(getattr(label, name), kind) for name, kind in _KINDS.items())
+    return typed and LABELLER.fullmatch(label.labeller) is not None

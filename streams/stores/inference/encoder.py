@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
+from streams.stores.inference.long_texts import encode_all
 from streams.stores.inference.repository import Parameters, find_file
 from streams.stores.inference.runtimes import ONNXRUNTIME, OPENVINO, STATIC, open_model
 from streams.stores.inference.static import mean_of_tokens, read_table
@@ -60,12 +61,11 @@ class SentenceEncoder:
 
     def tokens(self, text: str) -> int:
         """The number of tokens of a text, as the model reads it."""
-        return len(self._tokenizer.encode(text))
+        return len(encode_all(self._tokenizer, [text])[0])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Shape (len(texts), dimensions), in the order of the texts."""
-        # An unpaired surrogate is no text that the tokenizer could take.
-        encodings = self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])
+        """Shape (len(texts), dimensions), in the order of the texts. Too long ones lose their first lines."""
+        encodings = encode_all(self._tokenizer, texts)
         if self._table is not None:
             # Without the marks at both ends, which every text has.
             return mean_of_tokens(self._table, [encoding.ids[1:-1] for encoding in encodings])

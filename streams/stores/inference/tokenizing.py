@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from streams.stores.inference.long_texts import encode_all
 from streams.stores.inference.repository import Parameters, find_file
 
 Tokens = NDArray[np.int64]
@@ -25,8 +26,8 @@ class PaddedTokenizer:
         )
 
     def encode(self, texts: Sequence[str]) -> tuple[Tokens, Tokens]:
-        """Ids and mask, shape (len(texts), length)."""
-        encodings = self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])
+        """Ids and mask, shape (len(texts), length). Too long texts lose their first lines."""
+        encodings = encode_all(self._tokenizer, texts)
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         return ids, mask

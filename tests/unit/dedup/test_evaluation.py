@@ -72,7 +72,15 @@ def test_pairs_are_read_by_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [('{"a": "x"}', "line 1: not a pair"), ("{", "can't be read as JSONL"), (json.dumps([1]), "line 1: not a pair")],
+    [
+        ('{"a": "x"}', "line 1: not a pair"),
+        ("{", "line 1: not JSON"),
+        (json.dumps([1]), "line 1: not a JSON object"),
+        ('{"a": "x", "b": "y", "jaccard": NaN}', "line 1: not a pair .*a Jaccard similarity of nan"),
+        ('{"a": "x", "b": "y", "jaccard": 87}', "line 1: not a pair .*a Jaccard similarity of 87"),
+        (f'{{"a": "x", "b": "y", "jaccard": 1{"0" * 400}}}', "line 1: not a pair"),
+        ("", r"pairs\.jsonl is empty"),
+    ],
 )
 def test_an_invalid_pair_is_named(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "pairs.jsonl"
@@ -85,9 +93,10 @@ def test_an_invalid_page_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no \.html"):
         read_texts(tmp_path, without_tags)
     file = tmp_path / "pages.jsonl"
-    file.write_text('{"id": "x"}')
-    with pytest.raises(UsageError, match='a page has "id"'):
-        read_texts(file, without_tags)
+    for line in ('{"id": "x"}', '{"text": "x"}', '{"id": "x", "text": null}', '{"id": "x", "html": ["<p>"]}'):
+        file.write_text(line)
+        with pytest.raises(UsageError, match='line 1: a page has "id"'):
+            read_texts(file, without_tags)
 
 
 async def test_a_pair_without_its_page_is_named() -> None:

@@ -1,13 +1,14 @@
 """Questions and the snippets that answer them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streams.errors import UsageError
-from streams.evaluation.answers import evaluate_answers, read_questions
+from streams.evaluation.answers import Question, evaluate_answers, read_questions
 
 QUESTIONS = [
     {"question": "how tall", "answer": ["8,849  metres", "29,032 feet"], "url": "https://peaks.example/"},
@@ -41,8 +42,41 @@ def test_answers_are_looked_for_in_the_shown_snippets(tmp_path: Path, lines: boo
     }
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"answer": "x"}', '{"question": "x"}', "[1]"])
-def test_a_file_that_is_no_list_of_questions_is_refused(tmp_path: Path, content: str) -> None:
+WRONG = [
+    ("", "questions.json is empty"),
+    ("{", "questions.json, line 1: not JSON"),
+    ("[]", "questions.json has no questions"),
+    ("[1]", "questions.json, item 1: not a JSON object"),
+    ('{"answer": "x"}', "questions.json, line 1: no question"),
+    ('{"question": ["x"], "answer": "x"}', "questions.json, line 1: no question"),
+    ('{"question": " ", "answer": "x"}', "questions.json, line 1: no question"),
+    ('{"question": "x"}', "questions.json, line 1: no answer"),
+    ('{"question": "x", "answer": ["", " "]}', "questions.json, line 1: no answer"),
+    ('{"question": "x", "answer": "x"}\n\n{"question": "x", "answer": 5}', "questions.json, line 3: 'answer' is 5"),
+    ('[{"question": "x", "answer": {"text": "x"}}]', "questions.json, item 1: 'answer' is {'text': 'x'}"),
+    ('{"question": "x", "answer": ["x", null]}', "questions.json, line 1: 'answer' is ['x', None]"),
+    ('{"question": "x", "answer": "x", "url": 5}', "questions.json, line 1: 'url' is 5"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG, ids=[content for content, _ in WRONG])
+def test_a_file_that_is_no_list_of_questions_is_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "questions.json").write_text(content)
-    with pytest.raises(UsageError, match=r"questions\.json"):
+    with pytest.raises(UsageError, match=re.escape(message)):
         read_questions(tmp_path / "questions.json")
+
+
+def test_an_empty_answer_is_left_out_since_it_is_in_every_text(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text(json.dumps({"question": "how tall", "answer": ["", "29,032 feet", " "], "url": ""}))
+    (question,) = read_questions(file)
+    assert (question.answers, question.urls) == (("29,032 feet",), ())
+    assert evaluate_answers([question], lambda _: {"results": ANSWERS["how tall"]})["answer@5"] == 0
+
+
+def test_a_question_that_the_gateway_refuses_is_named() -> None:
+    def refuse(question: str) -> dict[str, Any]:
+        raise UsageError("the query is too long")
+
+    with pytest.raises(UsageError, match="the question 'how tall': the query is too long"):
+        evaluate_answers([Question("how tall", ("x",))], refuse)

@@ -1,13 +1,15 @@
-"""The wait of `riffle bench queries --while-indexing` for a pipeline that is at work."""
+"""`riffle bench queries`: its file of questions, what the gateway answers, and the wait for a pipeline at work."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from benchmarks import queries
-from benchmarks.queries import wait_until_busy
-from streams.errors import UsageError
+from benchmarks.queries import ask, read_questions, wait_until_busy
+from streams.errors import StoreUnavailable, UsageError
 from streams.stores.triton import Busy
 
 
@@ -52,3 +54,32 @@ async def test_an_import_that_fails_ends_the_measurement() -> None:
     await asyncio.sleep(0)
     with pytest.raises(UsageError, match="no page in DIR"):
         await wait(Model(7.0), importing)
+
+
+def test_questions_are_read_a_line_each_up_to_a_tab(tmp_path: Path) -> None:
+    file = tmp_path / "questions.tsv"
+    file.write_bytes("\ufeffhow tall\t0.8\r\n\n\tno question\nhow\u2028far \u00e9\n".encode())
+    assert read_questions(file) == ["how tall", "how\u2028far \u00e9"]
+
+
+def test_a_question_that_is_no_text_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "questions.tsv"
+    file.write_bytes(b"how tall\ncaf\xe9\n")  # the gateway would refuse it: it was asked with U+FFFD
+    with pytest.raises(UsageError, match=r"questions\.tsv, line 2: not UTF-8"):
+        read_questions(file)
+
+
+def test_a_question_that_gets_no_answer_is_named() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(400, json={"detail": "The query has 9,000 characters."})
+
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    for handler, error, message in (
+        (refuse, UsageError, "refuses the question 'how tall': .*9,000 characters"),
+        (away, StoreUnavailable, "doesn't answer"),
+    ):
+        client = httpx.Client(base_url="http://gateway.test", transport=httpx.MockTransport(handler))
+        with client, pytest.raises(error, match=message):
+            ask(client, "how tall")

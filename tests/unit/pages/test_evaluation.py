@@ -47,3 +47,38 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "html" / "1.html").unlink()
     with pytest.raises(UsageError, match="1: its HTML can't be read"):
         list(load_pages(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        (b"{", r"1\.json can't be read as JSON"),
+        (b'{"title": "caf\xe9"}', r"1\.json can't be read as JSON"),
+        (b"[1]", r"1\.json is no JSON object"),
+        (b'{"ground_truth": "text"}', r"1\.json is no JSON object"),
+        (b'{"main_content": ["text"]}', r"1\.json: 'main_content' should be a text"),
+        (b'{"publish_date": 2025}', r"1\.json: 'publish_date' should be a text"),
+        (b'{"url": 5}', r"1\.json: 'url' should be a text"),
+        (b'{"_internal": {"page_type": {"primary": 5}}}', r"1\.json: 'primary' should be a text"),
+    ],
+)
+def test_a_truth_of_another_form_is_named(tmp_path: Path, truth: bytes, message: str) -> None:
+    write(tmp_path, "1", "<p>Hello", {})
+    (tmp_path / "truth" / "1.json").write_bytes(truth)
+    with pytest.raises(UsageError, match=message):
+        list(load_pages(tmp_path))
+
+
+PACKED = gzip.compress(b"<p>Hello", mtime=0)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [b"no gzip", PACKED[:-9], PACKED[:10] + b"\xff"],
+    ids=["not packed", "cut short", "another content"],
+)
+def test_a_packed_page_that_cannot_be_unpacked_is_named(tmp_path: Path, packed: bytes) -> None:
+    write(tmp_path, "1", "<p>Hello", {}, packed=True)
+    (tmp_path / "html" / "1.html.gz").write_bytes(packed)
+    with pytest.raises(UsageError, match="1: its HTML can't be read"):
+        list(load_pages(tmp_path))

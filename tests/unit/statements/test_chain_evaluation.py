@@ -1,6 +1,7 @@
 """The evaluation of chains on labelled sentences: what counts, and what is wrong with a file."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,23 @@ def test_documents_are_read_in_the_order_of_their_sentences(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "can't be read as JSONL"),
+        ("{", "line 2: not JSON"),
         ({"doc": "d"}, r"line 2: not a labelled sentence \(KeyError\('i'\)\)"),
-        ([1], "line 2: not a labelled sentence"),
+        ([1], "line 2: not a JSON object"),
+        ({**row(1, "Text."), "text": None}, "line 2: not a labelled sentence .*'text' is None"),
+        ({**row(1, "Text."), "sent_id": ["a"]}, r"line 2: not a labelled sentence .*'sent_id' is \['a'\]"),
+        ({**row(1, "Text."), "doc": {}}, "line 2: not a labelled sentence .*'doc' is {}"),
+        ({**row(1, "Text."), "i": math.inf}, "line 2: not a labelled sentence .*infinity"),
+        ({**row(1, "Text."), "i": None}, "line 2: not a labelled sentence"),
+        ({**row(1, "Text."), "needs_context": "no"}, "line 2: not a labelled sentence .*'needs_context' is 'no'"),
         ({**row(1, "Text."), "deps": [{}]}, r"line 2: not a list of dependencies \(KeyError\('via'\)\)"),
     ],
 )
 def test_an_invalid_line_is_named(tmp_path: Path, line: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_documents(written(tmp_path / "chains.jsonl", row(0, "A train came."), line))
+
+
+def test_a_file_without_a_sentence_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"chains\.jsonl is empty"):
+        read_documents(written(tmp_path / "chains.jsonl", ""))

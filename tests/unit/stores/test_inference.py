@@ -132,6 +132,37 @@ def test_a_vector_does_not_depend_on_what_it_is_batched_with(encoder: SentenceEn
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
 
 
+LONG_CONTEXT = "\n".join(
+    f"Раздел {number}: порядок предоставления отпуска сотрудникам предприятия" for number in range(30)
+)
+LONG_TEXTS = [
+    # text, least tokens that are read of it
+    (f"Title\n{LONG_CONTEXT}\nA short section\nA dog barked.", 40),
+    (f"{'title ' * 300}\nA dog barked.", 5),
+    (f"Title\n{'5ea7b4f55e49f88f52804561 ' * 40}\nA dog barked.", 7),
+]
+
+
+@pytest.mark.parametrize(("text", "least_tokens"), LONG_TEXTS)
+def test_a_text_with_too_many_tokens_loses_context_and_not_its_statement(
+    encoder: SentenceEncoder, text: str, least_tokens: int
+) -> None:
+    other = text.replace("A dog barked.", "Bananas are grown in Ecuador.")
+    dog, banana = encoder.embed([text, other])
+    assert dog @ banana < 0.97, "both vectors are those of the context"
+    assert least_tokens <= encoder.tokens(text) <= 256
+
+
+def test_the_title_and_the_nearest_context_are_left_of_a_long_text(encoder: SentenceEncoder) -> None:
+    long, kept = encoder.embed([f"Title\n{'word ' * 300}\nNear\nA dog barked.", "Title\nNear\nA dog barked."])
+    assert (long == kept).all()
+
+
+def test_a_statement_that_is_too_long_alone_is_cut_at_its_end(encoder: SentenceEncoder) -> None:
+    long, alone = encoder.embed([f"Title\nSection\nA dog {'barked ' * 400}", f"A dog {'barked ' * 400}"])
+    assert (long == alone).all()
+
+
 PASSAGES = (
     "Write-ahead logging lets readers go on while a writer commits.",
     "If the journal file is on a network filesystem, then locking may not work, and the database may be corrupted.",
