@@ -30,6 +30,7 @@ from streams.stores.removals import WITHDRAWN, Parts, blob_of_page, is_held_back
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
 from streams.vectors.generations import generation_of, superseded_below
+from streams.vectors.page_records import published
 from streams.vectors.points import points_of
 
 MAX_ROUNDS = 5
@@ -92,7 +93,7 @@ class IndexAgent(Agent):
         )
         page = decode_statements(content)
         vectors = decode_vectors(packed, statements_ref)
-        return page, await asyncio.to_thread(points_of, page, vectors, generation, _published(parts))
+        return page, await asyncio.to_thread(points_of, page, vectors, generation, published(parts))
 
     async def _give_way(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
         """Remove the event's points, and write those of the newer page again. Raises TransientError if it changes."""
@@ -202,11 +203,6 @@ class IndexAgent(Agent):
         replaces = generation_of(parts, part) < event.generation or known.get("reason") != record.get("reason")
         at = max(at, int(known.get("at", 0)) + replaces)
         await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)
-
-
-def _published(parts: Parts) -> str:
-    """The date of the page's publication, by its facts; empty if it has none."""
-    return str(parts.get("normalized", {}).get("published") or "")[:10]
 
 
 def _may_have_points(parts: Parts) -> bool:

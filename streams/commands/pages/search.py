@@ -51,6 +51,10 @@ def ask(
             trust_env=False,
             verify=gateway_context(settings.gateway) or False,
         )
+    except httpx.InvalidURL as error:
+        raise UsageError(
+            f"{address!r} is not the address of a gateway ({error}). Give one like http://127.0.0.1:8080"
+        ) from error
     except httpx.HTTPError as error:
         raise StoreUnavailable(
             f"the gateway at {address} doesn't answer ({error}). Start it with `riffle up` or `riffle gateway`"

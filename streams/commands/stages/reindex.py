@@ -2,19 +2,25 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.triton import open_models
-from streams.vectors.reindexing import Outcome, Reindexer, Verification
+from streams.vectors.page_writer import Outcome
+from streams.vectors.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
 
 MAX_PASSES = 5
 """Maximum passes over all pages. Each writes what was indexed elsewhere during the one before."""
+NAMED_PAGES = 10
+"""Maximum pages of a kind that are named to people. Programs get all of them."""
 
 
 @command
@@ -23,6 +29,13 @@ async def reindex(
     host: Annotated[str, typer.Option(help="Only pages of this host. The collection that is searched stays.")] = "",
     rate: Annotated[float, typer.Option(min=0, help="Maximum statements per second. 0: no limit.")] = 0.0,
     switch: Annotated[bool, typer.Option(help="Search the collection once it is complete and verified.")] = True,
+    skip_failed: Annotated[
+        bool,
+        typer.Option(
+            "--skip-failed",
+            help="Switch although pages can't be read. They are missing until their statements are made again.",
+        ),
+    ] = False,
     activate: Annotated[str, typer.Option(help="Only switch: search this collection from now on.")] = "",
     back: Annotated[bool, typer.Option("--back", help="Only switch: search the other collection again.")] = False,
     drop: Annotated[str, typer.Option(help="Only remove this collection, which no search reads.")] = "",
@@ -40,7 +53,7 @@ async def reindex(
         riffle reindex --back
         riffle reindex --drop statements-all-minilm-l6-v2-int8-1
     """
-    if sum(map(bool, (model or host, activate, back, drop))) > 1:
+    if sum(map(bool, (model or host or skip_failed, activate, back, drop))) > 1:
         raise UsageError("--activate, --back and --drop stand alone: each only changes which collections there are")
     settings = load_settings()
     if activate or back or drop:
@@ -48,7 +61,30 @@ async def reindex(
             answer = await _dropped(stores, drop) if drop else await _switched(stores, activate)
         _print(answer, as_json)
         return 0
-    return await _fill(settings, model or settings.triton.model, host, rate, switch=switch, as_json=as_json)
+    only = _host(host) if host else ""
+    return await _fill(
+        settings,
+        model or settings.triton.model,
+        only,
+        rate,
+        switch=switch and not only,
+        skip_failed=skip_failed,
+        as_json=as_json,
+    )
+
+
+def _host(given: str) -> str:
+    """The host as it is in the URLs of pages: lower case, in its ASCII form. Raises UsageError for anything else."""
+    try:
+        url = with_scheme(given.strip())
+    except InvalidUrl as error:
+        raise UsageError(
+            f"--host {given!r} is not the name of a host ({error}). Give one like www.sqlite.org"
+        ) from None
+    host = urlsplit(url).netloc
+    if "/" in given or url != f"https://{host}/":
+        raise UsageError(f"--host {given!r} is a URL. Give its host alone: --host {host}")
+    return host
 
 
 async def _dropped(stores: Stores, collection: str) -> dict[str, Any]:
@@ -70,35 +106,56 @@ async def _switched(stores: Stores, collection: str) -> dict[str, Any]:
     return {"searched": collection, "former": former}
 
 
-async def _fill(settings: Settings, model: str, host: str, rate: float, *, switch: bool, as_json: bool) -> int:
+async def _fill(
+    settings: Settings, model: str, host: str, rate: float, *, switch: bool, skip_failed: bool, as_json: bool
+) -> int:
     chosen = settings.triton.model_copy(update={"model": model, "query_model": "", "query_url": ""})
     async with open_stores(settings, ["cassandra", "qdrant"]) as stores:
         models = await open_models(settings.model_copy(update={"triton": chosen}))
         try:
-            return await _fill_and_switch(stores, Reindexer(stores, models.embedder, host=host, per_second=rate),
-                                          await stores.vectors.ensure(await models.embedder.info()),
-                                          switch=switch and not host, as_json=as_json)  # fmt: skip
+            reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate)
+            collection = await stores.vectors.ensure(await models.embedder.info())
+            return await _fill_and_switch(
+                stores, reindexer, collection, switch=switch, skip_failed=skip_failed, as_json=as_json
+            )
         finally:
             await models.close()
 
 
 async def _fill_and_switch(
-    stores: Stores, reindexer: Reindexer, collection: str, *, switch: bool, as_json: bool
+    stores: Stores,
+    reindexer: Reindexer,
+    collection: str,
+    *,
+    switch: bool,
+    as_json: bool,
+    skip_failed: bool = False,
 ) -> int:
     former = await stores.vectors.active()
     try:
         outcome = await _until_complete(reindexer, collection)
+        if reindexer.host and not outcome.pages:
+            raise UsageError(
+                f"The index has no page of {reindexer.host}. Give the host as it is in the pages' URLs: "
+                "www.sqlite.org and sqlite.org are two hosts"
+            )
         verification = await reindexer.verify()
-        switched = switch and verification.passed and former != collection
+        failed = [*outcome.failed, *verification.failed]
+        # The sample alone doesn't show that single pages are missing.
+        faults = verification.faults
+        if failed and not skip_failed:
+            faults.append("failed-pages")
+        switched = switch and not faults and former != collection
         if switched:
             await stores.vectors.activate(collection)
             # Pages that were indexed into the former collection during the last pass.
             await _one_pass(reindexer, collection, again=True)
+            failed += outcome.failed
     finally:
         await reindexer.close()
-    answer = _answer(collection, former, outcome, verification, switched=switched)
+    answer = _answer(collection, former, outcome, verification, failed, faults, switched=switched)
     _print(answer, as_json)
-    return 0 if verification.passed and not outcome.failed else EXIT_NO
+    return EXIT_NO if faults else 0
 
 
 async def _until_complete(reindexer: Reindexer, collection: str) -> Outcome:
@@ -128,7 +185,14 @@ async def _one_pass(reindexer: Reindexer, collection: str, *, again: bool) -> in
 
 
 def _answer(
-    collection: str, former: str | None, outcome: Outcome, verification: Verification, *, switched: bool
+    collection: str,
+    former: str | None,
+    outcome: Outcome,
+    verification: Verification,
+    failed: Sequence[str],
+    faults: Sequence[Fault],
+    *,
+    switched: bool,
 ) -> dict[str, Any]:
     return {
         "collection": collection,
@@ -141,11 +205,12 @@ def _answer(
         "written_pages": outcome.written,
         "written_statements": outcome.written_statements,
         "embedded_statements": outcome.embedded,
-        "failed": outcome.failed,
+        "failed": list(dict.fromkeys(failed)),
         "verified_pages": verification.pages,
         "wrong_pages": list(verification.wrong),
         "recall": round(verification.recall, 4),
-        "passed": verification.passed,
+        "passed": not faults,
+        "faults": list(faults),
     }
 
 
@@ -157,18 +222,15 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
         out.print(f"Removed {answer['dropped']}.")
         return
     if "collection" in answer:
+        _print_filling(answer)
+    if answer.get("faults"):
+        complete = answer["searched"] != answer["collection"]
         out.print(
-            f"{answer['collection']}: {answer['pages']} pages with {answer['statements']} statements; "
-            f"{answer['written_pages']} pages were written, {answer['embedded_statements']} statements embedded."
+            f"{'Not switched: searches' if complete else 'Searches'} read {answer['searched']}"
+            f"{'' if complete else ', which is not complete'}."
         )
-        out.print(
-            f"Verified {answer['verified_pages']} pages, recall {answer['recall']:.3f}"
-            + (f". WRONG: {', '.join(answer['wrong_pages'])}" if answer["wrong_pages"] else ": all as recorded.")
-        )
-        for line in answer["failed"]:
-            out.print(f"Could not be written: {line}")
-    if answer.get("passed") is False:
-        out.print(f"Not switched: searches read {answer['searched']}. Run it again, or look at the pages above.")
+        for fault in answer["faults"]:
+            out.print(_advice(fault, answer))
     elif answer["searched"] != answer["former"]:
         out.print(
             f"Searches read {answer['searched']} from now on. "
@@ -176,3 +238,44 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
         )
     else:
         out.print(f"Searches read {answer['searched']}.")
+
+
+def _print_filling(answer: dict[str, Any]) -> None:
+    out.print(
+        f"{answer['collection']}: {answer['pages']} pages with {answer['statements']} statements; "
+        f"{answer['written_pages']} pages were written, {answer['embedded_statements']} statements embedded."
+    )
+    wrong = answer["wrong_pages"]
+    all_right = ": all as recorded." if answer["verified_pages"] else "."
+    out.print(
+        f"Verified {_pages(answer['verified_pages'])}, recall {answer['recall']:.3f}"
+        + (f". WRONG: {', '.join(_first(wrong))}" if wrong else all_right)
+    )
+    for line in _first(answer["failed"]):
+        out.print(f"Could not be read: {line}")
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """The first lines, and the number of the others."""
+    more = len(lines) - NAMED_PAGES
+    return [*lines[:NAMED_PAGES], *([f"{more} more, which --json names"] if more > 0 else [])]
+
+
+def _pages(number: int) -> str:
+    return f"{number:,} page{'' if number == 1 else 's'}"
+
+
+def _advice(fault: Fault, answer: dict[str, Any]) -> str:
+    """A sentence that says the fault, and what to do."""
+    if fault == "no-pages" and not answer["pages"]:
+        return "Cassandra has no page of the index: crawl first, or restore a backup (riffle restore)."
+    if fault == "no-pages":
+        return "No page could be compared with its statements. Run it again, or restore a backup (riffle restore)."
+    if fault == "failed-pages":
+        return (
+            f"{_pages(len(answer['failed']))} could not be read, see above. Make the statements again (riffle replay "
+            "--from statements), or do without these pages (riffle reindex --skip-failed)."
+        )
+    if fault == "wrong-pages":
+        return f"{_pages(len(answer['wrong_pages']))} of those compared: not as recorded. Run it again."
+    return f"The recall is below {LEAST_RECALL}. Wait until Qdrant has optimised the collection, and run it again."
