@@ -13,7 +13,7 @@ from streams.stores.fusion import page_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
 
-MIN_PAGES_SHARE = 0.1
+MIN_PAGES_SHARE = 0.05
 """Pages that a full list must have, as a share of its statements. A list with fewer is read on."""
 LARGE_SHARE = 0.05
 """A page with this share of a list's statements, or more, is left out when the list is read on."""
