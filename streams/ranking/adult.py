@@ -31,4 +31,5 @@ def is_adult(page: PageHits) -> bool:
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
         return True
     text = " ".join([str(payload.get("title") or ""), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])
-    return len(_IN_TEXT.intersection(_WORD.findall(text.translate(_DISGUISED).lower()))) >= _MIN_WORDS
+    plain = text if text.isascii() else text.translate(_DISGUISED)
+    return len(_IN_TEXT.intersection(_WORD.findall(plain.lower()))) >= _MIN_WORDS

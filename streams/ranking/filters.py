@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import numpy as np
+import numpy.typing as npt
 
 from streams.ranking.adult import is_adult
 from streams.ranking.block_list import BlockList
@@ -35,6 +36,8 @@ RESULTS_PER_HOST = 3
 NAMES = ("conditions", "language", "empty", "blocked", "adult", "duplicate", "host")
 """The names of all filters, in the order in which they are applied."""
 _CODE_BITS, _TWO_CODES_BITS = np.uint64(21), np.uint64(42)
+_FEW_BITS = np.uint64(3)
+"""The bits of the first letter by which a third of the trigrams is chosen: those where they are 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,20 @@ def _passing(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> I
 
 def _distinct(pages: Iterable[PageHits], found: Filtered) -> Iterator[PageHits]:
     """The pages without near-duplicates of better ones."""
-    kept: list[tuple[UUID, frozenset[int]]] = []
+    kept: list[tuple[UUID, frozenset[int], frozenset[int]]] = []
     for page in pages:
-        own = trigrams(_shown_text(page))
-        original = next((other for other, theirs in kept if similarity(own, theirs) >= DUPLICATE_SIMILARITY), None)
+        codes = _codes(_shown_text(page))
+        own, few = frozenset(codes.tolist()), frozenset(codes[codes & _FEW_BITS == 0].tolist())
+        original = next(
+            (
+                other
+                for other, theirs, few_of_theirs in kept
+                if _may_be_near(own, theirs, few, few_of_theirs) and similarity(own, theirs) >= DUPLICATE_SIMILARITY
+            ),
+            None,
+        )
         if original is None:
-            kept.append((page.page_id, own))
+            kept.append((page.page_id, own, few))
             yield page
         else:
             found.counts["duplicate"] += 1
@@ -107,12 +118,18 @@ def _distinct(pages: Iterable[PageHits], found: Filtered) -> Iterator[PageHits]:
 
 def trigrams(text: str) -> frozenset[int]:
     """All runs of three characters of a text, each as one number; none of a short text."""
+    return frozenset(_codes(text).tolist())
+
+
+def _codes(text: str) -> npt.NDArray[np.uint64]:
+    """The number of each run of three characters; none of a short text."""
     folded = fold(text)
     if len(folded) < MIN_DUPLICATE_CHARS:
-        return frozenset()
+        return np.empty(0, dtype=np.uint64)
     # A code point has 21 bits. NumPy makes the numbers in a third of the time that slices of the text take.
     codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
-    return frozenset((codes[:-2] | codes[1:-1] << _CODE_BITS | codes[2:] << _TWO_CODES_BITS).tolist())
+    runs: npt.NDArray[np.uint64] = codes[:-2] | codes[1:-1] << _CODE_BITS | codes[2:] << _TWO_CODES_BITS
+    return runs
 
 
 def similarity(first: frozenset[int], second: frozenset[int]) -> float:
@@ -122,6 +139,18 @@ def similarity(first: frozenset[int], second: frozenset[int]) -> float:
         return 0.0
     common = len(first & second)
     return common / (len(first) + len(second) - common)
+
+
+def _may_be_near(
+    first: frozenset[int], second: frozenset[int], few_of_first: frozenset[int], few_of_second: frozenset[int]
+) -> bool:
+    """False if the sets can't be near-duplicates, by a third of their members: that takes a third of the time."""
+    others = min(len(first) - len(few_of_first), len(second) - len(few_of_second))
+    # The Jaccard similarity is at least s where s / (1 + s) of both numbers together are common members.
+    needed = (len(first) + len(second)) * DUPLICATE_SIMILARITY / (1 + DUPLICATE_SIMILARITY)
+    return others + min(len(few_of_first), len(few_of_second)) >= needed and (
+        others + len(few_of_first & few_of_second) >= needed
+    )
 
 
 def _window(rules: Rules) -> int:

@@ -131,11 +131,21 @@ def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHi
     A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
     statement. Both stay in the index, where each has its own context and its own following sentences.
     """
-    groups: dict[UUID, dict[str, Hit]] = {}
+    groups: defaultdict[UUID, list[Hit]] = defaultdict(list)
     for hit in ordered:
-        groups.setdefault(page_of(hit), {}).setdefault(_text_key(hit), hit)
-    found = [PageHits(page, tuple(group.values()), pages[page]) for page, group in groups.items()]
+        groups[page_of(hit)].append(hit)
+    found = [PageHits(page, _different(group), pages[page]) for page, group in groups.items()]
     return sorted(found, key=lambda page: (-_rounded(page.score), page.hits[0].id))
+
+
+def _different(hits: list[Hit]) -> tuple[Hit, ...]:
+    """The hits without those whose text is that of a better one."""
+    if len(hits) == 1:
+        return tuple(hits)
+    by_text: dict[str, Hit] = {}
+    for hit in hits:
+        by_text.setdefault(_text_key(hit), hit)
+    return tuple(by_text.values())
 
 
 def in_order(hits: Iterable[Hit]) -> list[Hit]:

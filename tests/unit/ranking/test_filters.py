@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streams.ranking.adult import is_adult
 from streams.ranking.block_list import read_block_list
-from streams.ranking.filters import MIN_DUPLICATE_CHARS, Rules, filtered, similarity, trigrams
+from streams.ranking.filters import DUPLICATE_SIMILARITY, MIN_DUPLICATE_CHARS, Rules, filtered, similarity, trigrams
 from streams.ranking.matching import fold
 from streams.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
@@ -110,3 +110,12 @@ def test_a_text_has_as_many_trigrams_as_different_slices(text: str) -> None:
     folded = fold(text)
     slices = {folded[start : start + 3] for start in range(len(folded) - 2)}
     assert len(trigrams(text)) == (len(slices) if len(folded) >= MIN_DUPLICATE_CHARS else 0)
+
+
+@given(st.text("abcd", min_size=60, max_size=120), st.lists(st.integers(0, 59), max_size=8))
+def test_near_duplicates_are_those_of_a_whole_comparison(text: str, changed: list[int]) -> None:
+    """The quick check by a third of the trigrams refuses no pair that a comparison of all would accept."""
+    other = "".join("x" if place in changed else char for place, char in enumerate(text))
+    near = similarity(trigrams(f"t {text}"), trigrams(f"t {other}")) >= DUPLICATE_SIMILARITY
+    found = filtered([page("a", title="t", text=text), page("b", title="t", text=other)], Rules(), 10)
+    assert found.counts["duplicate"] == near
