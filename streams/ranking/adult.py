@@ -13,8 +13,10 @@ _WORDS = (
     "blowjobs handjob cumshot cumshots creampie gangbang threesome deepthroat camgirl camgirls livesex sexcam sexcams "
     "fetish bdsm bukkake upskirt nsfw hardcore escorts shemale shemales"
 )
-_HOST_PARTS = r"porn(?!ic) xxx xvideos xhamster xnxx redtube hentai camgirl \bsexcam \blivesex \bmilfs?\b"
-"""Parts of names of hosts. Milford and Pornic are towns, a Sussex campus and olives express are none of it either."""
+_HOST_PARTS = (
+    r"porn(?!ic(?:\b|het)) xxx xvideos xhamster xnxx redtube hentai camgirl sexcam(?!p) (?<!o)livesex milf(?!ord|ield)"
+)
+"""Parts of names of hosts, but not those of towns (Pornic, Milford), of a Sussex campus, or of an olives express."""
 _IN_TEXT = frozenset(_WORDS.split())
 _WORD = re.compile(r"\w+")
 _DISGUISED = str.maketrans("İıſ", "iis")

@@ -6,7 +6,7 @@
     *://*.example.org/*          match patterns of browser extensions
 
 A rule for a domain holds for its subdomains too. The nearest rule decides, so an exception may lie inside a blocked
-domain. Rules for parts of a site (with a path, for elements of a page, or on other sites alone) are left out and
+domain. Rules for parts of a site (with a path, for elements of a page, or for some kinds of requests) are left out and
 counted.
 """
 
@@ -67,7 +67,7 @@ def read_block_list(lines: Iterable[str]) -> BlockList:
 def _read(line: str, rules: _Rules) -> None:
     if not line or line.startswith(_COMMENT):
         return
-    bare = _COMMENT_BEHIND.sub("", line, count=1)
+    bare = _COMMENT_BEHIND.sub("", line, count=1).rstrip()
     if match := _HOSTS_LINE.fullmatch(bare):
         rules.blocked |= {name for name in map(_domain, match[1].split()) if name and name not in _OWN}
         return

@@ -21,6 +21,7 @@ _IDENTIFIER = re.compile(
 )
 """`SQLITE_BUSY`, `std::vector`, `0x80070057`, `3.11.4`, `getElementById`, `CVE-2024-3094`, `E0277`."""
 _DIGITS_POINT = re.compile(r"\d[.,]\d")
+_VARIATION_SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 _HTML = ("", "html", "htm", "xhtml")
 _EDGES = ".,;:!?()[]{}\"'`<>"
 
@@ -147,7 +148,8 @@ def _continues_word(char: str) -> bool:
 
 
 def _is_mark(char: str) -> bool:
-    return not char.isascii() and unicodedata.category(char) in ("Mn", "Mc")
+    """True for a combining mark. A variation selector, as behind an emoji, belongs to no word."""
+    return not char.isascii() and unicodedata.category(char) in ("Mn", "Mc") and char not in _VARIATION_SELECTORS
 
 
 def _split(url: str) -> Any:

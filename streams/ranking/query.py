@@ -22,13 +22,15 @@ from streams.pages.text.language import language_tag
 
 _TOKEN = re.compile(
     r"(?P<minus>-?)(?:(?P<name>[A-Za-z]{2,10}):)?"
-    r'(?:"(?P<quoted>[^"]*+)"(?=[\s.,;:!?)\]}]|$)|(?P<plain>[(\[{,;](?=")|\S++))'
+    r'(?:"(?P<quoted>[^"]*+)"(?=[.,;!?)\]}]?(?:\s|$))|(?P<plain>(?<![-:])[(\[{,;](?=")|\S++))'
 )
-"""A quoted phrase may stand in brackets, and punctuation may follow it."""
+"""A quoted phrase may stand in brackets, and punctuation may follow it. In `{"a":"b"}` there is none."""
 _TYPOGRAPHIC_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
 _NO_HOST = re.compile(r"[\s/\\?#@%\[\]<>^|]")
-_MAX_HOST_CHARS = 253
-"""Maximum length of a host name, RFC 1035 section 2.3.4."""
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*+(?::\d{{1,5}})?")
+"""A host name has up to 253 characters (RFC 1035 section 2.3.4)."""
+_USUAL_PORT = re.compile(r":(?:80|443)$")
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _EXCLUDED_WORD = re.compile(r"[^\W\d_][\w.+#'’-]+")
@@ -149,7 +151,7 @@ def _named(name: str, value: str, minus: bool, parts: _Parts) -> bool:
 
 def _site(value: str) -> str:
     """A host with an optional path, as pages have them; empty if it is none."""
-    address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0]
+    address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0].rstrip(",;!")
     host, slash, path = address.partition("/")
     host = ascii_host(host.removeprefix("*."))
     return f"{host}{slash}{path}".rstrip("/") if host else ""
@@ -157,12 +159,13 @@ def _site(value: str) -> str:
 
 def ascii_host(text: str) -> str:
     """The host as pages have it: lower case, in its ASCII form, with an unusual port; empty if it is none."""
-    if len(text) > _MAX_HOST_CHARS or _NO_HOST.search(text):
-        return ""
-    try:
-        return ada_url.URL(f"https://{text}/").host.rstrip(".")
-    except ValueError:
-        return ""
+    host = _USUAL_PORT.sub("", text.lower()).rstrip(".")
+    if not host.isascii() and not _NO_HOST.search(host):
+        try:
+            host = ada_url.URL(f"https://{host}/").host
+        except ValueError:
+            return ""
+    return host if _HOST.fullmatch(host) else ""
 
 
 def _language(value: str) -> str:

@@ -30,5 +30,9 @@ class Statement:
 
     @property
     def in_context(self) -> str:
-        """The embedding text: the context and the statement, each on a line of its own."""
-        return "\n".join((*self.context, self.text))
+        """The embedding text: the context and the statement, each on one line.
+
+        A listing of several lines is one line here: an encoder that has no room for all of the text leaves out lines
+        before the last one.
+        """
+        return "\n".join(" ".join(part.split("\n")) for part in (*self.context, self.text))

@@ -1,10 +1,23 @@
 """The depth of a search: behind a page that fills the lists, and through many pages of results."""
 
+import asyncio
+import random
+from dataclasses import replace
 from itertools import chain
+from typing import Any
 
+from streams.gateway.search.depth import FIRST_STATEMENTS
 from streams.gateway.search.request import MAX_DEPTH
 from streams.stores.opener import Stores
+from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
+
+
+def filler(seed: int) -> str:
+    """Words that no other seed has, so that pages are no near-duplicates."""
+    chance = random.Random(seed)
+    return " ".join("".join(chance.choices("bdfgklmnprst", k=6)) for _ in range(6))
+
 
 TOPICS = ("windows", "linux", "macos", "android", "solaris", "haiku")
 
@@ -34,7 +47,7 @@ async def test_no_result_is_lost_or_shown_twice_between_the_pages_of_results() -
     statements = [
         statement(
             f"https://site{n}.example/",
-            f"The {words[n % 8]} of {words[n % 7]} {words[(n * part) % 5]} number {n} has part {part}.",
+            f"The {words[n % 8]} of {words[n % 7]} {words[(n * part) % 5]}: {filler(3 * n + part)}.",
             title=f"Page {n} {words[n % 3]}",
         )
         for n in range(260)
@@ -46,6 +59,58 @@ async def test_no_result_is_lost_or_shown_twice_between_the_pages_of_results() -
         shown = list(chain.from_iterable(results for results, _ in pages))
         assert len(shown) == len(set(shown)) == 120, query
         assert all(has_next for _, has_next in pages), query
+
+
+async def test_results_go_on_behind_lists_that_are_full_of_few_pages() -> None:
+    """Twelve manuals fill the lists of the first page of results, and a hundred other pages match as well."""
+    statements = [
+        statement(
+            f"https://manual{n}.example/", f"The log is kept, says part {part}: {filler(n)}.", title=f"Manual {n}"
+        )
+        for n in range(12)
+        for part in range(20)
+    ]
+    statements += [
+        statement(f"https://site{n}.example/", f"Something about the log and {filler(100 + n)}.", title=f"Site {n}")
+        for n in range(100)
+    ]
+    stores = await searchable(statements)
+    pages = [await urls(stores, "log kept", page=page) for page in range(1, 12)]
+    shown = list(chain.from_iterable(results for results, _ in pages))
+    assert len(shown) == len(set(shown)) == 110
+    assert all(has_next for _, has_next in pages)
+
+
+async def test_few_results_that_meet_a_condition_are_found_behind_many_that_do_not() -> None:
+    pages = [
+        statement(f"https://site{n}.example/", f"A log of {filler(n)}.", title="Wanted" if n > 1_200 else "Other")
+        for n in range(1_210)
+    ]
+    found, has_next = await urls(await searchable(pages), "log intitle:wanted")
+    assert (len(found), has_next) == (9, False)
+
+
+async def test_an_index_that_is_too_slow_for_longer_lists_gives_the_results_of_the_short_ones() -> None:
+    class Slower:
+        """An index that takes time for long lists alone."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(index, name)
+
+        async def candidates(self, *, limit: int, **query: Any) -> Candidates:
+            if limit > FIRST_STATEMENTS:
+                await asyncio.Event().wait()
+            return await index.candidates(limit=limit, **query)
+
+    stores = await searchable([statement(f"https://s{n}.example/", f"A log of kind {n}.") for n in range(250)])
+    index = stores.vectors
+    slow = replace(stores, vectors=Slower())
+    async with client(gateway(slow, deadline_seconds=0.5)) as web:
+        within = await web.get("/api/v1/search", params={"q": "log", "per_page": 7, "page": 6})
+        beyond = await web.get("/api/v1/search", params={"q": "log", "per_page": 10, "page": 6})
+    assert (len(within.json()["results"]), within.json()["partial"]) == (6, True)
+    assert "Further results are left out" in within.json()["reasons"][0]["detail"]
+    assert beyond.status_code == 503
 
 
 async def test_the_last_page_of_results_has_no_next_one() -> None:

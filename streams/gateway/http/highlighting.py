@@ -83,11 +83,19 @@ def _is_hiragana(run: str) -> bool:
     return "\u3041" <= run[0] <= "\u309f"
 
 
+def _is_hangul(run: str) -> bool:
+    return "\uac00" <= run[0] <= "\ud7ff"
+
+
 def _parts_in(text: str, run: str) -> Iterator[str]:
-    """The longest parts of a run that the text has, from the left. Shorter ones than a word are chance."""
+    """The longest parts of a run that the text has, from the left. Shorter ones than a word are chance.
+
+    Of a Korean word only its beginning counts: its end is an ending.
+    """
     least = min(_min_part(run[0]), len(run))
+    last = 0 if _is_hangul(run) else len(run) - least
     start = 0
-    while start + least <= len(run):
+    while start <= last:
         end = start + least
         if run[start:end] not in text:
             start += 1

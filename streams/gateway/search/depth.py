@@ -1,9 +1,10 @@
 """The depth of a search: the number of statements that a page of results needs. Pure.
 
-The first results come from lists of 200 statements. Further ones need longer lists, and in those the order differs a
-little: more statements change the scale of the scores, and the examples of the feedback. So the order of the first
-results is settled by the short lists, and longer ones only go on behind them. Otherwise a result would be shown on two
-pages, and another one on none.
+The first results come from lists of 200 statements. Further ones need longer lists, as do those of a query whose first
+lists are full of few pages, or of pages that the filters leave out. In longer lists the order differs a little: more
+statements change the scale of the scores, and the examples of the feedback. So the order of the first results is
+settled by the short lists, and longer ones only go on behind them. Otherwise a result would be shown on two pages, and
+another one on none.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from uuid import UUID
 
 from streams.gateway.search.request import MAX_DEPTH, SearchRequest
 from streams.ranking.filters import Filtered
+from streams.stores.protocols import Candidates
 
 STATEMENTS_PER_RESULT = 5
 """Statements of a list that are read for each result."""
@@ -20,8 +22,8 @@ FIRST_RESULTS = 40
 FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
 """Maximum statements of the shortest lists."""
 FURTHER_RESULTS = (100, MAX_DEPTH)
-CHECKED_STATEMENTS = 1_000
-"""Minimum statements of a list for a query with operators, whose results are checked afterwards."""
+CHECKED_RESULTS = 200
+"""The same for a query with operators, whose results are checked afterwards: of 1,000 statements few may stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +31,29 @@ class Depth:
     """The results that lists of one length settle."""
 
     results: int
-    """Number of first results, with those of the shorter lists."""
+    """Maximum number of first results, with those of the shorter lists."""
     statements: int
     """Maximum statements of a list."""
-    is_last: bool
+
+    def wanted(self, end: int, found: Candidates) -> int:
+        """The number of results to look for in these lists when those up to `end` are shown.
+
+        One more shows whether there is a next page.
+        """
+        return (end if self.has_all(found) else min(self.results, end)) + 1
+
+    def has_all(self, found: Candidates) -> bool:
+        """True if longer lists would have no further statements."""
+        return max(len(found.dense), len(found.sparse)) < self.statements
 
 
 def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
-    """The depths that a request needs, the shortest lists first."""
-    end = request.first + request.per_page
-    for results in (max(FIRST_RESULTS, request.per_page), *FURTHER_RESULTS):
-        statements = max(CHECKED_STATEMENTS if is_checked else 0, STATEMENTS_PER_RESULT * results)
-        is_last = results >= end
-        # One more result shows whether there is a next page.
-        yield Depth(end + 1 if is_last else results, statements, is_last)
-        if is_last:
-            return
+    """The depths that a request may need, the shortest lists first."""
+    results = max(CHECKED_RESULTS if is_checked else FIRST_RESULTS, request.per_page)
+    yield Depth(results, STATEMENTS_PER_RESULT * results)
+    for further in FURTHER_RESULTS:
+        if further > results:
+            yield Depth(further, STATEMENTS_PER_RESULT * further)
 
 
 def continued(settled: Filtered, further: Filtered) -> Filtered:

@@ -137,14 +137,7 @@ class Searcher:
         dense = await self._dense(query.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
-        ranked = Filtered()
-        for depth in depths(request, is_checked=query.conditions != Conditions()):
-            retrieve = Retrieval(self._stores, _index_filters(request, query.conditions), depth.statements)
-            found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
-            trace.weight = weight_of(query.text, sparse, found)
-            found = await self._feedback.search(found, dense, partial(retrieve, sparse=None), deadline, trace)
-            with trace.timed("rank_ms"):
-                ranked = continued(ranked, await self._ranked(request, query, found, depth.results, deadline, trace))
+        ranked = await self._results(request, query, dense, sparse, deadline, trace)
         if self._recall is not None and dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(dense)
         end = request.first + request.per_page
@@ -155,6 +148,38 @@ class Searcher:
         took_ms = milliseconds_since(started)
         has_next = len(ranked.pages) > end and end + request.per_page <= MAX_DEPTH
         return Found(request, shown, has_next, trace, took_ms, similar, left_out, query.text)
+
+    async def _results(
+        self,
+        request: SearchRequest,
+        query: ParsedQuery,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        deadline: Deadline,
+        trace: Trace,
+    ) -> Filtered:
+        """The results as far as the request needs them, from lists as long as that needs."""
+        started, settled, end = perf_counter(), Filtered(), request.first + request.per_page
+        for depth in depths(request, is_checked=query.conditions != Conditions()):
+            retrieve = Retrieval(self._stores, _index_filters(request, query.conditions), depth.statements)
+            try:
+                found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
+            except SearchUnavailable as error:
+                if len(settled.pages) <= request.first:
+                    raise
+                trace.fail("index", f"{error.problem.detail} Further results are left out.")
+                break
+            trace.weight = weight_of(query.text, sparse, found)
+            found = await self._feedback.search(found, dense, partial(retrieve, sparse=None), deadline, trace)
+            with trace.timed("rank_ms"):
+                further = await self._ranked(request, query, found, depth.wanted(end, found), deadline, trace)
+            settled = continued(settled, further)
+            if len(settled.pages) > end or depth.has_all(found):
+                break
+            # Longer lists take longer. What is there is worth more than an answer that comes too late.
+            if len(settled.pages) > request.first and deadline.seconds_left < 2 * (perf_counter() - started):
+                break
+        return settled
 
     async def _ranked(
         self,

@@ -16,6 +16,9 @@ LISTS = [
     (["*.ads.example"], "x.ads.example", "other.example"),
     (["ADS.Example"], "ads.EXAMPLE:8080", "other.example"),
     (["0.0.0.0 ads.example\t# not good.example.org"], "ads.example", "good.example.org"),
+    (["ads.example  # two spaces"], "ads.example", "other.example"),
+    (["||ads.example^\t\t# why"], "ads.example", "other.example"),
+    (["*://*.ads.example/*   # why"], "ads.example", "other.example"),
     (["bücher.example", "||bäder.example^"], "xn--bcher-kva.example", "example"),
     (["||ads.example^", "@@||ads.example^$elemhide"], "ads.example", "other.example"),  # an exception for looks alone
 ]

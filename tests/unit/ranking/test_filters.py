@@ -57,6 +57,11 @@ HOSTS = [
     ("best.milfs.example", True),
     ("sexcams.example", True),
     ("example.xxx", True),
+    ("hotmilf.example", True),
+    ("milfhunter.example", True),
+    ("freelivesex.example", True),
+    ("mysexcam.example", True),
+    ("pornichd.example", True),
     ("www.milfordsound.co.nz", False),  # towns, a campus, a shop
     ("ci.milford.ct.us", False),
     ("www.pornic.fr", False),

@@ -33,6 +33,7 @@ PHRASES = [
     ("iphones手机壳", "iphone", False),
     ("दिलों की बात", "दिल", False),  # a vowel sign continues the word
     ("दिल की बात", "दिल", True),
+    ("⚡️Fast and simple", "fast", True),  # with a variation selector
     # names, versions and numbers are whole
     ("The code SQLITE_BUSY_SNAPSHOT says so", "SQLITE_BUSY", False),
     ("MY_SQLITE_BUSY", "SQLITE_BUSY", False),

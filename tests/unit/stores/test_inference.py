@@ -4,6 +4,7 @@ import re
 import runpy
 import shutil
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from streams.errors import UsageError
 from streams.settings import Settings
+from streams.statements.statement import Statement
 from streams.stores.inference.antecedents import antecedents
 from streams.stores.inference.encoder import (
     MAX_TOGETHER,
@@ -156,6 +158,16 @@ def test_a_text_with_too_many_tokens_loses_context_and_not_its_statement(
 def test_the_title_and_the_nearest_context_are_left_of_a_long_text(encoder: SentenceEncoder) -> None:
     long, kept = encoder.embed([f"Title\n{'word ' * 300}\nNear\nA dog barked.", "Title\nNear\nA dog barked."])
     assert (long == kept).all()
+
+
+def test_the_first_lines_of_a_long_listing_are_read(encoder: SentenceEncoder) -> None:
+    rest = "\n".join(f"    value_{number} = first[{number}] + second[{number * 7}]" for number in range(40))
+    texts = [
+        Statement(UUID(int=1), 0, f"def {name}(first, second):\n{rest}", ("Arrays",), "code").in_context
+        for name in ("add_prices", "sing_songs")
+    ]
+    adding, singing = encoder.embed(texts)
+    assert not (adding == singing).all()
 
 
 def test_a_statement_that_is_too_long_alone_is_cut_at_its_end(encoder: SentenceEncoder) -> None:
