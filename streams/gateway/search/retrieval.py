@@ -14,7 +14,8 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
 
 MIN_PAGES_SHARE = 0.05
-"""Pages that a full list must have, as a share of its statements. A list with fewer is read on."""
+"""Pages that both lists together must have, as a share of the statements of a full one: enough for a page of results.
+With fewer, full lists are read on."""
 LARGE_SHARE = 0.05
 """A page with this share of a list's statements, or more, is left out when the list is read on."""
 MAX_READS = 3
@@ -28,13 +29,19 @@ class Retrieval:
         self._index = stores.vectors
         self._filters = filters
         self._limit = limit
+        self._words: tuple[Hit, ...] = ()
+        """The sparse list of the last read that had one: a second search by meaning goes with it."""
 
     async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
         """The lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
         found = await self._index.candidates(dense=dense, sparse=sparse, filters=self._filters, limit=self._limit)
         left_out: set[UUID] = set()
         for _ in range(MAX_READS - 1):
-            fill_dense, fill_sparse = (self._filling(hits, left_out) for hits in (found.dense, found.sparse))
+            counts = [Counter(map(page_of, hits)) for hits in (found.dense, found.sparse or self._words)]
+            if len(set().union(*counts)) >= MIN_PAGES_SHARE * self._limit:
+                break
+            fill_dense, fill_sparse = (self._filling(count) - left_out for count in counts)
+            fill_sparse = fill_sparse if sparse is not None else set()
             if not fill_dense and not fill_sparse:
                 break
             left_out |= fill_dense | fill_sparse
@@ -45,14 +52,14 @@ class Retrieval:
                 limit=self._limit,
             )
             found = replace(found, dense=_joined(found.dense, more.dense), sparse=_joined(found.sparse, more.sparse))
+        self._words = found.sparse or self._words
         return found
 
-    def _filling(self, hits: Sequence[Hit], left_out: set[UUID]) -> set[UUID]:
-        """The further pages that fill a list; none if it isn't full, or has enough pages."""
-        counts = Counter(map(page_of, hits))
-        if len(hits) < self._limit or len(counts) >= MIN_PAGES_SHARE * self._limit:
+    def _filling(self, counts: Counter[UUID]) -> set[UUID]:
+        """The pages that fill a list, by its statements of each page; none if it isn't full."""
+        if counts.total() < self._limit:
             return set()
-        return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit} - left_out
+        return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit}
 
 
 def _joined(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
