@@ -160,7 +160,8 @@ class Searcher:
     ) -> Filtered:
         """The results as far as the request needs them, from lists as long as that needs."""
         started, settled, end = perf_counter(), Filtered(), request.first + request.per_page
-        for depth in depths(request, is_checked=query.conditions != Conditions()):
+        is_checked = query.conditions != Conditions()
+        for depth in depths(request, is_checked=is_checked):
             retrieve = Retrieval(self._stores, _index_filters(request, query.conditions), depth.statements)
             try:
                 found = await self._retrieve(retrieve, dense, sparse, deadline, trace)
@@ -176,8 +177,10 @@ class Searcher:
             settled = continued(settled, further)
             if len(settled.pages) > end or depth.has_all(found):
                 break
-            # Longer lists take longer. What is there is worth more than an answer that comes too late.
-            if len(settled.pages) > request.first and deadline.seconds_left < 2 * (perf_counter() - started):
+            # Few pages meet a condition as a rule, and they are among the first. And a few results in time are worth
+            # more than more of them too late.
+            is_late = deadline.seconds_left < 2 * (perf_counter() - started)
+            if (is_checked or is_late) and len(settled.pages) > request.first:
                 break
         return settled
 
