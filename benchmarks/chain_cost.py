@@ -12,15 +12,15 @@ from time import process_time
 from uuid import UUID
 
 from streams.errors import Refused
+from streams.models.inference.chain_encoder import chain_model
+from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read_config
+from streams.models.protocols import Link
 from streams.pages.normalize import normalize
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.drafting import drafts
 from streams.statements.sentences import SentenceSplitter
-from streams.stores.inference.chain_encoder import chain_model
-from streams.stores.inference.encoder import SentenceEncoder
-from streams.stores.inference.repository import CHAIN_MODEL, parameters_of, read_config
-from streams.stores.protocols import Link
 
 PAGE = UUID(int=0)
 

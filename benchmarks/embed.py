@@ -29,18 +29,18 @@ from streams.commands.console import err, out, print_json
 from streams.errors import UsageError
 from streams.local.demo import unpack
 from streams.local.server_set import running_servers
+from streams.models.inference.antecedents import links_by_rule
+from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.repository import parameters_of, read_config
+from streams.models.inference.runtimes import ONNXRUNTIME, RUNTIMES, available
+from streams.models.triton import TritonConnection
 from streams.pages.normalize import normalize
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.sandbox_tasks import draft, drafted
-from streams.stores.inference.antecedents import links_by_rule
-from streams.stores.inference.encoder import SentenceEncoder
-from streams.stores.inference.repository import parameters_of, read_config
-from streams.stores.inference.runtimes import ONNXRUNTIME, RUNTIMES, available
 from streams.stores.opener import Stores, memory_stores, open_stores
-from streams.stores.triton import TritonConnection
 from streams.topology import stage
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.points import texts_of

@@ -27,8 +27,9 @@ from benchmarks.machine import Latency, machine, table
 from streams.commands.console import err, out, print_json
 from streams.errors import UsageError
 from streams.local.ports import free_ports
+from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
-from streams.stores.protocols import ModelInfo, Point, SparseVector
+from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 
 DIMENSIONS = 384

@@ -18,7 +18,7 @@ from streams.errors import UsageError
 from streams.merging import merged
 
 MIN_BLOB_TTL_DAYS = 22
-"""Minimum lifetime of blobs (days): events refer to them for that long (`streams.stores.collection.sweeping`)."""
+"""Minimum lifetime of blobs (days): events refer to them for that long (`streams.maintenance.sweeping`)."""
 
 
 class _Group(BaseModel):

@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from streams.stores.inference.activations import (
+from streams.models.inference.activations import (
     Range,
     fitting_range,
     inputs_of_products,
     weights_of,
     write_ranges,
 )
-from streams.stores.inference.encoder import Floats, SentenceEncoder
-from streams.stores.inference.repository import Parameters, find_file, parameters_of, read_config
+from streams.models.inference.encoder import Floats, SentenceEncoder
+from streams.models.inference.repository import Parameters, find_file, parameters_of, read_config
 
 LOCAL = Path(__file__).parent / "local"
 MODELS = ("sbert", "sbert_query")

@@ -9,8 +9,8 @@ from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.triton import embedding_model
 from streams.doctor.versions import judge_version
 from streams.errors import StoreUnavailable
+from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
-from streams.stores.protocols import ModelInfo
 from streams.stores.qdrant_rest import QdrantRest
 from streams.stores.vector_collection import ALIAS, collection_name
 

@@ -7,10 +7,10 @@ from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
 from streams.errors import RiffleError
+from streams.models.inference.repository import CHAIN_MODEL
+from streams.models.protocols import ModelInfo
+from streams.models.triton import IN_PROCESS, open_models, server_state
 from streams.settings import Settings, TritonSettings
-from streams.stores.inference.repository import CHAIN_MODEL
-from streams.stores.protocols import ModelInfo
-from streams.stores.triton import IN_PROCESS, open_models, server_state
 
 REQUEST_SECONDS = 8.0
 

@@ -15,13 +15,13 @@ from tokenizers import Tokenizer
 
 from schemas.ids import page_id, statement_id
 from streams.evaluation.indexing import Progress, pages_of, with_statements
+from streams.models.inference.repository import find_file, parameters_of, read_config
+from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
+from streams.models.protocols import ChainModel, Link
 from streams.pages.document.model import Document
 from streams.settings import Settings
 from streams.statements.codec import PageStatements
 from streams.statements.statement import Statement
-from streams.stores.inference.repository import find_file, parameters_of, read_config
-from streams.stores.inprocess import LOCAL_REPOSITORY, VERSION
-from streams.stores.protocols import ChainModel, Link
 
 WINDOW_TOKENS = 256
 CHAINED = "sentence+context+chain"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from schemas.ids import page_id
+from streams.models.protocols import ChainModel, Embedder
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Document
 from streams.statements.chaining import chain_input, statements
@@ -14,7 +15,6 @@ from streams.statements.codec import PageStatements
 from streams.statements.sandbox_tasks import draft, drafted
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
-from streams.stores.protocols import ChainModel, Embedder
 from streams.vectors.codec import decode_vectors, encode_vectors
 from streams.vectors.points import points_of, texts_of
 

@@ -17,12 +17,12 @@ from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import figures, percentile
 from streams.evaluation.systems import bm25s_rankings, list_rankings, riffle_rankings
 from streams.evaluation.vector_cache import CachedEmbedder
-from streams.gateway.search.searcher import Searcher
+from streams.models.protocols import Embedder
+from streams.models.triton import Models, open_models
+from streams.search.searcher import Searcher
 from streams.settings import Settings
 from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex
 from streams.stores.opener import Stores
-from streams.stores.protocols import Embedder
-from streams.stores.triton import Models, open_models
 from streams.vectors.bm25 import query_vector
 
 DEADLINE_SECONDS = 60.0

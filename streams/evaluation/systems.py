@@ -12,11 +12,12 @@ from typing import Any
 
 from streams.errors import UsageError
 from streams.evaluation.metrics import Ranking
-from streams.gateway.search.request import SearchRequest
-from streams.gateway.search.searcher import Searcher
+from streams.models.protocols import Vectors
 from streams.pages.document.model import Document
-from streams.stores.fusion import combine
-from streams.stores.protocols import SparseVector, VectorIndex, Vectors
+from streams.search.ranking.fusion import combine
+from streams.search.request import SearchRequest
+from streams.search.searcher import Searcher
+from streams.stores.protocols import SparseVector, VectorIndex
 from streams.vectors.bm25 import query_vector
 
 DEPTH = 100

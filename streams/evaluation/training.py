@@ -1,4 +1,4 @@
-"""Training of the weight of meaning (`streams/ranking/weights.py`), from judged queries.
+"""Training of the weight of meaning (`streams/search/ranking/weights.py`), from judged queries.
 
     python -m streams.evaluation.training features DIR... --out FILE    features and gains of the queries, by set
     python -m streams.evaluation.training fit FILE                      the parameters, and each set left out in turn
@@ -25,14 +25,14 @@ from streams.evaluation.collection import Query, read_collection
 from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
-from streams.gateway.search.depth import FIRST_STATEMENTS
-from streams.ranking.feedback import examples, moved
-from streams.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
+from streams.models.triton import open_models
+from streams.search.depth import FIRST_STATEMENTS
+from streams.search.ranking.feedback import examples, moved
+from streams.search.ranking.fusion import combine
+from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
 from streams.settings import Settings
-from streams.stores.fusion import combine
 from streams.stores.memory import MemoryIndex
 from streams.stores.protocols import Candidates
-from streams.stores.triton import open_models
 from streams.vectors.bm25 import query_vector
 
 GRID = [round(0.05 * step, 2) for step in range(21)]
@@ -192,7 +192,9 @@ def _arguments() -> argparse.Namespace:
     features.add_argument("folders", type=Path, nargs="+", metavar="DIR")
     features.add_argument("--out", type=Path, required=True)
     features.add_argument("--cache", type=Path)
-    fitting = commands.add_parser("fit", help="the parameters for these rows, written into streams/ranking/training")
+    fitting = commands.add_parser(
+        "fit", help="the parameters for these rows, written into the ranking.s training folder"
+    )
     fitting.add_argument("file", type=Path)
     return parser.parse_args()
 

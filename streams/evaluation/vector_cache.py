@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streams.stores.protocols import Embedder, ModelInfo, Vectors
+from streams.models.protocols import Embedder, ModelInfo, Vectors
 
 PART_TEXTS = 256
 """Maximum texts of one call of the model. After each part its vectors are stored, and progress is reported."""

@@ -6,10 +6,10 @@ from typing import TypedDict
 from uuid import UUID
 
 from schemas.ids import statement_id
+from streams.models.protocols import Link
 from streams.statements.drafting import Draft
 from streams.statements.lengths import word_count
 from streams.statements.statement import Statement
-from streams.stores.protocols import Link
 
 MAX_HOPS = 6
 """Maximum antecedents of a statement, over all hops."""

@@ -5,19 +5,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
+from streams.models.protocols import ChainModel, Embedder, Reranker
 from streams.settings import Settings
 from streams.stores.protocols import (
     BlobCollection,
     Blobs,
-    ChainModel,
-    Embedder,
     Fingerprints,
     FrontierStore,
     HostLinks,
     Ledger,
     Pages,
     Reindexing,
-    Reranker,
     VectorIndex,
 )
 from streams.topology import Store
@@ -75,7 +73,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.reindexing = cassandra.CassandraReindexing(session)
             stores.clock_ahead = session.clock_ahead_seconds
         if "triton" in wanted:
-            from streams.stores import triton
+            from streams.models import triton
 
             models = await triton.open_models(settings)
             stack.push_async_callback(models.close)
@@ -91,6 +89,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
 
 def memory_stores() -> Stores:
     """Stores that hold everything in this process: for tests, and for trying a stage by hand."""
+    from streams.models import memory as models
     from streams.stores import memory
 
     blobs, pages, fingerprints = memory.MemoryBlobs(), memory.MemoryPages(), memory.MemoryFingerprints()
@@ -104,7 +103,7 @@ def memory_stores() -> Stores:
         host_links=memory.MemoryHostLinks(),
         reindexing=memory.MemoryReindexing(),
         vectors=memory.MemoryIndex(),
-        embedder=memory.MemoryEmbedder(),
-        chains=memory.MemoryChains(),
-        reranker=memory.MemoryReranker(),
+        embedder=models.MemoryEmbedder(),
+        chains=models.MemoryChains(),
+        reranker=models.MemoryReranker(),
     )

@@ -16,10 +16,11 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
+from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
-from streams.stores.fusion import id_of, in_order
+from streams.stores.hits import id_of, in_order
 from streams.stores.prompt_acks import PromptAcks
-from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, Point, SparseVector
+from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from streams.errors import StoreUnavailable, UsageError
-from streams.stores.protocols import Filters, Hit, ModelInfo
+from streams.models.protocols import ModelInfo
+from streams.stores.protocols import Filters, Hit
 
 ALIAS = "statements"
 ANY = Filters()

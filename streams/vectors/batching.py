@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.stores.protocols import Embedder, ModelInfo, Vectors
+from streams.models.protocols import Embedder, ModelInfo, Vectors
 
 BATCH_TEXTS = 64
 """Maximum texts of a batch: what the local model takes at once."""

@@ -12,11 +12,11 @@ import numpy as np
 
 from schemas import Event, PageChunked, PageEmbedded
 from streams.errors import PageErased, PoisonError
+from streams.models.protocols import ModelInfo, Vectors
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import ModelInfo, Vectors
 from streams.stores.removals import blob_of_page
 from streams.vectors.batching import Half, Key, TextBatcher, text_key
 from streams.vectors.codec import decode_vectors, encode_vectors

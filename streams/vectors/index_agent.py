@@ -21,11 +21,12 @@ from typing import Any, Literal
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
 from streams.errors import PageErased, TransientError
+from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import ModelInfo, Point
+from streams.stores.protocols import Point
 from streams.stores.removals import WITHDRAWN, Parts, blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors

@@ -20,9 +20,9 @@ from uuid import UUID
 import numpy as np
 
 from streams.errors import PoisonError
+from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import Embedder, ModelInfo, Vectors
 from streams.stores.removals import Parts
 from streams.stores.vector_collection import plain_payload
 from streams.vectors.batching import TextBatcher

@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from streams.errors import PoisonError
+from streams.models.protocols import Embedder
 from streams.statements.codec import PageStatements
 from streams.stores.opener import Stores
-from streams.stores.protocols import Embedder, PartProgress
+from streams.stores.protocols import PartProgress
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.page_writer import Outcome, Pace, PageWriter, Target
 from streams.vectors.recall import Recall, recall_of

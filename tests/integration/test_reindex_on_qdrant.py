@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from schemas.ids import page_id
+from streams.models.memory import MemoryEmbedder
 from streams.settings import QdrantSettings
-from streams.stores.memory import MemoryEmbedder
 from streams.stores.opener import memory_stores
 from streams.stores.qdrant import QdrantIndex
 from streams.vectors.reindexing import Reindexer

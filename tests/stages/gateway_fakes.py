@@ -16,9 +16,10 @@ from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.query_events import Publish
+from streams.models.protocols import ModelInfo
 from streams.settings import CrawlSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import ModelInfo, Point, SparseVector
+from streams.stores.protocols import Point, SparseVector
 from streams.vectors.bm25 import document_vector
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

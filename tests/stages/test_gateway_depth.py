@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from streams.gateway.search.depth import FIRST_STATEMENTS
-from streams.gateway.search.request import MAX_DEPTH
+from streams.search.depth import FIRST_STATEMENTS
+from streams.search.request import MAX_DEPTH
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, searchable, statement

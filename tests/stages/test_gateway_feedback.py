@@ -10,9 +10,10 @@ from fastapi import FastAPI
 
 from streams.errors import PoisonError, StoreUnavailable
 from streams.gateway.lazy_stores import AbsentStore
+from streams.models.protocols import ModelInfo, Vectors
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Candidates, ModelInfo, Vectors
+from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, with_vectors
 
 MODEL = ModelInfo("axes", "1", 3)

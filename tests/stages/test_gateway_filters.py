@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streams.gateway.search import block_lists
-from streams.ranking.block_list import BlockList
+from streams.search.ranking.block_list import BlockList
 from streams.stores.opener import Stores
 from streams.vectors.points import sites_of
 from tests.stages.gateway_fakes import client, gateway, searchable, statement

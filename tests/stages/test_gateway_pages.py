@@ -8,7 +8,8 @@ import pytest
 
 from schemas.ids import page_id
 from streams.gateway.search.html import FIRST_PAINT_SECONDS
-from streams.stores.memory import MemoryEmbedder, MemoryIndex
+from streams.models.memory import MemoryEmbedder
+from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from streams.errors import StoreUnavailable
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.search.recall_probe import PAUSE_SECONDS, RecallProbe
+from streams.search.recall_probe import PAUSE_SECONDS, RecallProbe
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Hit

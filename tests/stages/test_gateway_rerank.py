@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streams.gateway.app import create_app
+from streams.models.inprocess import InProcessReranker
 from streams.settings import GatewaySettings, Settings, TritonSettings
-from streams.stores.inprocess import InProcessReranker
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, searchable, statement
 from tests.tiny_cross_encoder import exported

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from schemas import Event, QueryMade
 from schemas.ids import page_id
-from streams.gateway.search.request import query_hash
-from streams.stores.memory import MemoryEmbedder, MemoryIndex
+from streams.models.memory import MemoryEmbedder
+from streams.models.protocols import ModelInfo, Vectors
+from streams.search.request import query_hash
+from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores
-from streams.stores.protocols import Fingerprint, ModelInfo, Vectors
+from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 
 WAL = "https://sqlite.org/wal.html"

@@ -19,13 +19,14 @@ from streams.cli import app
 from streams.commands.stages import reindex as reindex_module
 from streams.commands.stages.reindex import _fill_and_switch, _switched
 from streams.errors import MissingBlob, UsageError
+from streams.models.memory import MemoryEmbedder
+from streams.models.protocols import Vectors
 from streams.runtime.agent import Delivery
+from streams.search.ranking.fusion import combine
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
-from streams.stores.fusion import combine
-from streams.stores.memory import MemoryEmbedder, MemoryIndex
+from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Vectors
 from streams.vectors import page_writer
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent

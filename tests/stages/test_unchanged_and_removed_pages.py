@@ -10,8 +10,8 @@ from schemas import PageDeduplicated, PageIndexed, PageRemoved, PageSettled
 from schemas.ids import page_id
 from streams.errors import MissingBlob, TransientError
 from streams.ledger.status import status_of
+from streams.maintenance.erasure import Erased, Eraser
 from streams.pages.sandbox.pool import ParsePool
-from streams.stores.collection.erasure import Erased, Eraser
 from streams.stores.packing import pack
 from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.row_codec import pack_fingerprint, pack_transition

@@ -12,18 +12,19 @@ import pytest
 from schemas import Envelope, Event, PageChunked, PageDeduplicated, PageEmbedded, PageIndexed, PageRemoved
 from schemas.ids import page_id
 from streams.errors import MissingBlob
+from streams.models.memory import MemoryEmbedder
+from streams.models.protocols import Vectors
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Agent, Delivery
 from streams.sandbox.inline import InlineSandbox
+from streams.search.ranking.fusion import combine
 from streams.statements.agent import StatementsAgent
 from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import Statement
-from streams.stores.fusion import combine
-from streams.stores.memory import MemoryEmbedder
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Hit, Vectors
+from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.codec import decode_vectors
 from streams.vectors.embed_agent import EmbedAgent

@@ -32,7 +32,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/pages/text/tokens.py", "_ASCII_WORD"): "the digits of a number that fails are a word",
     ("streams/pages/text/tokens.py", "_PLAIN_WORD"): "the digits of a number that fails are a word",
     ("streams/statements/boundaries.py", "_BEFORE"): "reads 24 characters",
-    ("streams/stores/inference/antecedents.py", "_EXPLETIVE"): "words have one space between them",
+    ("streams/models/inference/antecedents.py", "_EXPLETIVE"): "words have one space between them",
 }
 """File and name of each pattern that the check does not accept, with the reason why it is harmless."""
 IN_FUNCTIONS: dict[tuple[str, str], str] = {
@@ -41,7 +41,7 @@ IN_FUNCTIONS: dict[tuple[str, str], str] = {
     ("streams/gateway/http/presentation.py", "highlights"): "escaped words of a query",
     ("streams/gateway/http/presentation.py", "_stem"): "two characters at the end",
     ("streams/gateway/labs/source_view.py", "_folds"): "one character",
-    ("streams/gateway/search/request.py", "normalize_host"): "one character",
+    ("streams/search/request.py", "normalize_host"): "one character",
     ("streams/local/web.py", "_handle"): "digits behind a colon",
     ("streams/local/web.py", "_raw_path"): "matches at the start alone",
     ("streams/pages/text/normal_forms.py", "_long_runs"): "test_patterns_that_are_built_from_tables",

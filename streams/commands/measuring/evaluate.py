@@ -190,8 +190,8 @@ async def eval_chains(
 
     Example:  riffle eval chains dev.jsonl --json
     """
+    from streams.models.inprocess import open_chains
     from streams.statements.evaluation import chains_of, compared, quality, read_documents
-    from streams.stores.inprocess import open_chains
 
     documents = read_documents(file)
     name, chains = open_chains(load_settings())

@@ -15,12 +15,12 @@ from streams.commands.console import command, err, load_settings, need_kafka, ou
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import TransientError, UsageError
 from streams.links.taking_back import take_back_links
+from streams.maintenance.erasure import Eraser
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
-from streams.stores.collection.erasure import Eraser
-from streams.stores.collection.references import references_in
 from streams.stores.opener import Stores, open_stores
+from streams.stores.references import references_in
 from streams.stores.removals import is_held_back, withdrawal, withdrawn
 from streams.topology import STAGES
 

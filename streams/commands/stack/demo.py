@@ -15,12 +15,12 @@ from streams.commands.pages.search import ask
 from streams.commands.stack.down import stop_stack
 from streams.commands.stack.up import requires_certificates, start_detached
 from streams.errors import UsageError
-from streams.gateway.search.depth import FIRST_STATEMENTS
-from streams.gateway.search.searcher import STATEMENTS_PER_PAGE
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
+from streams.search.depth import FIRST_STATEMENTS
+from streams.search.ranking.fusion import combine, first_pages
+from streams.search.searcher import STATEMENTS_PER_PAGE
 from streams.settings import Settings
-from streams.stores.fusion import combine, first_pages
 from streams.stores.opener import open_stores
 from streams.stores.protocols import VectorIndex
 from streams.vectors.bm25 import query_vector

@@ -12,10 +12,10 @@ import typer
 
 from streams.commands.console import command, err, load_settings, out
 from streams.errors import UsageError
-from streams.stores.inference.encoder import Floats, SentenceEncoder
-from streams.stores.inference.repository import parameters_of, read_config
-from streams.stores.inference.runtimes import STATIC, resolved
-from streams.stores.inference.static import distilled, write_table
+from streams.models.inference.encoder import Floats, SentenceEncoder
+from streams.models.inference.repository import parameters_of, read_config
+from streams.models.inference.runtimes import STATIC, resolved
+from streams.models.inference.static import distilled, write_table
 
 PART_TOKENS = 512
 """Tokens that are embedded before the command shows progress."""

@@ -85,7 +85,7 @@ async def _tables(settings: Settings) -> str:
 
 
 async def _collection(settings: Settings, repository: str) -> str:
-    from streams.stores.inference.repository import model_info, parameters_of, read_config
+    from streams.models.inference.repository import model_info, parameters_of, read_config
     from streams.stores.opener import open_stores
 
     if not repository:

@@ -7,7 +7,7 @@ import typer
 
 from streams.commands.console import command, command_group, out
 from streams.errors import UsageError
-from streams.stores.inference.prepared_repository import Changes, prepare_repository
+from streams.models.inference.prepared_repository import Changes, prepare_repository
 
 models_app = command_group("The model repository of a Triton server.")
 

@@ -11,9 +11,9 @@ import typer
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
+from streams.models.triton import open_models
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.stores.triton import open_models
 from streams.vectors.page_writer import Outcome
 from streams.vectors.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
-from streams.gateway.search.searcher import Found
-from streams.gateway.search.similar import MAX_SIMILAR
-from streams.gateway.search.trace import Trace
-from streams.ranking.feedback import Feedback
+from streams.search.ranking.feedback import Feedback
+from streams.search.searcher import Found
+from streams.search.similar import MAX_SIMILAR
+from streams.search.trace import Trace
 from streams.stores.protocols import Hit, PageHits
 
 

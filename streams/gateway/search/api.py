@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Response
 
 from streams.gateway.http import examples
 from streams.gateway.search.answers import SearchAnswer
-from streams.gateway.search.request import MAX_PER_PAGE
 from streams.gateway.search.service import SearchService
+from streams.search.request import MAX_PER_PAGE
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),

@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from streams.gateway.http.problems import ProblemError
 from streams.gateway.http.templates import Views
 from streams.gateway.search.answers import SearchAnswer
-from streams.gateway.search.request import ALL_LANGUAGES, SearchRequest
 from streams.gateway.search.service import SearchService
+from streams.search.request import ALL_LANGUAGES, SearchRequest
 
 FIRST_PAINT_SECONDS = 0.15
 """Seconds after which a search that has no answer yet shows its head and search box. A faster one is one response with

@@ -7,8 +7,8 @@ import structlog
 
 from schemas import Event, QueryMade
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.search.request import query_hash
-from streams.gateway.search.searcher import Found
+from streams.search.request import query_hash
+from streams.search.searcher import Found
 
 Publish = Callable[[Event], Awaitable[None]]
 

@@ -8,12 +8,12 @@ import structlog
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import search_unavailable
 from streams.gateway.search.answers import SearchAnswer, to_search_answer
-from streams.gateway.search.block_lists import BlockLists
 from streams.gateway.search.query_events import Publish, QueryEvents
-from streams.gateway.search.recall_probe import RecallProbe
-from streams.gateway.search.request import SearchRequest, parse
-from streams.gateway.search.searcher import Filtering, Searcher, SearchUnavailable
-from streams.ranking.priors import PriorWeights
+from streams.search.block_lists import BlockLists
+from streams.search.ranking.priors import PriorWeights
+from streams.search.recall_probe import RecallProbe
+from streams.search.request import SearchRequest, parse
+from streams.search.searcher import Filtering, Searcher, SearchUnavailable
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32

@@ -3,7 +3,7 @@
 Putting what is there already: a blob of one chunk is written again, since looking first costs as much as writing
 (measured: 3,700 of either a second) and compaction merges the copies. A blob of several chunks is looked for first,
 which saves megabytes. It also keeps chunks of two versions of the compressor from mixing. After a day its chunks are
-written again as they are stored, so that its write time shows a sweep that it is in use (`streams.stores.collection`).
+written again as they are stored, so that its write time shows a sweep that it is in use (`streams.maintenance`).
 """
 
 import asyncio

@@ -8,7 +8,6 @@ from streams.stores.memory.collection import MemoryBlobCollection
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
-from streams.stores.memory.models import MemoryChains, MemoryEmbedder, MemoryReranker
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.reindexing import MemoryReindexing
 from streams.stores.memory.vectors import MemoryIndex
@@ -16,8 +15,6 @@ from streams.stores.memory.vectors import MemoryIndex
 __all__ = [
     "MemoryBlobCollection",
     "MemoryBlobs",
-    "MemoryChains",
-    "MemoryEmbedder",
     "MemoryFingerprints",
     "MemoryFrontier",
     "MemoryHostLinks",
@@ -25,5 +22,4 @@ __all__ = [
     "MemoryLedger",
     "MemoryPages",
     "MemoryReindexing",
-    "MemoryReranker",
 ]

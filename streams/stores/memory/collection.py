@@ -5,10 +5,10 @@ from hashlib import blake2b
 from typing import TypeVar
 from uuid import UUID
 
-from streams.stores.collection.references import references_in
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.records import MemoryBlobs, MemoryPages
 from streams.stores.protocols import StoredBlob
+from streams.stores.references import references_in
 
 Key = TypeVar("Key")
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.errors import PoisonError
-from streams.stores.fusion import in_order
-from streams.stores.protocols import Candidates, Filters, Hit, ModelInfo, Point, SparseVector
+from streams.models.protocols import ModelInfo
+from streams.stores.hits import in_order
+from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,

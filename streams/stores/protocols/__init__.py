@@ -33,7 +33,6 @@ from streams.stores.protocols.frontier import (
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank
 from streams.stores.protocols.ledger import Ledger, Transition
-from streams.stores.protocols.models import ChainModel, Embedder, Link, ModelInfo, Reranker, Vectors, moved
 from streams.stores.protocols.pages import Pages, Part, PartProgress, Reindexing
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 
@@ -46,10 +45,8 @@ __all__ = [
     "BlobCollection",
     "Blobs",
     "Candidates",
-    "ChainModel",
     "CrawlCounts",
     "CrawlState",
-    "Embedder",
     "Filters",
     "Fingerprint",
     "Fingerprints",
@@ -62,8 +59,6 @@ __all__ = [
     "HostRank",
     "Known",
     "Ledger",
-    "Link",
-    "ModelInfo",
     "PageHits",
     "Pages",
     "Part",
@@ -72,14 +67,11 @@ __all__ = [
     "Point",
     "QueueEntry",
     "Reindexing",
-    "Reranker",
     "SparseVector",
     "StoredBlob",
     "Transition",
     "Unread",
     "VectorIndex",
-    "Vectors",
     "group_of",
-    "moved",
     "total",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from streams.stores.protocols.models import ModelInfo
+from streams.models.protocols import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
+from streams.models.memory import MemoryChains, MemoryEmbedder, MemoryReranker
+from streams.models.triton import Models, open_models
 from streams.settings import Settings, TritonSettings
-from streams.stores.memory import MemoryChains, MemoryEmbedder, MemoryReranker
-from streams.stores.triton import Models, open_models
 from tests.integration.contracts.proxy import Proxy
 
 TEXTS = ("A dog barked.", "Write-ahead logging lets readers go on.", "", "数据库", "\ud800", "word " * 4_000)

@@ -11,11 +11,11 @@ from tokenizers import Tokenizer
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.local.child_process import Child, stop
 from streams.local.triton import Triton, why_not
+from streams.models.inference.cross_encoder import fitting_pairs
+from streams.models.inprocess import InProcessReranker
+from streams.models.protocols import Reranker
+from streams.models.triton import TritonConnection, TritonReranker
 from streams.settings import TritonSettings
-from streams.stores.inference.cross_encoder import fitting_pairs
-from streams.stores.inprocess import InProcessReranker
-from streams.stores.protocols import Reranker
-from streams.stores.triton import TritonConnection, TritonReranker
 from tests.tiny_cross_encoder import exported
 
 READY_SECONDS = 60

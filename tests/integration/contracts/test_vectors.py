@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streams.errors import PoisonError, StoreUnavailable, UsageError
+from streams.models.protocols import ModelInfo
+from streams.search.ranking.fusion import combine, first_pages
 from streams.settings import QdrantSettings
-from streams.stores.fusion import combine, first_pages
 from streams.stores.memory.vectors import MemoryIndex
-from streams.stores.protocols import Candidates, Filters, ModelInfo, PageHits, Point, SparseVector
+from streams.stores.protocols import Candidates, Filters, PageHits, Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 from streams.stores.vector_collection import ANY
 from streams.vectors.recall import NEAREST, Recall, recall_of

@@ -23,8 +23,9 @@ from streams.errors import StoreUnavailable
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.tls.identities import Identities
+from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
-from streams.stores.protocols import ModelInfo, Point, SparseVector
+from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 from streams.tls import client_context
 from tests.chart.rendering import ROOT, containers, environment, named, render

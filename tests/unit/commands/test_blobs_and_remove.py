@@ -208,7 +208,7 @@ def test_stages_that_do_not_answer_are_reported(world: World, monkeypatch: pytes
     async def never(*_: object) -> bool:
         return False
 
-    monkeypatch.setattr("streams.stores.collection.erasure.Eraser.is_removed", never)
+    monkeypatch.setattr("streams.maintenance.erasure.Eraser.is_removed", never)
     shown = riffle("remove", URL, "--yes", "--wait", "1")
     assert shown.exit_code == 3
     assert "repeat the command to erase" in " ".join(shown.output.split())

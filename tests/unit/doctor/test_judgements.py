@@ -11,6 +11,7 @@ from streams.doctor.findings import Finding, Level
 from streams.doctor.kafka import ActualTopic
 from streams.doctor.versions import judge_version
 from streams.local.tls.identities import Identities
+from streams.models.protocols import ModelInfo
 from streams.runtime.failure_headers import FailureInfo
 from streams.runtime.lag import Lag
 from streams.runtime.processing import Incoming
@@ -25,7 +26,6 @@ from streams.settings import (
     TritonSettings,
 )
 from streams.stores.cassandra.migrating import packaged_migrations
-from streams.stores.protocols import ModelInfo
 from streams.topology import STAGES, TOPICS
 
 OK, WARNING, FAILURE = Level

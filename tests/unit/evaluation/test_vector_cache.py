@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from streams.evaluation.vector_cache import PART_TEXTS, CachedEmbedder
-from streams.stores.memory import MemoryEmbedder
-from streams.stores.protocols import Vectors
+from streams.models.memory import MemoryEmbedder
+from streams.models.protocols import Vectors
 
 
 class Recording(MemoryEmbedder):

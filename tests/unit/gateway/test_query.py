@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from streams.gateway.search.request import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
 from streams.pages.normalize import normalize
+from streams.search.request import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
 from streams.settings import Settings
 
 GOOD = [

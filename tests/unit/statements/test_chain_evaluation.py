@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from streams.errors import UsageError
+from streams.models.inference.antecedents import links_by_rule
 from streams.statements.evaluation import ChainQuality, LabelledSentence, chains_of, compared, quality, read_documents
-from streams.stores.inference.antecedents import links_by_rule
 
 NAMES = LabelledSentence("Ada wrote a program.", False)
 REFERS = LabelledSentence("She published it in 1843.", True, frozenset({0}), 0)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.models.protocols import Link
 from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document
 from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
@@ -15,7 +16,6 @@ from streams.statements.drafting import MAX_STATEMENTS, Draft, drafts
 from streams.statements.lengths import word_count
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement
-from streams.stores.protocols import Link
 
 SPLITTER = SentenceSplitter()
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
+from streams.models.inference.chain_encoder import chain_model
+from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read_config
+from streams.models.protocols import Link
 from streams.pages.normalize import normalize
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, statements
 from streams.statements.drafting import drafts
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement
-from streams.stores.inference.chain_encoder import chain_model
-from streams.stores.inference.repository import CHAIN_MODEL, parameters_of, read_config
-from streams.stores.protocols import Link
 
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 ROWS = (

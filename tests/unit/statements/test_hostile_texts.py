@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from streams.models.inference.antecedents import antecedents
 from streams.pages.document.model import Block, Container, Document
 from streams.statements.boundaries import endings
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, drafts
 from streams.statements.lengths import word_count
 from streams.statements.sentences import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
-from streams.stores.inference.antecedents import antecedents
 from tests.cpu_guard import cpu_guard
 
 SPLITTER = SentenceSplitter()

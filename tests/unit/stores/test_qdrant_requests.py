@@ -10,9 +10,10 @@ from uuid import UUID
 
 import pytest
 
+from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores import prompt_acks
-from streams.stores.protocols import ModelInfo, Point, SparseVector
+from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant import QdrantIndex
 
 POINT = Point(UUID(int=1), [1.0, 0.0], SparseVector((1,), (1.0,)), {"page_id": str(UUID(int=2)), "generation": 1})

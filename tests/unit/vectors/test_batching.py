@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from streams.errors import StoreUnavailable
-from streams.stores.memory import MemoryEmbedder
-from streams.stores.protocols import Vectors
+from streams.models.memory import MemoryEmbedder
+from streams.models.protocols import Vectors
 from streams.vectors.batching import TextBatcher, text_key
 
 

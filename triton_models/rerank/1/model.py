@@ -1,12 +1,12 @@
-"""The cross-encoder as a Triton model. The work is in `streams.stores.inference.cross_encoder`."""
+"""The cross-encoder as a Triton model. The work is in `streams.models.inference.cross_encoder`."""
 
 import json
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
 
-from streams.stores.inference.cross_encoder import CrossEncoder
-from streams.stores.inference.repository import parameters_of
+from streams.models.inference.cross_encoder import CrossEncoder
+from streams.models.inference.repository import parameters_of
 
 
 class TritonPythonModel:

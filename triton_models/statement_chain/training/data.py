@@ -14,7 +14,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from streams.stores.inference.chain_windows import MAX_SENTENCE_TOKENS
+from streams.models.inference.chain_windows import MAX_SENTENCE_TOKENS
 
 REFERRING = frozenset({"pron3", "dem", "label"})
 """Forms of mentions that make a sentence need context: third-person pronouns, demonstratives, and labels of people."""

@@ -21,7 +21,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from streams.stores.inference.chain_windows import WINDOW_TOKENS, Window, window, windows
+from streams.models.inference.chain_windows import WINDOW_TOKENS, Window, window, windows
 from triton_models.statement_chain.training.data import Document, Sentence, read_documents
 from triton_models.statement_chain.training.network import DISTANCES, Answer, ChainNetwork, from_minilm
 

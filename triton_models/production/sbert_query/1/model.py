@@ -1,3 +1,3 @@
-"""The sentence encoder as a Triton model. The work is in `streams.stores.inference`."""
+"""The sentence encoder as a Triton model. The work is in `streams.models.inference`."""
 
-from streams.stores.inference.triton_backend import TritonPythonModel as TritonPythonModel
+from streams.models.inference.triton_backend import TritonPythonModel as TritonPythonModel

@@ -1,12 +1,12 @@
-"""Text -> token ids, for the transformer behind it. The work is in `streams.stores.inference.tokenizing`."""
+"""Text -> token ids, for the transformer behind it. The work is in `streams.models.inference.tokenizing`."""
 
 import json
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
 
-from streams.stores.inference.repository import parameters_of
-from streams.stores.inference.tokenizing import PaddedTokenizer
+from streams.models.inference.repository import parameters_of
+from streams.models.inference.tokenizing import PaddedTokenizer
 
 
 class TritonPythonModel:

@@ -1,13 +1,13 @@
-"""The statement chains as a Triton model. The work is in `streams.stores.inference.chain_encoder`."""
+"""The statement chains as a Triton model. The work is in `streams.models.inference.chain_encoder`."""
 
 import json
 from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
 
-from streams.stores.inference.chain_encoder import chain_model
-from streams.stores.inference.link_columns import NAMES, to_columns
-from streams.stores.inference.repository import parameters_of
+from streams.models.inference.chain_encoder import chain_model
+from streams.models.inference.link_columns import NAMES, to_columns
+from streams.models.inference.repository import parameters_of
 
 
 class TritonPythonModel:

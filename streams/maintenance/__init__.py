@@ -1,0 +1,1 @@
+"""Jobs on stored data: sweeping blobs that nothing refers to, and erasing pages."""

@@ -1,0 +1,101 @@
+"""Erasure of pages that were removed on request: their blobs, records and history, so that no byte of them is left.
+
+What stays is the URL and the removal itself, which keeps the page from coming back by an older event, and blobs that
+another page refers to as well.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from schemas import PageRemoved
+from streams.errors import TransientError
+from streams.maintenance.sweeping import BATCH, POSITIONS
+from streams.stores.opener import Stores
+from streams.stores.packing import pack
+from streams.stores.references import references_in
+from streams.stores.row_codec import pack_transition
+
+Report = Callable[[str, float], Awaitable[None]]
+"""Called after each batch of rows, with the table and the share of it that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """The blobs that an erasure deleted, and those that it left to other pages."""
+
+    blobs: int
+    bytes: int
+    shared: int
+
+
+class Eraser:
+    """Erases pages. The stages must have removed them before: from the index, and from the groups of duplicates."""
+
+    def __init__(self, stores: Stores, report: Report) -> None:
+        self._stores = stores
+        self._report = report
+
+    async def is_removed(self, page_id: UUID, generation: int) -> bool:
+        """True if the index and dedup stages have handled a removal on request of this generation."""
+        removed = (await self._stores.pages.get(page_id)).get("removed", {})
+        if removed.get("reason") != "request" or removed.get("generation", -1) < generation:
+            return False
+        if await self._stores.fingerprints.get(page_id) is not None:
+            return False
+        collections = await self._stores.vectors.collections()
+        return not any([await self._stores.vectors.scroll(collection, page_id) for collection in collections])
+
+    async def references_of(self, page_id: UUID) -> set[bytes]:
+        """References in the page's records and in its whole history, with those of its earlier fetches."""
+        records = [pack(value) for value in (await self._stores.pages.get(page_id)).values()]
+        steps = [pack_transition(step) for step in await self._stores.ledger.history(page_id)]
+        return {ref for packed in (*records, *steps) for ref in references_in(packed)}
+
+    async def erase(
+        self, pages: Collection[UUID], before: int, elsewhere: Iterable[bytes] = (), more: Iterable[bytes] = ()
+    ) -> Erased:
+        """Erase what was written about the pages with times earlier than `before` (microseconds since 1970 UTC).
+
+        Their removals are written again with that time, so they stay.
+        `elsewhere` are references of other pages outside of the stores, and `more` are further blobs of the pages.
+        Blobs come first: until they are deleted, the records lead to them, so a broken erasure can be repeated.
+        Raises TransientError if a page was written again meanwhile.
+        """
+        refs = set(more)
+        for page_id in pages:
+            refs |= await self.references_of(page_id)
+        shared = (refs & set(elsewhere)) | (await self._shared(refs, pages) if refs else set())
+        count = size = 0
+        for ref in sorted(refs - shared):
+            if blob := await self._stores.blob_collection.find(ref.hex()):
+                count, size = count + 1, size + await self._stores.blob_collection.size_bytes(blob.ref)
+                await self._stores.blob_collection.delete(blob)
+        for page_id in pages:
+            await self._erase_rows(page_id, before)
+        kept = [ref for ref in shared if await self._stores.blob_collection.find(ref.hex())]
+        return Erased(count, size, len(kept))
+
+    async def _shared(self, refs: set[bytes], pages: Collection[UUID]) -> set[bytes]:
+        """Find those that other pages refer to as well. All references are read, as nothing counts them."""
+        found: set[bytes] = set()
+        for source in self._stores.blob_collection.sources:
+            position: int | None = 0
+            while position is not None:
+                references, position = await self._stores.blob_collection.references(source, position, BATCH, pages)
+                found |= refs.intersection(references)
+                await self._report(source, 1.0 if position is None else position / POSITIONS)
+        return found
+
+    async def _erase_rows(self, page_id: UUID, before: int) -> None:
+        removed = (await self._stores.pages.get(page_id)).get("removed", {})
+        await self._stores.pages.put(page_id, "removed", {**removed, "at": before}, before)
+        for step in await self._stores.ledger.history(page_id):
+            if step.topic == PageRemoved.topic and step.data.get("reason") == "request":
+                await self._stores.ledger.record(replace(step, at=before))
+        await self._stores.pages.erase(page_id, before)
+        await self._stores.ledger.erase(page_id, before)
+        if others := sorted(set(await self._stores.pages.get(page_id)) - {"removed"}):
+            raise TransientError(
+                f"page {page_id} was written again meanwhile ({', '.join(others)}). Repeat the removal"
+            )

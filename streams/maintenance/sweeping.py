@@ -1,0 +1,176 @@
+"""The sweep: delete the blobs that no row and no dead letter refers to.
+
+1. Mark: read all references (records, fingerprints, hosts, dead letters) into a set.
+2. Forget the candidates that are referenced again.
+3. Sweep: read the keys of all blobs. An unreferenced one becomes a candidate, with the time. A candidate is deleted by
+   the first sweep after the grace, if it is still unreferenced and was not written again.
+
+So a deleted blob was unreferenced at two sweeps that are the grace apart. The grace is longer than an event can wait in
+Kafka, so no event in flight refers to the blob either. A blob that is stored again at the same moment stays, as the
+deletion has the write time of what it deletes.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from streams.errors import UsageError
+from streams.stores.protocols import BlobCollection, StoredBlob
+from streams.stores.references import ReferenceSet
+from streams.topology import STAGES, TOPICS
+
+DAY = 86_400
+YOUNG_SECONDS = 2 * DAY
+"""Age (seconds) below which an unreferenced blob is no candidate: its record is still to be written."""
+BATCH = 1_000
+"""Maximum number of rows that are read at once."""
+POSITIONS = 1 << 64
+"""Number of positions in the order in which rows are read."""
+
+
+def minimum_grace_seconds() -> int:
+    """The time for which events may refer to a blob after its last reference in a row is gone.
+
+    An event may wait in its topic, the event that follows from it may wait as long, and an operator may replay that
+    one. One day is added for retries.
+    """
+    replays = {topic for stage in STAGES for topic in stage.own_topics}
+    ends = {stage.dead_topic for stage in STAGES}
+    journey = max(topic.retention_hours for topic in TOPICS if topic.name not in replays | ends)
+    replay = max(topic.retention_hours for topic in TOPICS if topic.name in replays)
+    return (2 * journey + replay + 24) * 3_600
+
+
+@dataclass
+class Counts:
+    """Counts of one sweep."""
+
+    references: int = 0
+    blobs: int = 0
+    young: int = 0
+    """Unreferenced, but written in the last days: an event in flight may refer to them."""
+    noted: int = 0
+    """New candidates."""
+    waiting: int = 0
+    """Candidates within the grace."""
+    deleted: int = 0
+    deleted_bytes: int = 0
+
+
+@dataclass
+class Progress:
+    """The place where a sweep is, so that it can be continued."""
+
+    started_at: float
+    phase: str = "mark"
+    source: int = 0
+    position: int = 0
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def share(self) -> float:
+        """The share of the present source that is read."""
+        return self.position / POSITIONS
+
+
+Report = Callable[[Progress, int], Awaitable[None]]
+"""Called after each batch, with the number of rows in it: prints, saves and slows down."""
+
+
+class Sweeper:
+    """One sweep over a collection of blobs. `references` is the set that it fills, or continues to fill."""
+
+    def __init__(
+        self,
+        collection: BlobCollection,
+        references: ReferenceSet,
+        progress: Progress,
+        report: Report,
+        *,
+        grace_seconds: float,
+        delete: bool,
+    ) -> None:
+        if grace_seconds < minimum_grace_seconds():
+            days = minimum_grace_seconds() // DAY
+            raise UsageError(f"a grace of {grace_seconds / DAY:g} days is too short: events may wait for {days} days")
+        self._collection = collection
+        self._references = references
+        self._progress = progress
+        self._report = report
+        self._grace_seconds = grace_seconds
+        self._delete = delete
+
+    async def run(self, elsewhere: Sequence[bytes] = ()) -> Counts:
+        """Sweep from the place of the progress on. `elsewhere` are the references of dead letters."""
+        progress = self._progress
+        self._references.add(elsewhere)
+        if progress.phase == "mark":
+            await self._mark()
+            self._next_phase("forget" if self._delete else "sweep")
+        if progress.phase == "forget":
+            await self._forget()
+            self._next_phase("sweep")
+        await self._sweep()
+        return progress.counts
+
+    def _next_phase(self, phase: str) -> None:
+        self._progress.phase, self._progress.source, self._progress.position = phase, 0, 0
+
+    async def _mark(self) -> None:
+        sources = self._collection.sources
+        while self._progress.source < len(sources):
+            found, position = await self._collection.references(
+                sources[self._progress.source], self._progress.position, BATCH
+            )
+            self._references.add(found)
+            self._progress.counts.references += len(found)
+            await self._advance(position, len(found))
+            if position is None:
+                self._progress.source += 1
+                self._progress.position = 0
+
+    async def _forget(self) -> None:
+        position: int | None = self._progress.position
+        while position is not None:
+            refs, position = await self._collection.candidates(position, BATCH)
+            await self._collection.drop_candidates(
+                [ref for ref, is_known in zip(refs, self._known(refs), strict=True) if is_known]
+            )
+            await self._advance(position, len(refs))
+
+    async def _sweep(self) -> None:
+        position: int | None = self._progress.position
+        while position is not None:
+            blobs, position = await self._collection.stored(position, BATCH)
+            self._progress.counts.blobs += len(blobs)
+            known = self._known([blob.ref for blob in blobs])
+            await self._judge([blob for blob, is_known in zip(blobs, known, strict=True) if not is_known])
+            await self._advance(position, len(blobs))
+
+    async def _judge(self, unreferenced: Sequence[StoredBlob]) -> None:
+        counts, now = self._progress.counts, self._progress.started_at
+        old = [blob for blob in unreferenced if blob.written_at <= (now - YOUNG_SECONDS) * 1e6]
+        counts.young += len(unreferenced) - len(old)
+        since = await self._collection.candidates_since([blob.ref for blob in old])
+        # A candidate that was written since it was noted may have been referenced in between.
+        new = [blob for blob in old if since.get(blob.ref, 0) <= blob.written_at]
+        counts.noted += len(new)
+        if self._delete:
+            await self._collection.note_candidates([blob.ref for blob in new], int(now * 1e6))
+        for blob in old:
+            noted_at = since.get(blob.ref, 0)
+            if noted_at <= blob.written_at:
+                continue
+            if noted_at > (now - self._grace_seconds) * 1e6:
+                counts.waiting += 1
+                continue
+            counts.deleted += 1
+            counts.deleted_bytes += await self._collection.size_bytes(blob.ref)
+            if self._delete:
+                await self._collection.delete(blob)
+
+    def _known(self, refs: Sequence[str]) -> list[bool]:
+        return self._references.contains([bytes.fromhex(ref) for ref in refs]) if refs else []
+
+    async def _advance(self, position: int | None, rows: int) -> None:
+        self._progress.position = POSITIONS if position is None else position
+        await self._report(self._progress, rows)

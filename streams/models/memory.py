@@ -1,0 +1,56 @@
+"""The fakes of the models: vectors without a model, good enough to try a search.
+
+`MemoryEmbedder` hashes words into dimensions (feature hashing: Weinberger and others, 2009), so that texts with words
+in common have similar vectors, and equal texts equal ones.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import xxhash
+
+from streams.models.inference.antecedents import links_by_rule
+from streams.models.protocols import Link, ModelInfo, Vectors
+
+_WORD = re.compile(r"\w+")
+
+
+class MemoryEmbedder:
+    """Deterministic vectors out of words."""
+
+    def __init__(self, dimensions: int = 64, *, name: str = "feature-hashing", version: str = "1") -> None:
+        self._info = ModelInfo(name, version, dimensions)
+
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
+        return self._info
+
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
+        vectors = np.zeros((len(texts), self._info.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in _WORD.findall(text.lower()):
+                bits = xxhash.xxh3_64_intdigest(word.encode("utf-8", "replace"))
+                vectors[row, bits % self._info.dimensions] += 1.0 if bits >> 63 else -1.0
+        lengths = np.linalg.norm(vectors, axis=1)
+        vectors[lengths == 0, 0] = 1.0
+        result: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        return result
+
+
+class MemoryChains:
+    """The chain rules: what the model repository gives without a trained model."""
+
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        return links_by_rule(sentences)
+
+
+class MemoryReranker:
+    """Scores a text by the share of the query's words that it has."""
+
+    async def scores(
+        self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
+    ) -> Sequence[float]:
+        wanted = set(_WORD.findall(query.lower()))
+        return [len(wanted & set(_WORD.findall(text.lower()))) / max(len(wanted), 1) for text in texts]

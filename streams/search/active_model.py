@@ -1,0 +1,59 @@
+"""The check that the index holds vectors of the model that embeds queries.
+
+`riffle reindex` may switch the index to another model while gateways run. Vectors of two models of the same length can
+be compared, but the answers would be nonsense, and nobody would see why. So meaning is then left out, with a reason,
+until the gateways have the new model. Only names are compared, since versions of one model on other runtimes give the
+same vectors.
+"""
+
+from asyncio import timeout
+from time import monotonic
+
+import structlog
+
+from streams.errors import RiffleError
+from streams.models.protocols import ModelInfo
+from streams.stores.opener import Stores
+from streams.stores.vector_collection import ALIAS
+
+CHECK_SECONDS = 15.0
+"""Seconds for which the name of the active collection is used without asking again."""
+
+MAX_SECONDS = 0.2
+"""Maximum time that a search waits for that name."""
+
+log = structlog.get_logger(__name__)
+
+
+class ActiveModel:
+    """The model of the collection that is searched, asked for now and then."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._collection = ""
+        self._asked_at = float("-inf")
+
+    async def mismatch(self, model: ModelInfo) -> str:
+        """The reason why vectors of this model must not be searched, or an empty string."""
+        collection = await self._active()
+        if not collection or collection.startswith(f"{ALIAS}-{model.name}-"):
+            return ""
+        return (
+            f"The index is {collection}, but queries are embedded by {model.name} {model.version}; meaning was not "
+            "searched, words were. Restart the gateway with the index's model."
+        )
+
+    async def _active(self) -> str:
+        if monotonic() - self._asked_at >= CHECK_SECONDS:
+            self._asked_at = monotonic()
+            try:
+                async with timeout(MAX_SECONDS):
+                    collection = await self._stores.vectors.active() or ""
+            except (RiffleError, TimeoutError) as error:
+                # The search itself will say that the index is away.
+                log.debug("the active collection is unknown", error=str(error))
+                return self._collection
+            if self._collection and collection != self._collection:
+                log.warning("the index was switched", before=self._collection, now=collection)
+            self._collection = collection
+        return self._collection

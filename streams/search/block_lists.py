@@ -1,0 +1,80 @@
+"""The block lists of the settings: loaded at the first search, and again when a file changes, without a restart.
+
+All searches wait for the first load: none is answered without the rules. Later loads take place beside the searches,
+under the former rules.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+import structlog
+
+from streams.search.ranking.block_list import BlockList, joined, read_block_list
+
+CHECK_SECONDS = 5.0
+"""Seconds between two looks at the files."""
+
+log = structlog.get_logger(__name__)
+
+
+class BlockLists:
+    """The lists in some files. A file that can't be read leaves its former rules in force."""
+
+    def __init__(self, paths: Sequence[Path], check_seconds: float = CHECK_SECONDS) -> None:
+        self._paths = tuple(paths)
+        self._check_seconds = check_seconds
+        self._lists: dict[Path, BlockList] = {}
+        self._versions: dict[Path, tuple[int, int]] = {}
+        self._unreadable: set[Path] = set()
+        self._all = BlockList()
+        self._next_check = 0.0
+        self._loading: asyncio.Task[None] | None = None
+        self._is_loaded = False
+
+    async def current(self) -> BlockList:
+        """The rules of all files, as they were when the files were looked at last."""
+        if self._paths and self._loading is None and monotonic() >= self._next_check:
+            self._loading = asyncio.create_task(asyncio.to_thread(self._load))
+            self._loading.add_done_callback(self._note_loaded)
+        if not self._is_loaded:
+            await self.settle()
+        return self._all
+
+    async def settle(self) -> None:
+        """Wait for the load that takes place now, if there is one. A caller that is cancelled does not end it."""
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
+    def _note_loaded(self, loading: asyncio.Task[None]) -> None:
+        self._loading, self._next_check = None, monotonic() + self._check_seconds
+        if loading.cancelled():
+            return
+        if (error := loading.exception()) is not None:
+            log.error("the block lists can't be read; their former rules stay", error=str(error))
+        self._is_loaded = self._is_loaded or error is None
+
+    def _load(self) -> None:
+        changed = [path for path in self._paths if self._read(path)]
+        if changed:
+            self._all = joined(self._lists.values())
+
+    def _read(self, path: Path) -> bool:
+        """Read the file if it has changed; True if there are new rules. A read that failed is made again."""
+        try:
+            stat = path.stat()
+            version = (stat.st_mtime_ns, stat.st_size)
+            if self._versions.get(path) == version:
+                return False
+            with path.open(encoding="utf-8-sig", errors="replace") as lines:
+                found = self._lists[path] = read_block_list(lines)
+        except OSError as error:
+            if self._versions.pop(path, None) or path not in self._unreadable:
+                log.warning("a block list can't be read; its former rules stay", file=str(path), error=str(error))
+            self._unreadable.add(path)
+            return False
+        self._versions[path] = version
+        self._unreadable.discard(path)
+        log.info("a block list was read", file=str(path), domains=len(found.blocked), left_out=found.left_out)
+        return True

@@ -1,0 +1,68 @@
+"""The depth of a search: the number of statements that a page of results needs. Pure.
+
+The first results come from lists of 200 statements. Further ones need longer lists, as do those of a query whose first
+lists are full of few pages, or of pages that the filters leave out. In longer lists the order differs a little: more
+statements change the scale of the scores, and the examples of the feedback. So the order of the first results is
+settled by the short lists, and longer ones only go on behind them. Otherwise a result would be shown on two pages, and
+another one on none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from streams.search.ranking.filters import Filtered
+from streams.search.request import MAX_DEPTH, SearchRequest
+from streams.stores.protocols import Candidates
+
+STATEMENTS_PER_RESULT = 5
+"""Statements of a list that are read for each result."""
+FIRST_RESULTS = 40
+"""Results that come from the shortest lists: the scores of a list are measured by its first hundred pages."""
+FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
+"""Maximum statements of the shortest lists."""
+FURTHER_RESULTS = (100, MAX_DEPTH)
+CHECKED_RESULTS = 200
+"""The same for a query with operators, whose results are checked afterwards: of 1,000 statements few may stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """The results that lists of one length settle."""
+
+    results: int
+    """Maximum number of first results, with those of the shorter lists."""
+    statements: int
+    """Maximum statements of a list."""
+
+    def wanted(self, end: int, found: Candidates) -> int:
+        """The number of results to look for in these lists when those up to `end` are shown.
+
+        One more shows whether there is a next page.
+        """
+        return (end if self.has_all(found) else min(self.results, end)) + 1
+
+    def has_all(self, found: Candidates) -> bool:
+        """True if longer lists would have no further statements."""
+        return max(len(found.dense), len(found.sparse)) < self.statements
+
+
+def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
+    """The depths that a request may need, the shortest lists first."""
+    results = max(CHECKED_RESULTS if is_checked else FIRST_RESULTS, request.per_page)
+    yield Depth(results, STATEMENTS_PER_RESULT * results)
+    for further in FURTHER_RESULTS:
+        if further > results:
+            yield Depth(further, STATEMENTS_PER_RESULT * further)
+
+
+def continued(settled: Filtered, further: Filtered) -> Filtered:
+    """The settled results, and behind them those that only the longer lists have."""
+    shown = {page.page_id for page in settled.pages}
+    known = shown.union(*({page.page_id for page in pages} for pages in settled.similar.values()))
+
+    def is_new(page_id: UUID) -> bool:
+        return page_id not in known and not any(page.page_id in shown for page in further.similar.get(page_id, ()))
+
+    pages = [*settled.pages, *(page for page in further.pages if is_new(page.page_id))]
+    return Filtered(pages, further.counts, further.similar | settled.similar)

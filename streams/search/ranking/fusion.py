@@ -1,0 +1,156 @@
+"""Combines the dense and the sparse list of statements into one order of pages, by their scores.
+
+Each list's score of a page is that of the page's best statement. The scores of a list are standardized: their distance
+from the mean of the list's first pages, in standard deviations, so that both lists speak the same language. A page's
+score is the weighted sum of both, above that of a page that is in neither list. Rank fusion, which was here before,
+throws away by how much a statement is better than the next one (Bruch, Gai and Ingber, "An Analysis of Fusion Functions
+for Hybrid Retrieval", 2023; docs/decisions/0005).
+
+Qdrant can fuse and group by itself. Both were tried and are not used: its fusion orders equal scores at random, and its
+grouping asks again, without the points that it has found, until the groups are full.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from uuid import UUID
+
+from streams.stores.hits import in_order, page_of, round_score
+from streams.stores.protocols import Candidates, Hit, PageHits
+
+MEANING_WEIGHT = 0.7
+"""Weight of the dense list where nothing is known of the query. The sparse list has the rest."""
+REFERENCE_PAGES = 100
+"""Pages of a list whose mean and deviation its scores are measured by."""
+_MIN_DEVIATION = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale of a list: how a score becomes a standardized one."""
+
+    deviation: float = 1.0
+    floor: float = 0.0
+    """The score of what is not in the list."""
+
+    def __call__(self, score: float) -> float:
+        """The standardized distance above the floor; 0 for what isn't in the list."""
+        return (round_score(score) - self.floor) / self.deviation
+
+
+def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
+    """The scale of a list, by the best scores of its first pages.
+
+    `floor` is the score of a statement that is not in the list, where it is known. Else it is that of the last one. A
+    list with few pages is filled up with it: among few scores none would stand out.
+    """
+    if not hits:
+        return Scale()
+    lowest = min(hit.score for hit in hits) if floor is None else floor
+    first = sorted(best.values(), reverse=True)[:REFERENCE_PAGES]
+    scores = first + [lowest] * (REFERENCE_PAGES - len(first))
+    mean = math.fsum(scores) / len(scores)
+    variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
+    return Scale(max(math.sqrt(variance), _MIN_DEVIATION), round_score(lowest))
+
+
+def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
+    """The best score of each page."""
+    best: dict[UUID, float] = {}
+    for hit in hits:
+        page = page_of(hit)
+        best[page] = max(hit.score, best.get(page, -math.inf))
+    return best
+
+
+def combine(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits]:
+    """All pages of both lists, the best first, each with its statements in the order of their own combined scores.
+
+    With one list the other has no weight. Equal scores are ordered by the ids of their best statements.
+    """
+    lists = _weighted(found, meaning)
+    statements: defaultdict[UUID, float] = defaultdict(float)
+    hits: dict[UUID, Hit] = {}
+    for one in lists:
+        for hit in one.hits:
+            statements[hit.id] += one.weight * one.scale(hit.score)
+            hits[hit.id] = hit
+    ordered = in_order(Hit(id, score, hits[id].payload) for id, score in statements.items())
+    return _grouped(ordered, _page_scores(lists))
+
+
+def best_pages(found: Candidates, meaning: float, count: int) -> list[UUID]:
+    """The first pages of `combine`, without the order of their statements, which takes most of its time."""
+    scores = _page_scores(_weighted(found, meaning))
+    return nsmallest(count, scores, key=lambda page: (-round_score(scores[page]), page))
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighted:
+    hits: Sequence[Hit]
+    weight: float
+    best: Mapping[UUID, float]
+    """The best score of each page."""
+    scale: Scale
+
+
+def _weighted(found: Candidates, meaning: float) -> list[_Weighted]:
+    weighted = []
+    for hits, weight, floor in _weights(found, meaning):
+        best = best_of_pages(hits)
+        weighted.append(_Weighted(hits, weight, best, scale_of(hits, best, floor=floor)))
+    return weighted
+
+
+def _page_scores(lists: Iterable[_Weighted]) -> dict[UUID, float]:
+    pages: defaultdict[UUID, float] = defaultdict(float)
+    for one in lists:
+        for page, score in one.best.items():
+            pages[page] += one.weight * one.scale(score)
+    return pages
+
+
+def _weights(found: Candidates, meaning: float) -> list[tuple[Sequence[Hit], float, float | None]]:
+    """Each list with its weight and its floor. A sparse list that ended by itself has all that share a word."""
+    if not found.sparse or not found.dense:
+        return [(found.dense or found.sparse, 1.0, None if found.dense else _sparse_floor(found))]
+    return [(found.dense, meaning, None), (found.sparse, 1.0 - meaning, _sparse_floor(found))]
+
+
+def _sparse_floor(found: Candidates) -> float | None:
+    return 0.0 if len(found.sparse) < found.limit else None
+
+
+def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
+    """The pages with their statements. Statements of a page with the same text are one hit, the better one.
+
+    A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
+    statement. Both stay in the index, where each has its own context and its own following sentences.
+    """
+    groups: defaultdict[UUID, list[Hit]] = defaultdict(list)
+    for hit in ordered:
+        groups[page_of(hit)].append(hit)
+    found = [PageHits(page, _different(group), pages[page]) for page, group in groups.items()]
+    return sorted(found, key=lambda page: (-round_score(page.score), page.hits[0].id))
+
+
+def _different(hits: list[Hit]) -> tuple[Hit, ...]:
+    """The hits without those whose text is that of a better one."""
+    if len(hits) == 1:
+        return tuple(hits)
+    by_text: dict[str, Hit] = {}
+    for hit in hits:
+        by_text.setdefault(_text_key(hit), hit)
+    return tuple(by_text.values())
+
+
+def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[PageHits]:
+    """The first pages, each with its first statements."""
+    return [PageHits(page.page_id, page.hits[:per_page], page.score) for page in pages[:count]]
+
+
+def _text_key(hit: Hit) -> str:
+    """A key that is equal for equal texts in any case and with any spaces. A hit without text has a key of its own."""
+    return " ".join(str(hit.payload.get("text") or "").split()).casefold() or str(hit.id)

@@ -1,0 +1,159 @@
+"""Checks of one page of results: exact phrases, identifiers, and the conditions of a query's operators.
+
+A page is checked by what the index returned of it: its title, its URL, and the statements that were found, each with
+its context. Words are compared without case, and at the borders of words.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from streams.pages.text.normal_forms import nfkc
+from streams.pages.text.tokens import is_spaceless
+from streams.search.ranking.query import Conditions
+from streams.stores.protocols import Hit, PageHits
+
+_IDENTIFIER = re.compile(
+    r"(?:_*+[A-Za-z0-9]++(?:_|::|->)[\w:>-]*+)|(?:0[xX][0-9a-fA-F]{2,}+)|(?:[vV]?\d++(?:\.\d++){2,}+[\w.-]*+)"
+    r"|(?:[a-z]++(?:[A-Z][a-z]++){2,}+)|(?:[A-Za-z]{1,8}-?\d{3,}+[A-Za-z\d-]*+)"
+)
+"""`SQLITE_BUSY`, `std::vector`, `0x80070057`, `3.11.4`, `getElementById`, `CVE-2024-3094`, `E0277`."""
+_DIGITS_POINT = re.compile(r"\d[.,]\d")
+_VARIATION_SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+_HTML = ("", "html", "htm", "xhtml")
+_EDGES = ".,;:!?()[]{}\"'`<>"
+
+
+def identifiers(query: str) -> tuple[str, ...]:
+    """The names, versions and codes of a query, which mean nothing but themselves."""
+    tokens = (token.strip(_EDGES) for token in query.split())
+    return tuple(dict.fromkeys(token for token in tokens if _IDENTIFIER.fullmatch(token)))
+
+
+def has_all(page: PageHits, phrases: tuple[str, ...]) -> bool:
+    """True if one statement of the page, with its context and title, has all of these."""
+    return _has_all(map(_text, page.hits), phrases)
+
+
+def _has_all(texts: Iterable[str], phrases: tuple[str, ...]) -> bool:
+    return any(all(has_phrase(text, phrase) for phrase in phrases) for text in texts)
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """True if the folded text has the phrase, not as part of longer words."""
+    wanted = fold(phrase)
+    start = text.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        if not _joined(text, start) and not _joined(text, end):
+            return True
+        start = text.find(wanted, start + 1)
+    return False
+
+
+def meets(page: PageHits, conditions: Conditions) -> bool:
+    """True if the page meets the conditions. Languages and sites are checked by the index as well."""
+    payload = page.hits[0].payload
+    return (
+        _meets_url(str(payload.get("url") or ""), conditions)
+        and _meets_date(str(payload.get("published") or ""), conditions)
+        and _meets_title(str(payload.get("title") or ""), conditions)
+        and _meets_words(page, conditions)
+    )
+
+
+def of_site(url: str, site: str) -> bool:
+    """True if the URL belongs to the site: its host or a subdomain, below its path."""
+    parts = _split(url)
+    host, slash, path = site.partition("/")
+    own = parts.netloc.lower()
+    # A path may be written with and without percent-encoding.
+    below = not slash or f"{unquote(parts.path)}/".startswith(f"/{unquote(path)}/")
+    return below and (own == host or own.endswith(f".{host}"))
+
+
+def fold(text: str) -> str:
+    """The text in the form that is compared: NFKC, lower case, single spaces."""
+    return " ".join(nfkc(text).casefold().replace("’", "'").split())
+
+
+def _meets_title(title: str, conditions: Conditions) -> bool:
+    folded = fold(title) if conditions.in_title else ""
+    return all(has_phrase(folded, word) for word in conditions.in_title)
+
+
+def _meets_words(page: PageHits, conditions: Conditions) -> bool:
+    if not conditions.phrases and not conditions.excluded:
+        return True
+    texts = [_text(hit) for hit in page.hits]  # folded once, for all words
+    if conditions.phrases and not _has_all(texts, conditions.phrases):
+        return False
+    return not any(has_phrase(text, word) for text in texts for word in conditions.excluded)
+
+
+def _meets_url(url: str, conditions: Conditions) -> bool:
+    if conditions.sites and not any(of_site(url, site) for site in conditions.sites):
+        return False
+    if any(of_site(url, site) for site in conditions.excluded_sites):
+        return False
+    if conditions.extensions and not any(_has_extension(url, wanted) for wanted in conditions.extensions):
+        return False
+    shown = unquote(url).casefold()
+    return all(part.casefold() in shown for part in conditions.in_url)
+
+
+def _has_extension(url: str, wanted: str) -> bool:
+    name = _split(url).path.rpartition("/")[2].lower()
+    extension = name.rpartition(".")[2] if "." in name else ""
+    return extension == wanted or (wanted in _HTML and extension in _HTML)
+
+
+def _meets_date(published: str, conditions: Conditions) -> bool:
+    """A page without a date meets no condition on it."""
+    if not conditions.before and not conditions.after:
+        return True
+    if not published:
+        return False
+    after = conditions.after and published[: len(conditions.after)] < conditions.after
+    before = conditions.before and published[: len(conditions.before)] >= conditions.before
+    return not after and not before
+
+
+def _text(hit: Hit) -> str:
+    payload: Mapping[str, Any] = hit.payload
+    context = payload.get("context") or ()
+    lines = (context,) if isinstance(context, str) else context
+    return fold(" \n ".join(map(str, (payload.get("title") or "", *lines, payload.get("text") or ""))))
+
+
+def _joined(text: str, place: int) -> bool:
+    """True if a word, a name (`SQLITE_BUSY`) or a number (`3.11.4`) continues over this place.
+
+    Where words have no spaces between them, no place is inside a word.
+    """
+    if not 0 < place < len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    if _is_mark(after):
+        return True
+    if _continues_word(before) and _continues_word(after):
+        return not is_spaceless(before) and not is_spaceless(after)
+    return _DIGITS_POINT.match(text, place - 1) is not None or _DIGITS_POINT.match(text, place - 2) is not None
+
+
+def _continues_word(char: str) -> bool:
+    return char.isalnum() or char == "_" or _is_mark(char)
+
+
+def _is_mark(char: str) -> bool:
+    """True for a combining mark. A variation selector, as behind an emoji, belongs to no word."""
+    return not char.isascii() and unicodedata.category(char) in ("Mn", "Mc") and char not in _VARIATION_SELECTORS
+
+
+def _split(url: str) -> Any:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")

@@ -1,0 +1,150 @@
+"""A search request: the query and its parameters, checked and normalised before anything else reads them. Pure.
+
+Every input becomes a SearchRequest, or an InvalidQuery with what to change. Only the form is checked: whether the query
+is text, and whether the parameters are within their limits.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
+from streams.pages.text.language import language_tag
+from streams.search.ranking.query import ascii_host
+
+MAX_PER_PAGE = 50
+MAX_DEPTH = 500
+"""Maximum results that can be paged through: a deeper page costs the index as much as all pages before it together."""
+
+ALL_LANGUAGES = "*"
+"""The language range of RFC 4647, section 2.1, that includes all languages."""
+_JOINERS = "\u200c\u200d"
+"""Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
+
+
+class InvalidQuery(ProblemError):
+    """The request can't be answered; the problem names the parameter at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search that can be carried out."""
+
+    text: str
+    """Normalised (NFC, one space between words)."""
+    page: int = 1
+    per_page: int = 10
+    host: str = ""
+    language: str = ""
+    """The parameter: a tag, `*`, or empty."""
+    languages: tuple[str, ...] = ()
+    """The languages that are searched; empty: all."""
+    explain: bool = False
+
+    @property
+    def first(self) -> int:
+        """The number of results before this page."""
+        return (self.page - 1) * self.per_page
+
+
+def parse(
+    text: str,
+    *,
+    page: int = 1,
+    per_page: int = 10,
+    host: str = "",
+    language: str = "",
+    explain: bool = False,
+    max_chars: int = 2_000,
+    default_languages: tuple[str, ...] = (),
+) -> SearchRequest:
+    """Check and normalise. `default_languages` are searched when `language` is empty. Raises InvalidQuery."""
+    _check_paging(page, per_page)
+    wanted = normalize_language(language)
+    return SearchRequest(
+        text=normalize_text(text, max_chars=max_chars),
+        page=page,
+        per_page=per_page,
+        host=normalize_host(host),
+        language=wanted,
+        languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else default_languages,
+        explain=explain,
+    )
+
+
+def normalize_text(text: str, *, max_chars: int) -> str:
+    """The query as it is searched for. Raises InvalidQuery when it is empty, too long or not text."""
+    if len(text) > max_chars:
+        raise InvalidQuery(_too_long(len(text), max_chars))
+    fault = _not_text(text)
+    if fault:
+        raise InvalidQuery(Problem(400, "query-not-text", "The query is not text", fault, _PLAIN, "q"))
+    kept = (char for char in text if char in _JOINERS or unicodedata.category(char) != "Cf")
+    normal = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+    if not any(char.isalnum() or unicodedata.category(char)[0] == "S" for char in normal):
+        raise InvalidQuery(_empty(normal))
+    if len(normal) > max_chars:  # NFC can lengthen: some composed characters are excluded from composition
+        raise InvalidQuery(_too_long(len(normal), max_chars))
+    return normal
+
+
+def normalize_host(host: str) -> str:
+    """The host as the index has it: lower case, in its ASCII form; empty stays empty. Raises InvalidQuery."""
+    host = host.strip()
+    if not host:
+        return ""
+    if known := ascii_host(host):
+        return known
+    raise InvalidQuery(invalid_parameter("host", "host is not the name of a host.", "Give one like `sqlite.org`."))
+
+
+def normalize_language(language: str) -> str:
+    """The tag as documents have it (`zh-Hant-TW`); empty and `*` stay as they are. Raises InvalidQuery."""
+    language = language.strip()
+    if not language or language == ALL_LANGUAGES:
+        return language
+    if tag := language_tag(language):
+        return tag
+    detail = "language is not a language tag."
+    raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all."))
+
+
+def query_hash(text: str) -> str:
+    """The key of a query's events: the same for the same words in any case. 32 hexadecimal digits."""
+    return blake2b(text.casefold().encode(), digest_size=16).hexdigest()
+
+
+_PLAIN = "Type the words that you are looking for."
+
+
+def _check_paging(page: int, per_page: int) -> None:
+    if page < 1 or not 1 <= per_page <= MAX_PER_PAGE:
+        name = "page" if page < 1 else "per_page"
+        limits = "1 or more" if page < 1 else f"between 1 and {MAX_PER_PAGE}"
+        raise InvalidQuery(invalid_parameter(name, f"{name} must be {limits}."))
+    if page * per_page > MAX_DEPTH:
+        detail = f"Results end at the first {MAX_DEPTH}; this page would be beyond them."
+        raise InvalidQuery(invalid_parameter("page", detail, "Make the query more exact instead."))
+
+
+def _not_text(text: str) -> str:
+    """A sentence about the first character that is not text; empty when there is none."""
+    for position, char in enumerate(text):
+        if char.isspace():
+            continue
+        category = unicodedata.category(char)
+        if char == "\ufffd" or category == "Cs":
+            return f"At position {position} there are bytes that are not valid UTF-8."
+        if category == "Cc" or (ord(char) & 0xFFFE) == 0xFFFE:
+            return f"At position {position} there is a control character (U+{ord(char):04X})."
+    return ""
+
+
+def _too_long(chars: int, max_chars: int) -> Problem:
+    detail = f"The query has {chars:,} characters; at most {max_chars:,} are searched for."
+    return Problem(400, "query-too-long", "The query is too long", detail, "Shorten it to what matters most.", "q")
+
+
+def _empty(text: str) -> Problem:
+    detail = "It has no letters, digits or symbols." if text else "No query was given."
+    return Problem(400, "query-empty", "There is nothing to search for", detail, _PLAIN, "q")

@@ -1,0 +1,68 @@
+"""The two lists of one search: read from the index, and read on behind pages that fill a list with their statements.
+
+A list has so many statements, not pages. A manual, or a page that was written for it, may have more statements on a
+subject than a list has places, and would hide all other pages.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from streams.stores.hits import page_of
+from streams.stores.opener import Stores
+from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
+
+MIN_PAGES_SHARE = 0.05
+"""Pages that both lists together must have, as a share of the statements of a full one: enough for a page of results.
+With fewer, full lists are read on."""
+LARGE_SHARE = 0.05
+"""A page with this share of a list's statements, or more, is left out when the list is read on."""
+MAX_READS = 3
+"""Maximum reads of one search."""
+
+
+class Retrieval:
+    """Reads the lists of one search, under its conditions, with at most `limit` statements in a read."""
+
+    def __init__(self, stores: Stores, filters: Filters, limit: int) -> None:
+        self._index = stores.vectors
+        self._filters = filters
+        self._limit = limit
+        self._words: tuple[Hit, ...] = ()
+        """The sparse list of the last read that had one: a second search by meaning goes with it."""
+
+    async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
+        """The lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
+        found = await self._index.candidates(dense=dense, sparse=sparse, filters=self._filters, limit=self._limit)
+        left_out: set[UUID] = set()
+        for _ in range(MAX_READS - 1):
+            counts = [Counter(map(page_of, hits)) for hits in (found.dense, found.sparse or self._words)]
+            if len(set().union(*counts)) >= MIN_PAGES_SHARE * self._limit:
+                break
+            fill_dense, fill_sparse = (self._filling(count) - left_out for count in counts)
+            fill_sparse = fill_sparse if sparse is not None else set()
+            if not fill_dense and not fill_sparse:
+                break
+            left_out |= fill_dense | fill_sparse
+            more = await self._index.candidates(
+                dense=dense if fill_dense else None,
+                sparse=sparse if fill_sparse else None,
+                filters=replace(self._filters, exclude_pages=tuple(sorted(left_out))),
+                limit=self._limit,
+            )
+            found = replace(found, dense=_joined(found.dense, more.dense), sparse=_joined(found.sparse, more.sparse))
+        self._words = found.sparse or self._words
+        return found
+
+    def _filling(self, counts: Counter[UUID]) -> set[UUID]:
+        """The pages that fill a list, by its statements of each page; none if it isn't full."""
+        if counts.total() < self._limit:
+            return set()
+        return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit}
+
+
+def _joined(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Both parts of a list. The second one was cut behind the first one, so the order stays."""
+    known = {hit.id for hit in hits}
+    return (*hits, *(hit for hit in more if hit.id not in known))

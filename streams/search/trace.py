@@ -1,0 +1,62 @@
+"""A record of what happened during one search: for `explain`, the reasons of a partial answer, and the metrics."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Literal
+from uuid import UUID
+
+from streams.models.protocols import ModelInfo
+from streams.search.ranking.answer_form import AnswerForm
+from streams.search.ranking.feedback import Feedback
+from streams.search.ranking.priors import Prior
+from streams.search.ranking.weights import Weight
+
+Part = Literal["dense", "sparse", "index", "rerank"]
+State = Literal["ok", "cached", "empty", "failed"]
+
+
+@dataclass(slots=True)
+class Trace:
+    """The state of each part of a search, why it failed or was empty, and its time."""
+
+    states: dict[Part, State] = field(default_factory=dict)
+    reasons: dict[Part, str] = field(default_factory=dict)
+    """Sentences for people: why a part failed or had nothing to do."""
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    model: ModelInfo | None = None
+    filtered: dict[str, int] = field(default_factory=dict)
+    """Number of results that each filter left out or moved."""
+    priors: dict[UUID, Prior] = field(default_factory=dict)
+    """The parts of the prior of each page that is shown."""
+    reranked: dict[UUID, float] = field(default_factory=dict)
+    """The cross-encoder's score of each page that it read."""
+    weight: Weight | None = None
+    """The weight of meaning, once both lists are there."""
+    answer: AnswerForm | None = None
+    """The form of the answer that is asked for; None: none, or it is not used."""
+    neighbours: Mapping[UUID, float] = field(default_factory=dict)
+    """The part of a page's score that it gained from similar pages."""
+    feedback: Feedback | None = None
+    """The second search by meaning; None: it was not to be made."""
+
+    @property
+    def failed(self) -> tuple[Part, ...]:
+        return tuple(part for part, state in self.states.items() if state == "failed")
+
+    def fail(self, part: Part, reason: str) -> None:
+        self.states[part], self.reasons[part] = "failed", reason
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Record the time of this part, whether it fails or not."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            self.timings_ms[name] = milliseconds_since(started)
+
+
+def milliseconds_since(started: float) -> float:
+    return round((perf_counter() - started) * 1_000, 3)

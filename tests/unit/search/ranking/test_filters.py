@@ -1,0 +1,133 @@
+"""Filters of results: what each leaves out, and how many."""
+
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.search.ranking.adult import is_adult
+from streams.search.ranking.block_list import read_block_list
+from streams.search.ranking.filters import (
+    DUPLICATE_SIMILARITY,
+    MIN_DUPLICATE_CHARS,
+    Rules,
+    filtered,
+    similarity,
+    trigrams,
+)
+from streams.search.ranking.matching import fold
+from streams.search.ranking.query import parse_query
+from streams.stores.protocols import Hit, PageHits
+
+NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
+
+
+def page(name: str, text: str = "", host: str = "", **payload: Any) -> PageHits:
+    host = host or f"{name}.example"
+    known = {"url": f"https://{host}/{name}", "host": host, "title": name, "language": "en", "text": text or name}
+    hit = Hit(uuid5(NAMES, f"statement {name}"), 1.0, {**known, **payload})
+    return PageHits(uuid5(NAMES, name), (hit,), 1.0)
+
+
+def shown(pages: list[PageHits]) -> str:
+    return "".join(str(one.hits[0].payload["url"])[-1] for one in pages)
+
+
+LONG = "The write-ahead log holds changes until a checkpoint moves them into the database."
+CASES = [
+    # rules, pages, those shown, counts
+    (Rules(), [page("a"), page("b", text="  ")], "a", {"empty": 1}),
+    (Rules(), [page("a", title="", url="")], "", {"empty": 1}),
+    (Rules(languages=("de", "")), [page("a"), page("b", language="de"), page("c", language="")], "bc", {"language": 1}),
+    (Rules(block_list=read_block_list(["a.example"])), [page("a"), page("b")], "b", {"blocked": 1}),
+    (Rules(), [page("a", host="free-porn.example"), page("b", text="an essay about porn")], "b", {"adult": 1}),
+    (Rules(), [page("a", text="xxx milf pictures")], "", {"adult": 1}),
+    (Rules(), [page("a", text="XXX mılf pictures"), page("b", text="FETIſH mİlf")], "", {"adult": 2}),
+    (Rules(hide_adult=False), [page("a", text="xxx milf pictures")], "a", {}),
+    (Rules(), [page("a", text=LONG), page("b", text=LONG.upper()), page("c", text=LONG[40:])], "ac", {"duplicate": 1}),
+    (Rules(), [page("a", text="short"), page("b", text="short")], "ab", {}),
+    (Rules(parse_query('"moves them"').conditions), [page("a", text=LONG), page("b")], "a", {"conditions": 1}),
+]
+
+
+@pytest.mark.parametrize(("rules", "pages", "expected", "counts"), CASES)
+def test_a_filter(rules: Rules, pages: list[PageHits], expected: str, counts: dict[str, int]) -> None:
+    found = filtered(pages, rules, 10)
+    assert (shown(found.pages), dict(found.counts)) == (expected, counts)
+
+
+HOSTS = [
+    ("free-porn.example", True),
+    ("www.pornofilms.example", True),
+    ("best.milfs.example", True),
+    ("sexcams.example", True),
+    ("example.xxx", True),
+    ("hotmilf.example", True),
+    ("milfhunter.example", True),
+    ("freelivesex.example", True),
+    ("mysexcam.example", True),
+    ("pornichd.example", True),
+    ("www.milfordsound.co.nz", False),  # towns, a campus, a shop
+    ("ci.milford.ct.us", False),
+    ("www.pornic.fr", False),
+    ("ot-pornichet.example", False),
+    ("sussexcampus.example", False),
+    ("olivesexpress.example", False),
+]
+
+
+@pytest.mark.parametrize(("host", "expected"), HOSTS)
+def test_a_host_is_named_for_adult_content(host: str, expected: bool) -> None:
+    assert is_adult(page("a", host=host)) is expected
+
+
+def test_a_result_keeps_its_near_duplicates() -> None:
+    pages = [page("a", text=LONG), page("b", text=LONG + "!"), page("c", text="else")]
+    found = filtered(pages, Rules(), 10)
+    assert {key: shown(value) for key, value in found.similar.items()} == {pages[0].page_id: "b"}
+
+
+def test_further_pages_of_a_host_come_behind_the_first_page() -> None:
+    pages = [page(name, host="x.example" if name in "abcd" else "") for name in "abcdefgh"]
+    found = filtered(pages, Rules(first_page=4, per_host=2), 8)
+    assert shown(found.pages) == "abefcdgh"
+    assert found.counts["host"] == 2
+    assert shown(filtered(pages, Rules(first_page=4, per_host=0), 8).pages) == "abcdefgh"
+
+
+def test_a_web_of_one_host_fills_the_first_page() -> None:
+    pages = [page(name, host="x.example") for name in "abcdef"]
+    found = filtered(pages, Rules(first_page=4, per_host=1), 6)
+    assert shown(found.pages) == "abcdef"
+    assert not found.counts["host"]
+
+
+@pytest.mark.parametrize("wanted", range(1, 30))
+def test_pages_of_results_are_parts_of_one_order(wanted: int) -> None:
+    pages = [page(f"p{n}", text=f"text number {n}", host=f"h{n % 3}.example") for n in range(40)]
+    whole = filtered(pages, Rules(first_page=5, per_host=1), 30).pages
+    assert filtered(pages, Rules(first_page=5, per_host=1), wanted).pages == whole[:wanted]
+
+
+def test_similarity_is_that_of_sets_of_trigrams() -> None:
+    assert similarity(trigrams(LONG), trigrams(LONG.replace("  ", " "))) == 1.0
+    assert similarity(trigrams(LONG), trigrams("Something else of about the same length, that has other words.")) == 0.0
+    assert similarity(trigrams(""), trigrams("")) == 0.0
+
+
+@given(st.text(min_size=40))
+def test_a_text_has_as_many_trigrams_as_different_slices(text: str) -> None:
+    folded = fold(text)
+    slices = {folded[start : start + 3] for start in range(len(folded) - 2)}
+    assert len(trigrams(text)) == (len(slices) if len(folded) >= MIN_DUPLICATE_CHARS else 0)
+
+
+@given(st.text("abcd", min_size=60, max_size=120), st.lists(st.integers(0, 59), max_size=8))
+def test_near_duplicates_are_those_of_a_whole_comparison(text: str, changed: list[int]) -> None:
+    """The quick check by a third of the trigrams refuses no pair that a comparison of all would accept."""
+    other = "".join("x" if place in changed else char for place, char in enumerate(text))
+    near = similarity(trigrams(f"t {text}"), trigrams(f"t {other}")) >= DUPLICATE_SIMILARITY
+    found = filtered([page("a", title="t", text=text), page("b", title="t", text=other)], Rules(), 10)
+    assert found.counts["duplicate"] == near

@@ -1,0 +1,105 @@
+"""The combination of the two lists: scores count, not ranks, and neither list drowns the other."""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.search.ranking.fusion import best_of_pages, best_pages, combine, first_pages, scale_of
+from streams.stores.protocols import Candidates, Hit
+
+NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
+
+
+def hit(name: str, score: float, text: str = "") -> Hit:
+    """A statement; its page is the first letter of its name."""
+    page = uuid5(NAMES, name[0])
+    return Hit(uuid5(NAMES, f"statement {name}"), score, {"page_id": str(page), "name": name, "text": text or name})
+
+
+def lists(dense: dict[str, float], sparse: dict[str, float], limit: int = 100) -> Candidates:
+    def ranked(scores: dict[str, float]) -> tuple[Hit, ...]:
+        return tuple(sorted((hit(name, score) for name, score in scores.items()), key=lambda one: -one.score))
+
+    return Candidates(ranked(dense), ranked(sparse), limit)
+
+
+def names(found: Candidates, meaning: float = 0.7) -> list[str]:
+    return [str(page.hits[0].payload["name"])[0] for page in combine(found, meaning)]
+
+
+CASES = [
+    ("a statement far above the others of its list wins", {"a": 0.9, "b": 0.5, "c": 0.49}, {"b": 5.1, "a": 5.0}, "a"),
+    ("with equal meaning the words decide", {"a": 0.5, "b": 0.5, "c": 0.1}, {"b": 9.0, "a": 3.0}, "b"),
+    ("with equal words the meaning decides", {"a": 0.5, "b": 0.6, "c": 0.1}, {"a": 4.0, "b": 4.0}, "b"),
+    ("two statements of a page count together", {"a1": 0.8, "b1": 0.8, "c": 0.1}, {"a2": 7.0, "c": 7.0}, "a"),
+    ("one list alone", {}, {"b": 2.0, "a": 1.0}, "b"),
+    ("the only page that has the word", {"a": 0.3, "b": 0.3}, {"b": 1.0}, "b"),
+]
+
+
+@pytest.mark.parametrize(("why", "dense", "sparse", "first"), CASES, ids=[why for why, *_ in CASES])
+def test_the_first_page(why: str, dense: dict[str, float], sparse: dict[str, float], first: str) -> None:
+    assert names(lists(dense, sparse))[0] == first
+
+
+def test_the_weight_decides_between_the_lists() -> None:
+    found = lists({"a": 0.9, "b": 0.1}, {"b": 9.0, "a": 1.0})
+    assert names(found, 0.9) == ["a", "b"]
+    assert names(found, 0.1) == ["b", "a"]
+
+
+def test_equal_texts_of_a_page_are_one_statement() -> None:
+    same = [hit("a1", 0.9, "They do."), hit("a2", 0.8, "they  DO."), hit("b1", 0.7, "They do.")]
+    found = combine(Candidates(tuple(same), (), 10))
+    assert [[one.payload["name"] for one in page.hits] for page in found] == [["a1"], ["b1"]]
+
+
+def test_the_first_statements_of_the_first_pages() -> None:
+    found = combine(lists({"a1": 0.9, "a2": 0.8, "a3": 0.7, "b1": 0.6}, {}))
+    assert [[one.payload["name"] for one in page.hits] for page in first_pages(found, 1, 2)] == [["a1", "a2"]]
+
+
+scores = st.dictionaries(st.sampled_from([f"{page}{n}" for page in "abcdef" for n in range(3)]), st.floats(0.001, 30))
+
+
+@given(dense=scores, sparse=scores, meaning=st.floats(0.1, 0.9), factor=st.sampled_from([0.5, 4.0]))
+def test_the_order_depends_on_no_list_unit(
+    dense: dict[str, float], sparse: dict[str, float], meaning: float, factor: float
+) -> None:
+    """Scores that are a multiple of others, as those of another engine, give the same order but for near ties."""
+    first = combine(lists(dense, sparse), meaning)
+    second = combine(lists(dense, {name: score * factor for name, score in sparse.items()}), meaning)
+    assert {page.page_id for page in first} == {page.page_id for page in second}
+    by_page = {page.page_id: page.score for page in second}
+    assert [page.score for page in first] == pytest.approx([by_page[page.page_id] for page in first], abs=0.05)
+
+
+@given(dense=scores, sparse=scores)
+def test_no_score_is_below_that_of_a_page_that_is_nowhere(dense: dict[str, float], sparse: dict[str, float]) -> None:
+    found = combine(lists(dense, sparse))
+    assert all(page.score >= 0 for page in found)
+    assert [page.score for page in found] == sorted((page.score for page in found), reverse=True)
+
+
+@given(dense=scores, sparse=scores, meaning=st.floats(0.1, 0.9))
+def test_the_best_pages_are_the_first_of_the_combination(
+    dense: dict[str, float], sparse: dict[str, float], meaning: float
+) -> None:
+    found = lists(dense, sparse)
+    combined = combine(found, meaning)
+    by_page = {page.page_id: page.score for page in combined}
+    best = [by_page[page] for page in best_pages(found, meaning, 3)]
+    assert best == pytest.approx([page.score for page in combined[:3]], abs=1e-4), "equal scores in any order"
+
+
+def best_of(values: Sequence[float]) -> Sequence[Hit]:
+    return [hit(f"{chr(97 + number)}1", value) for number, value in enumerate(values)]
+
+
+def test_a_scale_of_equal_scores_divides_by_nothing() -> None:
+    hits = best_of([0.5, 0.5])
+    assert scale_of(hits, best_of_pages(hits))(0.5) == 0.0
+    assert scale_of([], {})(0.0) == 0.0

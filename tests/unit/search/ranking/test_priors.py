@@ -1,0 +1,108 @@
+"""Authority and freshness: their scales, and how little they change."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid5
+
+import pytest
+
+from streams.search.ranking.priors import (
+    UNDATED_SHARE,
+    Prior,
+    PriorWeights,
+    authority,
+    freshness,
+    hosts_of,
+    prior_of,
+    with_priors,
+)
+from streams.stores.protocols import Hit, HostRank, PageHits
+
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+SPACE = UUID(int=1)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (None, 0.0),
+        (HostRank(), 0.0),
+        (HostRank(0, 1.0), 0.0),
+        (HostRank(9), 0.25),  # not ranked yet: as many hosts without links of their own
+        (HostRank(9, 100.0), 0.5),
+        (HostRank(9, 1e4), 1.0),
+        (HostRank(10_000, 1e9), 1.0),
+        (HostRank(0, 0.5), 0.0),
+    ],
+)
+def test_authority_grows_with_the_logarithm_of_the_rank(known: HostRank | None, expected: float) -> None:
+    assert authority(known) == pytest.approx(expected)
+
+
+def micros(date: datetime) -> int:
+    return int(date.timestamp() * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("published", "fetched", "expected"),
+    [
+        ("2026-03-04", NOW, 1.0),
+        ("2025-03-04", NOW, 0.5),
+        ("2024-03-04", NOW, 0.25),
+        ("2025-03", NOW, 0.497),
+        ("2025", NOW, 0.444),
+        ("2024-03-04T10:00:00Z", NOW, 0.25),
+        ("2026-03-05", NOW, 1.0),  # today, east of here
+        ("2027-01-01", NOW, 0.0),  # a mistake, or a trick
+        ("0001-01-01", NOW, 0.0),
+        ("9999999999", NOW, UNDATED_SHARE),
+        ("soon", NOW, UNDATED_SHARE),
+        ("", NOW, UNDATED_SHARE),
+        ("", NOW - timedelta(days=365), UNDATED_SHARE / 2),
+        ("", datetime(1970, 1, 1, tzinfo=UTC), 0.0),  # a generation that is no time
+    ],
+)
+def test_freshness_halves_in_a_year(published: str, fetched: datetime, expected: float) -> None:
+    assert freshness(published, micros(fetched), NOW) == pytest.approx(expected, abs=0.001)
+
+
+@pytest.mark.parametrize("generation", [-1, 0, 1, 2**62, 2**80])
+def test_any_generation_has_a_freshness(generation: int) -> None:
+    assert 0 <= freshness("", generation, NOW) <= UNDATED_SHARE
+
+
+def page(name: str, score: float, **payload: object) -> PageHits:
+    identity = uuid5(SPACE, name)
+    return PageHits(identity, (Hit(identity, score, {"host": name, **payload}),), score)
+
+
+def names(pages: list[PageHits]) -> list[str]:
+    return [str(one.hits[0].payload["host"]) for one in pages]
+
+
+def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: PriorWeights) -> list[str]:
+    return names(with_priors(pages, {one.page_id: prior_of(one, ranks, NOW, weights) for one in pages}))
+
+
+def test_priors_decide_between_pages_that_are_about_equal() -> None:
+    pages = [page("a", 2.0), page("b", 1.95), page("c", 1.0)]
+    ranks = {"b": HostRank(50, 100.0), "c": HostRank(9_000, 1e4)}
+    assert ordered(pages, ranks, PriorWeights()) == ["a", "b", "c"]
+    assert ordered(pages, ranks, PriorWeights(authority=0.2)) == ["b", "a", "c"]
+    assert ordered(pages, ranks, PriorWeights(authority=0.0)) == ["a", "b", "c"]
+
+
+def test_a_recent_page_comes_before_an_old_one() -> None:
+    pages = [page("old", 2.0, published="2010-01-01"), page("new", 1.97, published="2026-03-01")]
+    assert ordered(pages, {}, PriorWeights()) == ["new", "old"]
+    assert ordered(pages, {}, PriorWeights(freshness=0.0)) == ["old", "new"]
+
+
+def test_without_hosts_and_dates_scores_and_order_stay_as_they_were() -> None:
+    pages = [page("b", 2.0, generation=1), page("a", 2.0, generation=1), page("c", 1.0)]
+    priors = {one.page_id: prior_of(one, {}, NOW, PriorWeights()) for one in pages}
+    assert with_priors(pages, priors) == pages
+    assert set(priors.values()) == {Prior()}
+
+
+def test_hosts_are_named_once_and_pages_without_one_are_left_out() -> None:
+    assert hosts_of([page("a", 1.0), page("a", 0.5), page("", 0.1)]) == {"a"}
