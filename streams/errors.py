@@ -4,14 +4,16 @@
     ├── TransientError        try again later: a store is slow, a connection was cut
     │   ├── StoreUnavailable
     │   ├── DeadlineExceeded
-    │   └── EventOverdue
+    │   ├── EventOverdue
+    │   └── SearchUnavailable       (streams.search.errors)
     ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
     ├── PoisonError           don't try again: the event itself has a fault
     │   ├── MissingBlob
     │   ├── RecordTooLarge
     │   └── Refused           the content breaks a limit or rule, which the error names
     └── UsageError            an argument, setting or permission is wrong; the message has advice
-        └── StartError        a server of the local stack didn't start
+        ├── StartError        a server of the local stack didn't start
+        └── InvalidQuery      a search request can't be answered as it is (streams.search.errors)
 
 The runtime waits while a store is away, retries other TransientErrors (in place, then through the stage's retry topic),
 and sends a PoisonError and any other exception to the stage's dead-letter topic. A UsageError stops a worker. The

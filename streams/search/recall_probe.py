@@ -2,7 +2,7 @@
 
 The index finds the nearest vectors by a graph, and a graph that is damaged, or built with too few links, loses some of
 them without an error. Nobody would see it in single answers. So the probe runs after a search, in the background, and
-its result is a metric. An exact search reads all vectors: at most one runs at a time, and seldom.
+its result goes to a metric. An exact search reads all vectors: at most one runs at a time, and seldom.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from time import monotonic
 import structlog
 
 from streams.errors import RiffleError
-from streams.gateway.http.metrics import Metrics
 from streams.stores.opener import Stores
 from streams.vectors.recall import recall_of
 
@@ -25,20 +24,25 @@ log = structlog.get_logger(__name__)
 
 
 class RecallProbe:
-    """Compares some searches of one gateway. `chance` returns random numbers from 0 up to 1."""
+    """Compares some searches of one gateway. `chance` returns random numbers from 0 up to 1.
+
+    `on_recall` gets the share of the nearest vectors that a search found; `on_failure` is called if a probe failed.
+    """
 
     def __init__(
         self,
         stores: Stores,
-        metrics: Metrics,
         share: float,
         chance: Callable[[], float],
+        *,
+        on_recall: Callable[[float], None],
+        on_failure: Callable[[], None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._stores = stores
-        self._metrics = metrics
         self._share = share
         self._chance = chance
+        self._on_recall, self._on_failure = on_recall, on_failure
         self._clock = clock
         self._next_at = float("-inf")
         self._running: asyncio.Task[None] | None = None
@@ -66,9 +70,9 @@ class RecallProbe:
                 collection = await self._stores.vectors.active()
                 recall = await recall_of(self._stores.vectors, collection, vector) if collection else None
             if recall is not None and recall.expected:
-                self._metrics.recall.observe(recall.share)
+                self._on_recall(recall.share)
         except (RiffleError, TimeoutError) as error:
-            self._metrics.recall_failures.inc()
+            self._on_failure()
             log.warning("a search could not be compared with an exact one", error=str(error) or type(error).__name__)
         finally:
             self._running = None

@@ -8,8 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.pages.text.language import language_tag
+from streams.search.errors import InvalidQuery, invalid_parameter
 from streams.search.ranking.query import ascii_host
 
 MAX_PER_PAGE = 50
@@ -20,10 +20,6 @@ ALL_LANGUAGES = "*"
 """The language range of RFC 4647, section 2.1, that includes all languages."""
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
-
-
-class InvalidQuery(ProblemError):
-    """The request can't be answered; the problem names the parameter at fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +71,16 @@ def parse(
 def normalize_text(text: str, *, max_chars: int) -> str:
     """The query as it is searched for. Raises InvalidQuery when it is empty, too long or not text."""
     if len(text) > max_chars:
-        raise InvalidQuery(_too_long(len(text), max_chars))
+        raise _too_long(len(text), max_chars)
     fault = _not_text(text)
     if fault:
-        raise InvalidQuery(Problem(400, "query-not-text", "The query is not text", fault, _PLAIN, "q"))
+        raise InvalidQuery("query-not-text", "The query is not text", fault, _PLAIN)
     kept = (char for char in text if char in _JOINERS or unicodedata.category(char) != "Cf")
     normal = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
     if not any(char.isalnum() or unicodedata.category(char)[0] == "S" for char in normal):
-        raise InvalidQuery(_empty(normal))
+        raise _empty(normal)
     if len(normal) > max_chars:  # NFC can lengthen: some composed characters are excluded from composition
-        raise InvalidQuery(_too_long(len(normal), max_chars))
+        raise _too_long(len(normal), max_chars)
     return normal
 
 
@@ -95,7 +91,7 @@ def normalize_host(host: str) -> str:
         return ""
     if known := ascii_host(host):
         return known
-    raise InvalidQuery(invalid_parameter("host", "host is not the name of a host.", "Give one like `sqlite.org`."))
+    raise invalid_parameter("host", "host is not the name of a host.", "Give one like `sqlite.org`.")
 
 
 def normalize_language(language: str) -> str:
@@ -106,7 +102,7 @@ def normalize_language(language: str) -> str:
     if tag := language_tag(language):
         return tag
     detail = "language is not a language tag."
-    raise InvalidQuery(invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all."))
+    raise invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all.")
 
 
 def query_hash(text: str) -> str:
@@ -121,10 +117,10 @@ def _check_paging(page: int, per_page: int) -> None:
     if page < 1 or not 1 <= per_page <= MAX_PER_PAGE:
         name = "page" if page < 1 else "per_page"
         limits = "1 or more" if page < 1 else f"between 1 and {MAX_PER_PAGE}"
-        raise InvalidQuery(invalid_parameter(name, f"{name} must be {limits}."))
+        raise invalid_parameter(name, f"{name} must be {limits}.")
     if page * per_page > MAX_DEPTH:
         detail = f"Results end at the first {MAX_DEPTH}; this page would be beyond them."
-        raise InvalidQuery(invalid_parameter("page", detail, "Make the query more exact instead."))
+        raise invalid_parameter("page", detail, "Make the query more exact instead.")
 
 
 def _not_text(text: str) -> str:
@@ -140,11 +136,11 @@ def _not_text(text: str) -> str:
     return ""
 
 
-def _too_long(chars: int, max_chars: int) -> Problem:
+def _too_long(chars: int, max_chars: int) -> InvalidQuery:
     detail = f"The query has {chars:,} characters; at most {max_chars:,} are searched for."
-    return Problem(400, "query-too-long", "The query is too long", detail, "Shorten it to what matters most.", "q")
+    return InvalidQuery("query-too-long", "The query is too long", detail, "Shorten it to what matters most.")
 
 
-def _empty(text: str) -> Problem:
+def _empty(text: str) -> InvalidQuery:
     detail = "It has no letters, digits or symbols." if text else "No query was given."
-    return Problem(400, "query-empty", "There is nothing to search for", detail, _PLAIN, "q")
+    return InvalidQuery("query-empty", "There is nothing to search for", detail, _PLAIN)

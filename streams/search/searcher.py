@@ -16,11 +16,11 @@ from uuid import UUID
 import structlog
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
-from streams.gateway.http.problems import ProblemError, search_unavailable
 from streams.search.active_model import ActiveModel
 from streams.search.block_lists import BlockLists
 from streams.search.deadline import Deadline
 from streams.search.depth import continued, depths
+from streams.search.errors import SearchUnavailable
 from streams.search.failures import OnFailure
 from streams.search.feedback import FeedbackSearch
 from streams.search.host_ranks import HostRanks
@@ -54,10 +54,6 @@ QueryTerms = Callable[[str, str], SparseVector]
 """Text and language (empty: unknown) to weighted terms: `streams.vectors.bm25.query_vector`."""
 
 log = structlog.get_logger(__name__)
-
-
-class SearchUnavailable(ProblemError):
-    """The index does not answer, or neither meaning nor words can be searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +132,7 @@ class Searcher:
         sparse = self._sparse(request, query.text, trace)
         dense = await self._dense(query.text, deadline, trace)
         if dense is None and sparse is None:
-            raise SearchUnavailable(search_unavailable(_nothing_left(trace)))
+            raise SearchUnavailable(_nothing_left(trace))
         ranked = await self._results(request, query, dense, sparse, deadline, trace)
         if self._recall is not None and dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(dense)
@@ -168,7 +164,7 @@ class Searcher:
             except SearchUnavailable as error:
                 if len(settled.pages) <= request.first:
                     raise
-                trace.fail("index", f"{error.problem.detail} Further results are left out.")
+                trace.fail("index", f"{error} Further results are left out.")
                 break
             trace.weight = weight_of(query.text, sparse, found)
             found = await self._feedback.search(found, dense, partial(retrieve, sparse=None), deadline, trace)
@@ -253,7 +249,7 @@ class Searcher:
             self._on_failure("qdrant", error)
             slow = isinstance(error, TimeoutError | DeadlineExceeded)
             detail = "The index took too long." if slow else "The index does not answer."
-            raise SearchUnavailable(search_unavailable(detail)) from error
+            raise SearchUnavailable(detail) from error
         trace.states["index"] = "ok"
         return found
 
@@ -264,7 +260,7 @@ class Searcher:
             return await retrieve(dense=dense, sparse=sparse)
         except PoisonError as error:
             if dense is None or sparse is None:
-                raise SearchUnavailable(search_unavailable("The index refused the query.")) from error
+                raise SearchUnavailable("The index refused the query.") from error
             # The index holds vectors of another model: while models are being switched, words can be searched.
             self._on_failure("qdrant", error)
             log.warning("the index refused the query's vector; searching by words alone", error=str(error))

@@ -1,6 +1,7 @@
 """The recall of searches: a share of them is compared with an exact search, in the background."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -41,6 +42,17 @@ def values(registry: CollectorRegistry) -> tuple[float, float, float]:
     return count, total, failures
 
 
+def probe_of(
+    stores: Stores,
+    metrics: Metrics,
+    share: float = 1.0,
+    chance: Callable[[], float] = lambda: 0.0,
+    clock: Callable[[], float] = monotonic,
+) -> RecallProbe:
+    observe, fail = metrics.recall.observe, metrics.recall_failures.inc
+    return RecallProbe(stores, share, chance, on_recall=observe, on_failure=fail, clock=clock)
+
+
 async def vector_of(stores: Stores, text: str) -> list[float]:
     vector: list[float] = (await stores.embedder.embed([text], urgent=True))[0].tolist()
     return vector
@@ -68,7 +80,7 @@ async def test_equal_statements_are_found_whichever_of_them_the_index_returns() 
 async def test_an_empty_index_has_no_recall() -> None:
     index = MemoryIndex("a")
     metrics = Metrics()
-    probe = RecallProbe(Stores(vectors=index), metrics, 1.0, lambda: 0.0)
+    probe = probe_of(Stores(vectors=index), metrics)
     probe.offer([1.0])
     await probe.finish()
     assert values(metrics.registry) == (0, 0, 0)
@@ -79,7 +91,7 @@ async def test_a_share_of_the_searches_is_compared_and_seldom() -> None:
     stores.vectors = Forgetful(stores.vectors, 8)  # type: ignore[assignment]
     metrics, now = Metrics(), 0.0
     chances = iter([0.5, 0.01, 0.005, 0.005, 0.005])
-    probe = RecallProbe(stores, metrics, 0.01, lambda: next(chances), lambda: now)
+    probe = probe_of(stores, metrics, 0.01, lambda: next(chances), lambda: now)
     counts = []
     for time in (0.0, 1.0, 2.0, PAUSE_SECONDS + 1, PAUSE_SECONDS + 2.0):
         now = time
@@ -95,7 +107,7 @@ async def test_at_most_one_comparison_runs_and_its_end_costs_nobody_time() -> No
     vector = await vector_of(stores, "tides")
     stores.vectors = Hanging()  # type: ignore[assignment]
     metrics = Metrics()
-    probe = RecallProbe(stores, metrics, 1.0, lambda: 0.0)
+    probe = probe_of(stores, metrics)
     probe.offer(vector)
     probe.offer(vector)
     await probe.drain()

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+from streams.search.errors import InvalidQuery
+
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:riffle:problem:"
 
@@ -50,6 +52,10 @@ class ProblemError(Exception):
 
 def invalid_parameter(parameter: str, detail: str, hint: str = "") -> Problem:
     return Problem(400, "invalid-parameter", "A parameter is not valid", detail, hint, parameter)
+
+
+def invalid_query(error: InvalidQuery) -> Problem:
+    return Problem(400, error.kind, error.title, error.detail, error.hint, error.parameter)
 
 
 def search_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:

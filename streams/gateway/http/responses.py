@@ -10,8 +10,18 @@ from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.http.negotiation import wants_html
 from streams.gateway.http.presentation import clean_line
-from streams.gateway.http.problems import MEDIA_TYPE, Problem, ProblemError, internal, invalid_parameter, of_status
+from streams.gateway.http.problems import (
+    MEDIA_TYPE,
+    Problem,
+    ProblemError,
+    internal,
+    invalid_parameter,
+    invalid_query,
+    of_status,
+    search_unavailable,
+)
 from streams.gateway.http.templates import Views
+from streams.search.errors import InvalidQuery, SearchUnavailable
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +39,14 @@ def install(app: FastAPI, views: Views) -> None:
         assert isinstance(error, ProblemError)
         return respond(request, error.problem)
 
+    async def on_invalid_query(request: Request, error: Exception) -> Response:
+        assert isinstance(error, InvalidQuery)
+        return respond(request, invalid_query(error))
+
+    async def on_search_unavailable(request: Request, error: Exception) -> Response:
+        assert isinstance(error, SearchUnavailable)
+        return respond(request, search_unavailable(str(error)))
+
     async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         return respond(request, _first_fault(error))
@@ -42,6 +60,8 @@ def install(app: FastAPI, views: Views) -> None:
         return respond(request, internal())
 
     app.add_exception_handler(ProblemError, on_problem)
+    app.add_exception_handler(InvalidQuery, on_invalid_query)
+    app.add_exception_handler(SearchUnavailable, on_search_unavailable)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_anything)

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from streams.gateway.http.problems import ProblemError
+from streams.gateway.http.problems import search_unavailable
 from streams.gateway.http.templates import Views
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import SearchService
+from streams.search.errors import SearchUnavailable
 from streams.search.request import ALL_LANGUAGES, SearchRequest
 
 FIRST_PAINT_SECONDS = 0.15
@@ -66,8 +67,9 @@ async def _head_first(
         try:
             values = _result_values(await answering, query, everywhere)
             yield views.render("search_rest.html", request, **values)
-        except ProblemError as error:
-            yield views.render("search_failed.html", request, problem=error.problem, **_query_values(query))
+        except SearchUnavailable as error:
+            problem = search_unavailable(str(error))
+            yield views.render("search_failed.html", request, problem=problem, **_query_values(query))
     finally:
         answering.cancel()  # the person left; a finished task ignores it
 

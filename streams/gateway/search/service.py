@@ -6,14 +6,14 @@ import random
 import structlog
 
 from streams.gateway.context import GatewayContext
-from streams.gateway.http.problems import search_unavailable
 from streams.gateway.search.answers import SearchAnswer, to_search_answer
 from streams.gateway.search.query_events import Publish, QueryEvents
 from streams.search.block_lists import BlockLists
+from streams.search.errors import SearchUnavailable
 from streams.search.ranking.priors import PriorWeights
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import SearchRequest, parse
-from streams.search.searcher import Filtering, Searcher, SearchUnavailable
+from streams.search.searcher import Filtering, Searcher
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
@@ -30,7 +30,13 @@ class SearchService:
         self._limits = context.settings.gateway
         self._metrics = context.metrics
         self._events = QueryEvents(publish, context.metrics)
-        self.recall = RecallProbe(context.stores, context.metrics, self._limits.recall_share, random.random)
+        self.recall = RecallProbe(
+            context.stores,
+            self._limits.recall_share,
+            random.random,
+            on_recall=context.metrics.recall.observe,
+            on_failure=context.metrics.recall_failures.inc,
+        )
         self._searcher = Searcher(
             context.stores,
             query_vector,
@@ -90,7 +96,7 @@ class SearchService:
             async with asyncio.timeout(self._limits.deadline_seconds):
                 await self._slots.acquire()
         except TimeoutError:
-            raise SearchUnavailable(search_unavailable("Too many searches are being answered.")) from None
+            raise SearchUnavailable("Too many searches are being answered.") from None
 
     def warm_up(self) -> None:
         """Load the language model and the stemmers, which the first query would wait for otherwise."""

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from streams.pages.normalize import normalize
-from streams.search.request import MAX_DEPTH, InvalidQuery, normalize_text, parse, query_hash
+from streams.search.errors import InvalidQuery
+from streams.search.request import MAX_DEPTH, normalize_text, parse, query_hash
 from streams.settings import Settings
 
 GOOD = [
@@ -53,10 +54,9 @@ def test_text_is_normalised(typed: str, searched: str) -> None:
 def test_an_invalid_query_is_refused_with_its_reason(typed: str, kind: str) -> None:
     with pytest.raises(InvalidQuery) as refused:
         parse(typed)
-    problem = refused.value.problem
-    assert (problem.kind, problem.status, problem.parameter) == (kind, 400, "q")
-    assert problem.detail
-    assert problem.hint
+    assert (refused.value.kind, refused.value.parameter) == (kind, "q")
+    assert refused.value.detail
+    assert refused.value.hint
 
 
 PARAMETERS = [
@@ -94,7 +94,7 @@ def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None
         return
     with pytest.raises(InvalidQuery) as refused:
         parse("water", **parameters)  # type: ignore[arg-type]
-    assert refused.value.problem.parameter == at_fault
+    assert refused.value.parameter == at_fault
 
 
 def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:

@@ -1,0 +1,28 @@
+"""The failures that end a search. Their place in the error tree is in `streams.errors`.
+
+The gateway turns them into problem details. The command line prints their message.
+"""
+
+from streams.errors import TransientError, UsageError
+
+
+class SearchUnavailable(TransientError):
+    """The index does not answer, or neither meaning nor words can be searched. The message says which."""
+
+
+class InvalidQuery(UsageError):
+    """The request can't be answered until the parameter at fault is changed."""
+
+    def __init__(self, kind: str, title: str, detail: str, hint: str = "", parameter: str = "q") -> None:
+        super().__init__(detail)
+        self.kind = kind
+        """A stable name of this failure, in kebab-case."""
+        self.title = title
+        self.detail = detail
+        self.hint = hint
+        """What to change."""
+        self.parameter = parameter
+
+
+def invalid_parameter(parameter: str, detail: str, hint: str = "") -> InvalidQuery:
+    return InvalidQuery("invalid-parameter", "A parameter is not valid", detail, hint, parameter)
