@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from streams.pages.text.language import language_tag
 from streams.search.errors import InvalidQuery, invalid_parameter
-from streams.search.ranking.query import ascii_host
+from streams.search.ranking.operator_values import ascii_host
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500

@@ -7,7 +7,7 @@ failed. Only an index that does not answer ends the search: SearchUnavailable.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
@@ -33,9 +33,10 @@ from streams.search.ranking.fusion import MEANING_WEIGHT, combine, first_pages
 from streams.search.ranking.matching import has_all, identifiers
 from streams.search.ranking.neighbours import WEIGHT as NEIGHBOUR_WEIGHT
 from streams.search.ranking.neighbours import with_neighbours
+from streams.search.ranking.operators import SITE, Conditions, narrow
 from streams.search.ranking.priors import PAGES as PRIOR_PAGES
 from streams.search.ranking.priors import PriorWeights, hosts_of, prior_of, with_priors
-from streams.search.ranking.query import Conditions, ParsedQuery, parse_query
+from streams.search.ranking.query import ParsedQuery, parse_query
 from streams.search.ranking.weights import weight_of
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import MAX_DEPTH, SearchRequest
@@ -156,7 +157,7 @@ class Searcher:
     ) -> Filtered:
         """The results as far as the request needs them, from lists as long as that needs."""
         started, settled, end = perf_counter(), Filtered(), request.first + request.per_page
-        is_checked = query.conditions != Conditions()
+        is_checked = bool(query.conditions)
         for depth in depths(request, is_checked=is_checked):
             retrieve = Retrieval(self._stores, _index_filters(request, query.conditions), depth.statements)
             try:
@@ -199,11 +200,11 @@ class Searcher:
         pages = exact_first(pages, identifiers(query.text))
         rules = Rules(
             query.conditions,
-            _languages(request, query.conditions),
+            _index_filters(request, query.conditions).languages,
             await self._filtering.block_lists.current(),
             self._filtering.hide_adult,
             request.per_page,
-            0 if request.host or query.conditions.sites else self._filtering.results_per_host,
+            0 if request.host or SITE.name in query.conditions else self._filtering.results_per_host,
         )
         ranked = filtered(pages, rules, wanted)
         trace.filtered = dict(ranked.counts)
@@ -274,17 +275,9 @@ def exact_first(pages: list[PageHits], names: tuple[str, ...]) -> list[PageHits]
 
 
 def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:
-    """The conditions that the index checks before it cuts its lists. A site's path is checked afterwards."""
-    return Filters(
-        host=request.host or None,
-        languages=_languages(request, conditions),
-        sites=tuple(site.partition("/")[0] for site in conditions.sites),
-        exclude_sites=tuple(site for site in conditions.excluded_sites if "/" not in site),
-    )
-
-
-def _languages(request: SearchRequest, conditions: Conditions) -> tuple[str, ...]:
-    return tuple(map(_as_indexed, conditions.languages or request.languages))
+    """The conditions that the index checks before it cuts its lists."""
+    filters = narrow(Filters(host=request.host or None, languages=request.languages), conditions)
+    return replace(filters, languages=tuple(map(_as_indexed, filters.languages)))
 
 
 def _as_indexed(language: str) -> str:

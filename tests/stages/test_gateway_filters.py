@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams.gateway.search import block_lists
+from streams.search import block_lists
 from streams.search.ranking.block_list import BlockList
 from streams.stores.opener import Stores
 from streams.vectors.points import sites_of

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import BlockList
-from streams.search.ranking.matching import fold, meets
-from streams.search.ranking.query import Conditions
+from streams.search.ranking.matching import fold
+from streams.search.ranking.operators import Conditions, meets
 from streams.stores.protocols import PageHits
 
 DUPLICATE_SIMILARITY = 0.8
@@ -44,7 +44,7 @@ _FEW_BITS = np.uint64(3)
 class Rules:
     """The rules by which the results of one query are filtered."""
 
-    conditions: Conditions = field(default_factory=Conditions)
+    conditions: Conditions = field(default_factory=dict)
     languages: tuple[str, ...] = ()
     """The languages that are searched, as the index spells them; empty: all."""
     block_list: BlockList = field(default_factory=BlockList)
@@ -80,7 +80,7 @@ def filtered(pages: Iterable[PageHits], rules: Rules, wanted: int) -> Filtered:
 
 def _passing(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> Iterator[PageHits]:
     checks: tuple[tuple[str, Callable[[PageHits], bool]], ...] = (
-        ("conditions", lambda page: rules.conditions == Conditions() or meets(page, rules.conditions)),
+        ("conditions", lambda page: not rules.conditions or meets(page, rules.conditions)),
         ("language", lambda page: not rules.languages or _payload(page, "language") in rules.languages),
         ("empty", lambda page: bool(_payload(page, "title").strip() or _payload(page, "url")) and _has_text(page)),
         ("blocked", lambda page: not rules.block_list.blocks(_payload(page, "host"))),

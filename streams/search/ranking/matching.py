@@ -1,4 +1,4 @@
-"""Checks of one page of results: exact phrases, identifiers, and the conditions of a query's operators.
+"""Comparisons of one page of results with words, sites, extensions and dates. Pure.
 
 A page is checked by what the index returned of it: its title, its URL, and the statements that were found, each with
 its context. Words are compared without case, and at the borders of words.
@@ -6,13 +6,13 @@ its context. Words are compared without case, and at the borders of words.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from streams.pages.text.normal_forms import nfkc
 from streams.pages.text.tokens import is_spaceless
-from streams.search.ranking.query import Conditions
 from streams.stores.protocols import Hit, PageHits
 
 _IDENTIFIER = re.compile(
@@ -32,12 +32,37 @@ def identifiers(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(token for token in tokens if _IDENTIFIER.fullmatch(token)))
 
 
-def has_all(page: PageHits, phrases: tuple[str, ...]) -> bool:
+class CheckedPage:
+    """A page of results in the forms that are compared. Each form is made once, when it is first needed."""
+
+    def __init__(self, page: PageHits) -> None:
+        self.hits = page.hits
+        """The statements that were found, as the index returned them."""
+        self.url = self._value("url")
+        self.published = self._value("published")
+        """An ISO date; empty if it is not known."""
+
+    @cached_property
+    def title(self) -> str:
+        """The folded title."""
+        return fold(self._value("title"))
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Each statement with its context and the title, folded."""
+        return [_text(hit) for hit in self.hits]
+
+    def _value(self, name: str) -> str:
+        return str(self.hits[0].payload.get(name) or "")
+
+
+def has_all(page: PageHits, phrases: Sequence[str]) -> bool:
     """True if one statement of the page, with its context and title, has all of these."""
-    return _has_all(map(_text, page.hits), phrases)
+    return has_all_in_one(map(_text, page.hits), phrases)
 
 
-def _has_all(texts: Iterable[str], phrases: tuple[str, ...]) -> bool:
+def has_all_in_one(texts: Iterable[str], phrases: Sequence[str]) -> bool:
+    """True if one of the folded texts has all phrases."""
     return any(all(has_phrase(text, phrase) for phrase in phrases) for text in texts)
 
 
@@ -53,15 +78,9 @@ def has_phrase(text: str, phrase: str) -> bool:
     return False
 
 
-def meets(page: PageHits, conditions: Conditions) -> bool:
-    """True if the page meets the conditions. Languages and sites are checked by the index as well."""
-    payload = page.hits[0].payload
-    return (
-        _meets_url(str(payload.get("url") or ""), conditions)
-        and _meets_date(str(payload.get("published") or ""), conditions)
-        and _meets_title(str(payload.get("title") or ""), conditions)
-        and _meets_words(page, conditions)
-    )
+def has_in_url(url: str, part: str) -> bool:
+    """True if the URL, without percent-encoding, has the part in any case."""
+    return part.casefold() in unquote(url).casefold()
 
 
 def of_site(url: str, site: str) -> bool:
@@ -79,46 +98,11 @@ def fold(text: str) -> str:
     return " ".join(nfkc(text).casefold().replace("’", "'").split())
 
 
-def _meets_title(title: str, conditions: Conditions) -> bool:
-    folded = fold(title) if conditions.in_title else ""
-    return all(has_phrase(folded, word) for word in conditions.in_title)
-
-
-def _meets_words(page: PageHits, conditions: Conditions) -> bool:
-    if not conditions.phrases and not conditions.excluded:
-        return True
-    texts = [_text(hit) for hit in page.hits]  # folded once, for all words
-    if conditions.phrases and not _has_all(texts, conditions.phrases):
-        return False
-    return not any(has_phrase(text, word) for text in texts for word in conditions.excluded)
-
-
-def _meets_url(url: str, conditions: Conditions) -> bool:
-    if conditions.sites and not any(of_site(url, site) for site in conditions.sites):
-        return False
-    if any(of_site(url, site) for site in conditions.excluded_sites):
-        return False
-    if conditions.extensions and not any(_has_extension(url, wanted) for wanted in conditions.extensions):
-        return False
-    shown = unquote(url).casefold()
-    return all(part.casefold() in shown for part in conditions.in_url)
-
-
-def _has_extension(url: str, wanted: str) -> bool:
+def has_extension(url: str, wanted: str) -> bool:
+    """True if the URL's file name has the extension. `html` and the like include URLs without one."""
     name = _split(url).path.rpartition("/")[2].lower()
     extension = name.rpartition(".")[2] if "." in name else ""
     return extension == wanted or (wanted in _HTML and extension in _HTML)
-
-
-def _meets_date(published: str, conditions: Conditions) -> bool:
-    """A page without a date meets no condition on it."""
-    if not conditions.before and not conditions.after:
-        return True
-    if not published:
-        return False
-    after = conditions.after and published[: len(conditions.after)] < conditions.after
-    before = conditions.before and published[: len(conditions.before)] >= conditions.before
-    return not after and not before
 
 
 def _text(hit: Hit) -> str:

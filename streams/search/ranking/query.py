@@ -1,11 +1,6 @@
-"""The query's language: text, quoted phrases and operators.
+"""The query's language: which parts of a query are text, and which are operators. Pure.
 
-    "quoted phrase"     only pages with exactly these words in a row
-    -word  -"a phrase"  only pages without it
-    site:example.org    only this site with its subdomains (and path)      -site:example.org    not this site
-    lang:de             only this language                                 filetype:pdf         the URL's extension
-    after:2024-05       published then or later        before:2025         published before it
-    intitle:word        the title has the word or phrase                   inurl:text         the URL has it
+`operators.py` has the table of the operators.
 
 An operator that is not known, or whose value can't be read, is text. So is a minus before one letter, a digit or a
 second minus: `git commit -m`, `-1`, `--amend`. In prose, quotation marks and minus signs are text, too. Prose is a
@@ -14,11 +9,8 @@ paragraph, or more than one sentence.
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
-import ada_url
-
-from streams.pages.text.language import language_tag
+from streams.search.ranking.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
 
 _TOKEN = re.compile(
     r"(?P<minus>-?)(?:(?P<name>[A-Za-z]{2,10}):)?"
@@ -26,15 +18,7 @@ _TOKEN = re.compile(
 )
 """A quoted phrase may stand in brackets, and punctuation may follow it. In `{"a":"b"}` there is none."""
 _TYPOGRAPHIC_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
-_NO_HOST = re.compile(r"[\s/\\?#@%\[\]<>^|]")
-_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*+(?::\d{{1,5}})?")
-"""A host name has up to 253 characters (RFC 1035 section 2.3.4)."""
-_USUAL_PORT = re.compile(r":(?:80|443)$")
-_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
-_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _EXCLUDED_WORD = re.compile(r"[^\W\d_][\w.+#'’-]+")
-_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 PARAGRAPH_WORDS = 25
 """A query of more words is a paragraph."""
 SENTENCES_WORDS = 12
@@ -46,30 +30,11 @@ MAX_OPERATORS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """The conditions of a query's operators, which each result must meet."""
-
-    phrases: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    """Words and phrases that a result must not have."""
-    sites: tuple[str, ...] = ()
-    """Hosts, each with an optional path. A result is of one of them."""
-    excluded_sites: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    extensions: tuple[str, ...] = ()
-    before: str = ""
-    """An ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01."""
-    after: str = ""
-    in_title: tuple[str, ...] = ()
-    in_url: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """A query: the text that is searched for, by meaning and by words, and the conditions."""
 
     text: str
-    conditions: Conditions = Conditions()
+    conditions: Conditions = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,23 +45,20 @@ class _Parts:
     """Values of the operators: they are searched for where there is no other text."""
     conditions: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, name: str, value: str, shown: str) -> None:
-        self.conditions.setdefault(name, []).append(value)
-        self.values.append(shown)
+    def require(self, operator: Operator, value: str) -> None:
+        self.conditions.setdefault(operator.name, []).append(value)
 
 
 def parse_query(query: str) -> ParsedQuery:
-    """Divide a query into text and conditions. A query of operators alone is searched by their values."""
+    """Divide a query into text and conditions. A query of operators only is searched by their values."""
     straight = query.translate(_TYPOGRAPHIC_QUOTES)
     parts = _Parts(is_prose=_is_prose(straight))
     query = query if parts.is_prose else straight
     for match in _TOKEN.finditer(query):
         if len(parts.values) >= MAX_OPERATORS or not _is_operator(match, parts):
             parts.text.append(match.group())
-    found = {name: tuple(dict.fromkeys(values)) for name, values in parts.conditions.items()}
-    dates: dict[str, str] = {name: found.pop(name)[-1] for name in ("before", "after") if name in found}
-    named: dict[str, Any] = dict(found) | dict(dates)
-    return ParsedQuery(" ".join(parts.text or filter(None, parts.values)) or query, Conditions(**named))
+    conditions = {name: tuple(dict.fromkeys(values)) for name, values in parts.conditions.items()}
+    return ParsedQuery(" ".join(parts.text or filter(None, parts.values)) or query, conditions)
 
 
 def _is_prose(query: str) -> bool:
@@ -112,102 +74,37 @@ def _is_prose(query: str) -> bool:
 
 def _is_operator(match: re.Match[str], parts: _Parts) -> bool:
     """Note the token's condition; False if it is text."""
-    minus, name = bool(match["minus"]), (match["name"] or "").lower()
+    minus, name = match["minus"], (match["name"] or "").lower()
     value = match["quoted"] if match["quoted"] is not None else match["plain"]
     if name:
         opens_a_quote = match["quoted"] is None and value.startswith('"')
-        return not opens_a_quote and _named(name, value, minus, parts)
+        return not opens_a_quote and _named(f"{minus}{name}", value, parts)
     if parts.is_prose:
         return False
     if match["quoted"] is not None:
-        return _quoted(value, minus, parts)
+        return _quoted(value, bool(minus), parts)
     if minus and _EXCLUDED_WORD.fullmatch(value):
-        parts.conditions.setdefault("excluded", []).append(value)
+        parts.require(EXCLUDED, value)
         return True
     return False
 
 
 def _quoted(value: str, minus: bool, parts: _Parts) -> bool:
-    phrase = " ".join(value.split())
+    operator = EXCLUDED if minus else PHRASE
+    phrase = operator.read(value)
     if not any(char.isalnum() for char in phrase):
         return False
-    if minus:
-        parts.conditions.setdefault("excluded", []).append(phrase)
-    else:
-        parts.conditions.setdefault("phrases", []).append(phrase)
+    parts.require(operator, phrase)
+    if not minus:
         parts.text.append(phrase)
     return True
 
 
-def _named(name: str, value: str, minus: bool, parts: _Parts) -> bool:
-    read = _READERS.get(name)
-    checked = read(value) if read else ""
-    if not checked or (minus and name != "site"):
+def _named(name: str, value: str, parts: _Parts) -> bool:
+    operator = OPERATOR_OF.get(name)
+    checked = operator.read(value) if operator else ""
+    if not operator or not checked:
         return False
-    field_name = "excluded_sites" if minus else _FIELDS[name]
-    parts.add(field_name, checked, "" if minus else value)
+    parts.require(operator, checked)
+    parts.values.append("" if name.startswith("-") else value)
     return True
-
-
-def _site(value: str) -> str:
-    """A host with an optional path, as pages have them; empty if it is none."""
-    address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0].rstrip(",;!")
-    host, slash, path = address.partition("/")
-    host = ascii_host(host.removeprefix("*."))
-    return f"{host}{slash}{path}".rstrip("/") if host else ""
-
-
-def ascii_host(text: str) -> str:
-    """The host as pages have it: lower case, in its ASCII form, with an unusual port; empty if it is none."""
-    host = _USUAL_PORT.sub("", text.lower()).rstrip(".")
-    if not host.isascii() and not _NO_HOST.search(host):
-        try:
-            host = ada_url.URL(f"https://{host}/").host
-        except ValueError:
-            return ""
-    return host if _HOST.fullmatch(host) else ""
-
-
-def _language(value: str) -> str:
-    return "und" if value.lower() == "und" else language_tag(value)
-
-
-def _date(value: str) -> str:
-    found = _DATE.fullmatch(value)
-    if not found:
-        return ""
-    _, month, day = found.groups()
-    return value if 1 <= int(month or 1) <= 12 and 1 <= int(day or 1) <= 31 else ""
-
-
-def _extension(value: str) -> str:
-    lowered = value.lower().removeprefix(".")
-    return lowered if _EXTENSION.fullmatch(lowered) else ""
-
-
-def _plain(value: str) -> str:
-    return " ".join(value.split())
-
-
-_READERS = {
-    "site": _site,
-    "lang": _language,
-    "language": _language,
-    "filetype": _extension,
-    "ext": _extension,
-    "before": _date,
-    "after": _date,
-    "intitle": _plain,
-    "inurl": _plain,
-}
-_FIELDS = {
-    "site": "sites",
-    "lang": "languages",
-    "language": "languages",
-    "filetype": "extensions",
-    "ext": "extensions",
-    "before": "before",
-    "after": "after",
-    "intitle": "in_title",
-    "inurl": "in_url",
-}

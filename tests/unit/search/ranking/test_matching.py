@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from streams.search.ranking.matching import fold, has_phrase, identifiers, meets, of_site
+from streams.search.ranking.matching import fold, has_phrase, identifiers, of_site
+from streams.search.ranking.operators import meets
 from streams.search.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
 

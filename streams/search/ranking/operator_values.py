@@ -1,0 +1,60 @@
+"""How the value of an operator is read: each function returns the value as pages have it, or an empty string. Pure."""
+
+import re
+
+import ada_url
+
+from streams.pages.text.language import language_tag
+
+_NO_HOST = re.compile(r"[\s/\\?#@%\[\]<>^|]")
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*+(?::\d{{1,5}})?")
+"""A host name has up to 253 characters (RFC 1035 section 2.3.4)."""
+_USUAL_PORT = re.compile(r":(?:80|443)$")
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
+_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+
+
+def read_site(value: str) -> str:
+    """A host with an optional path, as pages have them; empty if the value is none."""
+    address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0].rstrip(",;!")
+    host, slash, path = address.partition("/")
+    host = ascii_host(host.removeprefix("*."))
+    return f"{host}{slash}{path}".rstrip("/") if host else ""
+
+
+def ascii_host(text: str) -> str:
+    """The host as pages have it: lower case, in its ASCII form, with an unusual port; empty if the text is none."""
+    host = _USUAL_PORT.sub("", text.lower()).rstrip(".")
+    if not host.isascii() and not _NO_HOST.search(host):
+        try:
+            host = ada_url.URL(f"https://{host}/").host
+        except ValueError:
+            return ""
+    return host if _HOST.fullmatch(host) else ""
+
+
+def read_language(value: str) -> str:
+    """A language tag as documents have it, or `und`; empty if the value is none."""
+    return "und" if value.lower() == "und" else language_tag(value)
+
+
+def read_date(value: str) -> str:
+    """An ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is none."""
+    found = _DATE.fullmatch(value)
+    if not found:
+        return ""
+    _, month, day = found.groups()
+    return value if 1 <= int(month or 1) <= 12 and 1 <= int(day or 1) <= 31 else ""
+
+
+def read_extension(value: str) -> str:
+    """A file name's extension in lower case, without its dot; empty if the value is none."""
+    lowered = value.lower().removeprefix(".")
+    return lowered if _EXTENSION.fullmatch(lowered) else ""
+
+
+def read_words(value: str) -> str:
+    """A word or phrase with single spaces between its words."""
+    return " ".join(value.split())

@@ -1,0 +1,167 @@
+"""The operators of the query's language: one row for each. Pure.
+
+From this table follow how a query is parsed (`query.py`), which results meet its conditions, what the index is asked
+for, and the table in docs/reference/retrieval.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from streams.search.ranking.matching import (
+    CheckedPage,
+    has_all_in_one,
+    has_extension,
+    has_in_url,
+    has_phrase,
+    of_site,
+)
+from streams.search.ranking.operator_values import read_date, read_extension, read_language, read_site, read_words
+from streams.stores.protocols import Filters, PageHits
+
+Conditions = Mapping[str, tuple[str, ...]]
+"""The conditions of a query: the values of each of its operators, by the operator's name."""
+Values = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator. A result must meet the conditions of all operators of a query."""
+
+    name: str
+    """The name in `Conditions`. With a minus before it: the condition excludes results."""
+    spellings: tuple[str, ...]
+    """What stands before the colon, in lower case. Quoted phrases and excluded words have no colon."""
+    read: Callable[[str], str]
+    """Returns the value as pages have it, or an empty string if the value can't be read: then it is text."""
+    is_met: Callable[[CheckedPage, Values], bool]
+    """Whether a page of results meets the condition."""
+    examples: str
+    """How it is written, in Markdown."""
+    meaning: str
+    """What it does, in Markdown."""
+    narrow: Callable[[Filters, Values], Filters] | None = None
+    """Adds the condition to the filters of the index. None: only results are checked."""
+
+
+def _date_is_met(holds: Callable[[str, str], bool]) -> Callable[[CheckedPage, Values], bool]:
+    """Compare the beginning of a page's date with the last of the values. A page without a date does not meet it."""
+    return lambda page, dates: bool(page.published) and holds(page.published[: len(dates[-1])], dates[-1])
+
+
+PHRASE = Operator(
+    name="phrase",
+    spellings=(),
+    read=read_words,
+    is_met=lambda page, phrases: has_all_in_one(page.texts, phrases),
+    examples='`"write-ahead log"`, `“write-ahead log”`',
+    meaning="only pages with exactly these words in a row, in one statement, its context or the title. Names and "
+    'versions are whole: `"SQLITE_BUSY"` is not in `SQLITE_BUSY_SNAPSHOT`, nor `"3.11.4"` in `3.11.4.1`. Where words '
+    "have no spaces between them (Chinese, Japanese, Thai), any part is found",
+)
+EXCLUDED = Operator(
+    name="-phrase",
+    spellings=(),
+    read=read_words,
+    is_met=lambda page, words: not any(has_phrase(text, word) for text in page.texts for word in words),
+    examples='`-word`, `-"two words"`',
+    meaning="only pages whose found statements don't have it",
+)
+SITE = Operator(
+    name="site",
+    spellings=("site",),
+    read=read_site,
+    is_met=lambda page, sites: any(of_site(page.url, site) for site in sites),
+    examples="`site:example.org`, `site:example.org/docs`, `site:bücher.example`",
+    meaning="only this host and its subdomains (below this path); several: any of them",
+    # The index has hosts only: the path is checked on the results.
+    narrow=lambda filters, sites: replace(filters, sites=tuple(site.partition("/")[0] for site in sites)),
+)
+OPERATORS: tuple[Operator, ...] = (
+    PHRASE,
+    EXCLUDED,
+    SITE,
+    Operator(
+        name="-site",
+        spellings=("-site",),
+        read=read_site,
+        is_met=lambda page, sites: not any(of_site(page.url, site) for site in sites),
+        examples="`-site:example.org`",
+        meaning="not this host, nor its subdomains",
+        narrow=lambda filters, sites: replace(filters, exclude_sites=tuple(site for site in sites if "/" not in site)),
+    ),
+    Operator(
+        name="lang",
+        spellings=("lang", "language"),
+        read=read_language,
+        is_met=lambda page, languages: True,  # the filter `language` checks the results, and counts them
+        examples="`lang:de`, `language:de`",
+        meaning="only this language (`und`: not known)",
+        narrow=lambda filters, languages: replace(filters, languages=tuple(languages)),
+    ),
+    Operator(
+        name="filetype",
+        spellings=("filetype", "ext"),
+        read=read_extension,
+        is_met=lambda page, extensions: any(has_extension(page.url, extension) for extension in extensions),
+        examples="`filetype:pdf`, `ext:pdf`",
+        meaning="the extension in the URL; `html` includes URLs without one",
+    ),
+    Operator(
+        name="after",
+        spellings=("after",),
+        read=read_date,
+        is_met=_date_is_met(lambda published, date: published >= date),
+        examples="`after:2024-05`",
+        meaning="published then or later. Pages without a date are left out",
+    ),
+    Operator(
+        name="before",
+        spellings=("before",),
+        read=read_date,
+        is_met=_date_is_met(lambda published, date: published < date),
+        examples="`before:2025`",
+        meaning="published before it. Pages without a date are left out",
+    ),
+    Operator(
+        name="intitle",
+        spellings=("intitle",),
+        read=read_words,
+        is_met=lambda page, words: all(has_phrase(page.title, word) for word in words),
+        examples='`intitle:word`, `intitle:"two words"`',
+        meaning="the title has it",
+    ),
+    Operator(
+        name="inurl",
+        spellings=("inurl",),
+        read=read_words,
+        is_met=lambda page, parts: all(has_in_url(page.url, part) for part in parts),
+        examples="`inurl:text`",
+        meaning="the URL has it",
+    ),
+)
+OPERATOR_OF: dict[str, Operator] = {spelling: operator for operator in OPERATORS for spelling in operator.spellings}
+
+
+def meets(page: PageHits, conditions: Conditions) -> bool:
+    """True if the page meets all conditions."""
+    checked = CheckedPage(page)
+    # The words of the statements, first in the table, take the most time, so they are checked last.
+    return all(
+        operator.is_met(checked, conditions[operator.name])
+        for operator in reversed(OPERATORS)
+        if operator.name in conditions
+    )
+
+
+def narrow(filters: Filters, conditions: Conditions) -> Filters:
+    """The filters with the conditions that the index checks before it cuts its lists."""
+    for operator in OPERATORS:
+        if operator.narrow and operator.name in conditions:
+            filters = operator.narrow(filters, conditions[operator.name])
+    return filters
+
+
+def operators_table() -> str:
+    """The operators in Markdown."""
+    rows = (f"| {operator.examples} | {operator.meaning} |" for operator in OPERATORS)
+    return "\n".join(("| operator | meaning |", "|---|---|", *rows))
