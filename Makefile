@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test faults check chart apply-check cluster-check sbom format lock schemas clean
+.PHONY: help setup demo test faults check chart apply-check cluster-check sbom format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -106,8 +106,11 @@ format: setup ## Format the code and mend what lint can mend.
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-schemas: setup ## Generate the schemas, AsyncAPI and the journey's diagram again.
-	@$(BIN)/riffle schemas --write
+schemas: setup ## Generate the schemas, AsyncAPI, the reference pages and the journey's diagram again.
+	@$(BIN)/python -m docs.generate
+
+bench: setup ## Run a benchmark (ARGS=--help lists them; ARGS="search --statements 10000").
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 lock: setup ## Resolve the locks again after a change of pyproject.toml.
 	@$(COMPILE) --extra local --group build --group dev --group compare -o requirements/lock.txt

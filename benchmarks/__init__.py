@@ -1,1 +1,1 @@
-"""Runnable benchmarks: `riffle bench NAME`. What they measured is in README.md beside this file."""
+"""Benchmarks of a checkout: `python -m benchmarks NAME`. What they measured is in README.md beside this file."""

@@ -1,6 +1,6 @@
 """Simulation of the stages under load: a burst, the loss of half of the GPUs, the loss of a region.
 
-    riffle bench simulate --pages 1e10 --plots docs/images
+    python -m benchmarks simulate --pages 1e10 --plots docs/images
 
 A discrete-event simulation (simpy) of the journey with the capacity that `riffle plan` computes: each stage is a queue
 (its topics) and a number of busy cores (its workers), which serves batches of pages at the measured cost. The frontier
@@ -20,7 +20,7 @@ from benchmarks.machine import table
 from streams.commands.console import out, print_json
 from streams.planning.capacity import Plan, Workload, plan
 from streams.planning.costs import UnitCosts, load_unit_costs
-from streams.planning.tables import number
+from streams.planning.numbers import number
 
 BATCH_SECONDS = 2.0
 """Seconds of demanded fetches in one simulated batch: the resolution."""

@@ -1,6 +1,6 @@
 """Cost of a page in the stores: Kafka records and bytes, Cassandra writes and reads, blobs; by topic and table.
 
-    riffle bench cost
+    python -m benchmarks cost
 
 It starts a stack of its own on empty data, crawls the bundled web, waits until no stage is behind, and divides what
 Kafka and Cassandra themselves have counted by the number of pages that were fetched. Kafka: the growth of each topic's

@@ -1,6 +1,6 @@
 """The embed stage by itself: runtimes beside each other, how busy the model is, and texts saved.
 
-    riffle bench embed [DIR] --pages 40
+    python -m benchmarks embed [DIR] --pages 40
 
 DIR holds HOST/path pages (default: the bundled web). They become statements by the code of the stages. In one run:
 

@@ -1,6 +1,6 @@
 """From fetched to searchable, end to end on the running stack: pages/s, statements/s, and where the CPU seconds go.
 
-    riffle up && riffle bench pipeline DIR --pages 500
+    riffle up && python -m benchmarks pipeline DIR --pages 500
 
 DIR holds HOST/path pages. They enter as `pages.fetched` all at once, so that every stage is busy; the clock runs from
 the first to the last that is searchable or set aside. CPU seconds are those of the processes themselves (and of their

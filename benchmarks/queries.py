@@ -1,6 +1,6 @@
 """The time of a search: the gateway on the running stack, one question after the other, as a person would wait.
 
-    riffle bench queries QUESTIONS.tsv --count 200
+    python -m benchmarks queries QUESTIONS.tsv --count 200
 
 QUESTIONS.tsv holds a question a line (what follows a tab is left aside). The figures hold for the statements that the
 index has at the time, which are counted and printed: fill it first, with `riffle import html DIR`. Embedding and

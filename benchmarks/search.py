@@ -1,6 +1,6 @@
 """The time of a whole search by the number of statements in the index: the gateway over HTTP, on servers of its own.
 
-    riffle bench search --statements 10000 --statements 100000 --qdrant PATH
+    python -m benchmarks search --statements 10000 --statements 100000 --qdrant PATH
 
 Triton, Cassandra and Qdrant are started for the run, and the product's own client makes the collection. PATH is the
 program of a real Qdrant; without it the local stack's server is used. The statements are those of the bundled web with

@@ -1,6 +1,6 @@
 """Measures look-ups in a SimHash index in memory, compared with brute force, and the time to make fingerprints.
 
-    python -m benchmarks.simhash
+    python -m benchmarks simhash
 
 The index is a model of the tables, without a server: the pipeline itself looks SimHashes up in Cassandra. Half of the
 queries are stored SimHashes with up to three bits flipped, the other half are random. Brute force is numpy on the same

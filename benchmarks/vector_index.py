@@ -1,6 +1,6 @@
 """Recall and latency of the approximate index beside exact search, on a real Qdrant with Riffle's own client.
 
-    riffle bench index --statements 20000 --qdrant PATH
+    python -m benchmarks index --statements 20000 --qdrant PATH
 
 PATH is Qdrant's program; it is started on free ports in a temporary folder. Without it, the server of the settings is
 used, in a collection of its own that is removed. Vectors are generated in clusters, as real ones lie: for each of a

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.docgen.infrastructure import COMPONENTS
+from docs.generate.infrastructure import COMPONENTS
 from streams.topology import STAGES, TOPICS
 from tests.chart.rendering import CHART, ROOT, TOOLS, of_kind, run, template
 

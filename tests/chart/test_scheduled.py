@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from docs.generate.infrastructure import BLOBS_SWEEP, COMPONENTS, LINKS_RANK
 from streams.cli import app
-from streams.docgen.infrastructure import BLOBS_SWEEP, COMPONENTS, LINKS_RANK
 from streams.local.ports import free_ports
 from tests.chart.rendering import (
     CHART,

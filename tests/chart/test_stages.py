@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from streams.docgen.chart import chart_topology, events_per_second
+from docs.generate.chart import chart_topology, events_per_second
 from streams.runtime.lag import input_topics
 from streams.settings import RuntimeSettings, Settings
 from streams.topology import STAGES, Stage, in_regions, stage
@@ -28,7 +28,7 @@ NAMES = [each.name for each in STAGES]
 
 def test_the_chart_has_the_stages_of_the_topology() -> None:
     kept = json.loads((CHART / "files" / "topology.json").read_text())
-    assert kept == chart_topology(), "run `riffle schemas --write`"
+    assert kept == chart_topology(), "run `make schemas`"
     assert [each["name"] for each in kept["stages"]] == NAMES
 
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
+from docs.generate import GENERATED, ROOT
 from schemas import PageIndexed
-from streams.docgen import GENERATED, ROOT
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings

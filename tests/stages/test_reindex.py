@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 from schemas import Envelope, Event, PageChunked, PageEmbedded, PageRemoved
 from schemas.ids import page_id
 from streams.cli import app
-from streams.commands.stages import reindex as reindex_module
-from streams.commands.stages.reindex import _fill_and_switch, _switched
+from streams.commands.operate import reindex as reindex_module
+from streams.commands.operate.reindex import _fill_and_switch, _switched
 from streams.errors import MissingBlob, UsageError
 from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import Vectors

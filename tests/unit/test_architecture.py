@@ -108,7 +108,7 @@ PAGES_EXCEPTIONS: dict[str, str] = {
     "streams/gateway/labs/explainer.py": "shows what normalizing removes, in a parsing process",
     "streams/gateway/labs/view.py": "shows the explanation and the original of a page",
     "streams/commands/pages/page.py": "shows the same on the command line",
-    "streams/commands/measuring/evaluate.py": "measures the normalizer",
+    "streams/commands/measure/evaluate.py": "measures the normalizer",
 }
 
 

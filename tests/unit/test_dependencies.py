@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-OWN = {"streams", "schemas", "tests", "benchmarks", "triton_models"}
+OWN = {"streams", "schemas", "tests", "benchmarks", "docs", "triton_models"}
 
 # Import names that aren't installed as distributions, or that several distributions share.
 IMPORTED_AS = {
@@ -90,7 +90,7 @@ def name_of(path: Path) -> str:
 
 def allowed_in(path: Path) -> set[str]:
     name = name_of(path)
-    if name.startswith(("tests/", "benchmarks/")):
+    if name.startswith(("tests/", "benchmarks/", "docs/")):
         return CORE | LOCAL | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
@@ -102,7 +102,9 @@ def undeclared(path: Path) -> set[str]:
 
 
 def test_every_import_is_declared() -> None:
-    missing = {name_of(path): undeclared(path) for path in files("streams", "schemas", "triton_models", "benchmarks")}
+    missing = {
+        name_of(path): undeclared(path) for path in files("streams", "schemas", "triton_models", "benchmarks", "docs")
+    }
     assert {name: packages for name, packages in missing.items() if packages} == {}
 
 

@@ -5,10 +5,12 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from streams.cli import COMMANDS, load_command
+from benchmarks.__main__ import bench_app
+from streams.cli import COMMANDS, as_command, load_command
 from streams.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -81,15 +83,19 @@ def problem_of(line: str) -> str:
     words = shlex.split(re.split(r" && | \| |  +#| {3,}", line)[0], comments=True)
     if words[0] not in COMMANDS:
         return f"no command {words[0]!r}"
-    command, below = load_command(words[0]), words[1:]
+    return problem_of_call(words[0], load_command(words[0]), words[1:])
+
+
+def problem_of_call(name: str, command: Any, below: list[str]) -> str:
+    """Return the fault of the words behind a command, empty if its subcommand and options exist."""
     if hasattr(command, "commands"):
         if not below or below[0].startswith("-"):
             return ""
         if (command := command.commands.get(below[0].rstrip(",.)"))) is None:
-            return f"{words[0]} has no command {below[0]!r}"
+            return f"{name} has no command {below[0]!r}"
     options = {option for p in command.params for option in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
     unknown = [word for word in below if word.startswith("--") and word.partition("=")[0] not in options]
-    return f"{words[0]} has no option {unknown[0]}" if unknown else ""
+    return f"{name} has no option {unknown[0]}" if unknown else ""
 
 
 HAND_WRITTEN = [page for page in PAGES if page.name != "commands.md"]
@@ -121,6 +127,16 @@ def test_make_targets_in_the_docs_exist() -> None:
     named = set(re.findall(r"^(?:\$ )?make ([a-z][a-z-]*)", f"{code}\n{inline}", re.M))
     assert named
     assert named <= targets
+
+
+def test_benchmarks_in_the_docs_exist() -> None:
+    text = "\n".join(page.read_text() for page in PAGES)
+    lines = [quoted or word for quoted, word in re.findall(r'make bench ARGS=(?:"([^"\n]+)"|([\w-]+))', text)]
+    bench = as_command("bench", bench_app)
+    # Square brackets enclose what may be left out.
+    problems = {line: problem_of_call("bench", bench, re.sub(r"[\[\]]", "", line).split()) for line in lines}
+    assert lines
+    assert {line: problem for line, problem in problems.items() if problem} == {}
 
 
 def settings_named() -> set[str]:

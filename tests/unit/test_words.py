@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("streams", "schemas", "tests", "benchmarks", "triton_models")
+FOLDERS = ("streams", "schemas", "tests", "benchmarks", "docs", "triton_models")
 NO_SUBJECT = frozenset(["Of", "What", "Whether", "That", "Those", "Where", "Which", "How", "And"])
 """Words that a docstring does not begin with: the sentence behind them has no subject, or needs a second reading."""
 UNCLEAR = {

@@ -4,7 +4,7 @@
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
     question  1 if it is a question: its words are those of the asker, not of the answer
 
-Parameters and their training data are in `training/`, made by `python -m streams.evaluation.training`. The data have
+Parameters and their training data are in `training/`, made by `python -m benchmarks.meaning_weight`. The data have
 few short questions, so their bonus is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is shown
 with its features in `explain=true`.
 """

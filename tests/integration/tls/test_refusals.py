@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
-from streams.docgen.infrastructure import BLOBS_SWEEP, grants_of
+from docs.generate.infrastructure import BLOBS_SWEEP, grants_of
 from streams.errors import StoreUnavailable
 from streams.local.probing import answers, cassandra_answers, kafka_answers, triton_answers
 from streams.local.tls.access import apply_grants

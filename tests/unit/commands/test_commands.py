@@ -183,8 +183,3 @@ def test_the_program_itself_exits_with_the_status_and_keeps_stdout_clean(nowhere
 def test_status_of_no_stack_is_json_too(nowhere: dict[str, str]) -> None:
     shown = CliRunner(env=nowhere).invoke(app, ["status", "--json"])
     assert isinstance(json.loads(shown.stdout), dict), shown.output
-
-
-def test_published_files_are_up_to_date() -> None:
-    shown = CliRunner().invoke(app, ["schemas"])
-    assert shown.exit_code == 0, shown.output

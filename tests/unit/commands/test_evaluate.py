@@ -1,4 +1,4 @@
-"""`riffle eval` and `riffle bench simhash` as commands: the table for people, and the figures for programs."""
+"""`riffle eval` as a command: the table for people, and the figures for programs."""
 
 import json
 from pathlib import Path
@@ -89,31 +89,14 @@ def test_duplicates_as_json_are_the_figures(pairs: tuple[Path, Path]) -> None:
     assert found["merged_by_similarity"] == {"0.00-0.50": 0.0, "0.95-1.00": 1.0}
 
 
-@pytest.mark.parametrize(("tables", "bytes_at_least"), [(4, 4 * 12), (10, 10 * 12)])
-def test_simhash_look_ups_are_measured_and_checked(tables: int, bytes_at_least: int) -> None:
-    found = figures("bench", "simhash", "--fingerprints", 1_000, "--tables", tables)
-    assert (found["fingerprints"], found["tables"], found["distance"]) == (1_000, tables, 3)
-    assert found["same_as_brute_force"] is True
-    assert found["bytes_per_fingerprint"] >= bytes_at_least
-    assert found["lookups_per_second"] > found["lookups_per_second_one_by_one"] > 0
-    assert {"machine", "candidates_per_lookup", "build_seconds", "fingerprint_ms_per_1000_words"} <= set(found)
-
-
-def test_simhash_look_ups_are_printed() -> None:
-    shown = rows(run("bench", "simhash", "--fingerprints", 1_000))
-    assert shown["same as brute force"] == "True"
-    assert float(shown["lookups per second one by one"]) > 0
-
-
 MISTAKES = [
     # arguments, message
     (("eval", "extract", "."), "truth"),
     (("eval", "dedup", "pairs.jsonl", "pages.jsonl"), "needs the page 'b', which is missing"),
-    (("bench", "simhash", "--fingerprints", "1000", "--tables", "5"), "4, 10, 20"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=["no truth", "no page", "no such tables"])
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=["no truth", "no page"])
 def test_mistakes_have_a_message_of_one_line(
     arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from streams.cli import app
-from streams.commands.stages import links as links_module
+from streams.commands.operate import links as links_module
 from streams.stores.opener import Stores, memory_stores
 
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
-from streams.commands.stages import migrate as module
+from streams.commands.operate import migrate as module
 from streams.errors import StoreUnavailable
 
 TOPICS, TABLES, COLLECTION = "topics", "tables", "collection"

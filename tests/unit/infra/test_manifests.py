@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.docgen.infrastructure import COMPONENTS
+from docs.generate.infrastructure import COMPONENTS
 from streams.topology import READER_GROUP, STAGES, TOPICS, grants, stage, stage_grants
 
 BASE = Path(__file__).parents[3] / "infra" / "k8s" / "base"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streams.commands.stages.distill import configured
+from streams.commands.operate.distill import configured
 from streams.errors import UsageError
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import find_file, model_info, parameters_of, read_config

@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from docs.generate import json_schema
 from schemas import EVENTS, Event, InvalidEvent, NewerEvent, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.unknown_values import READ_AS, WAITS
-from streams.docgen import json_schema
 from streams.runtime.records import decode
 from tests.former_release import FormerRecord, FormerRelease
 from tests.unit.schemas.samples import all_samples, listed_values, samples

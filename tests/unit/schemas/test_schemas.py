@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.generate import asyncapi, json_schema, published_files
 from schemas import EVENTS, Envelope, Event, InvalidEvent, PageDiscovered, PageIndexed
 from schemas.compatibility import breaking_changes
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id, statement_id
 from schemas.unknown_values import READ_AS, WAITS
-from streams.docgen import asyncapi, json_schema, published_files
 
 SNAPSHOTS = Path(__file__).parents[2] / "data" / "schemas"
 PAGE = {"page_id": str(uuid4()), "url": "https://a.test/", "generation": 1}
@@ -26,7 +26,7 @@ INDEXED = {**PAGE, "statements": 3, "model": "m", "model_version": "1", "collect
 @pytest.mark.parametrize(("path", "content"), published_files().items(), ids=lambda v: getattr(v, "name", ""))
 def test_what_is_checked_in_is_what_the_code_says(path: Path, content: str) -> None:
     found = path.read_text() if path.exists() else ""
-    assert found == content, f"{path.name} is out of date: run `riffle schemas --write`"
+    assert found == content, f"{path.name} is out of date: run `make schemas`"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from streams.evaluation.training import fit, quality_of
+from benchmarks.meaning_weight import fit, quality_of
 from streams.search.ranking.weights import PARAMETERS, features_of, is_question, parameters, weight_of
 from streams.stores.protocols import Candidates, Hit, SparseVector
 

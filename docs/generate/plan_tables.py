@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from streams.planning.capacity import Plan, Workload, plan
 from streams.planning.costs import UnitCosts
+from streams.planning.numbers import number
 
 ShowFigure = Callable[[Plan], str]
 
@@ -51,16 +52,6 @@ def markdown(header: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -
     """A table whose first column is left-aligned and whose others are right-aligned."""
     lines = [f"| {' | '.join(header)} |", "|---|" + "---:|" * (len(header) - 1)]
     return "\n".join(lines + [f"| {' | '.join((label, *cells))} |" for label, cells in rows])
-
-
-def number(value: float) -> str:
-    """Two or three significant digits, with a name for thousands and more."""
-    for size, name in ((1e12, " T"), (1e9, " G"), (1e6, " M")):
-        if value >= size:
-            return f"{value / size:.3g}{name}"
-    if value >= 1_000:
-        return f"{round(value, -1):,.0f}"
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
 def power(value: float) -> str:

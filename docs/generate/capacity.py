@@ -1,8 +1,8 @@
 """The generated tables of the page on capacity."""
 
+from docs.generate.plan_tables import published_table, sizes_table, stages_table
 from streams.planning.capacity import Workload, plan
 from streams.planning.costs import load_unit_costs
-from streams.planning.tables import published_table, sizes_table, stages_table
 
 STAGES_AT = Workload(pages=1e9)
 PUBLISHED_NOTE = """\

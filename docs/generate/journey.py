@@ -1,7 +1,7 @@
 """The journey of a page as a diagram and as tables, generated from the topology."""
 
+from docs.generate.schemas import summary
 from schemas import EVENTS, Event
-from streams.docgen.schemas import summary
 from streams.topology import OUTSIDE_PRODUCERS, STAGES
 
 
@@ -39,7 +39,7 @@ def journey_page() -> str:
     )
     return f"""# The journey of a page
 
-This page is generated from `streams/topology.py` by `riffle schemas --write`.
+This page is generated from `streams/topology.py` by `make schemas`.
 
 {journey_diagram()}
 

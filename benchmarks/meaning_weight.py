@@ -1,7 +1,7 @@
 """Training of the weight of meaning (`streams/search/ranking/weights.py`), from judged queries.
 
-    python -m streams.evaluation.training features DIR... --out FILE    features and gains of the queries, by set
-    python -m streams.evaluation.training fit FILE                      the parameters, and each set left out in turn
+    python -m benchmarks.meaning_weight features DIR... --out FILE    features and gains of the queries, by set
+    python -m benchmarks.meaning_weight fit FILE                      the parameters, and each set left out in turn
 
 For each query of a test collection, the two lists are those that the gateway gets: the features are those of the first
 search, the gains those of the lists after the feedback. A row has the features and nDCG@10

@@ -1,9 +1,10 @@
-"""`riffle bench`: speed and memory, measured on this machine."""
+"""The benchmarks as commands: `python -m benchmarks NAME`, or `make bench ARGS=NAME`.
 
-import importlib
-import sys
+A benchmark's module is imported when the benchmark is called, so that `--help` loads no client of a server.
+"""
+
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -24,10 +25,11 @@ async def bench_pipeline(
 ) -> int:
     """Measure the running stack from fetched to searchable: pages/s, statements/s, CPU and memory by process.
 
-    Example:  riffle up && riffle bench pipeline mirror/ --pages 500
+    Example:  riffle up && python -m benchmarks pipeline mirror/ --pages 500
     """
-    status: int = await benchmark("pipeline").run(load_settings(), folder, pages, as_json=as_json)
-    return status
+    from benchmarks.pipeline import run
+
+    return await run(load_settings(), folder, pages, as_json=as_json)
 
 
 @bench_app.command("queries")
@@ -45,12 +47,12 @@ async def bench_queries(
 
     Examples:
 
-        riffle bench queries questions.tsv --count 200
-        riffle bench queries questions.tsv --while-indexing mirror/
+        python -m benchmarks queries questions.tsv --count 200
+        python -m benchmarks queries questions.tsv --while-indexing mirror/
     """
-    run = benchmark("queries").run
-    status: int = await run(load_settings(), questions, count, while_indexing, as_json=as_json)
-    return status
+    from benchmarks.queries import run
+
+    return await run(load_settings(), questions, count, while_indexing, as_json=as_json)
 
 
 @bench_app.command("embed")
@@ -64,10 +66,11 @@ async def bench_embed(
 ) -> int:
     """Measure the embed stage alone: runtimes beside each other, how busy the model is, texts that were saved.
 
-    Example:  riffle bench embed mirror/ --pages 100
+    Example:  python -m benchmarks embed mirror/ --pages 100
     """
-    status: int = await benchmark("embed").run(load_settings(), folder, pages, as_json=as_json)
-    return status
+    from benchmarks.embed import run
+
+    return await run(load_settings(), folder, pages, as_json=as_json)
 
 
 @bench_app.command("index")
@@ -82,13 +85,13 @@ async def bench_index(
 ) -> int:
     """Measure recall and latency of the search by meaning beside exact search, for several values of `hnsw_ef`.
 
-    Example:  riffle bench index --statements 20000 --qdrant /usr/bin/qdrant
+    Example:  python -m benchmarks index --statements 20000 --qdrant /usr/bin/qdrant
     """
+    from benchmarks.vector_index import run
+
     if quantization not in ("int8", "binary", "none"):
         raise UsageError(f"{quantization!r}: the quantization is int8, binary or none")
-    counts = statements or [20_000]
-    status: int = await benchmark("vector_index").run(load_settings(), counts, qdrant, quantization, as_json=as_json)
-    return status
+    return await run(load_settings(), statements or [20_000], qdrant, quantization, as_json=as_json)
 
 
 @bench_app.command("search")
@@ -105,11 +108,11 @@ async def bench_search(
 ) -> int:
     """Measure how long a whole search takes with that many statements in the index, on servers of its own.
 
-    Example:  riffle bench search --statements 10000 --statements 100000 --qdrant /usr/bin/qdrant
+    Example:  python -m benchmarks search --statements 10000 --statements 100000 --qdrant /usr/bin/qdrant
     """
-    run = benchmark("search").run
-    status: int = await run(load_settings(), statements or [10_000], qdrant, questions, as_json=as_json)
-    return status
+    from benchmarks.search import run
+
+    return await run(load_settings(), statements or [10_000], qdrant, questions, as_json=as_json)
 
 
 @bench_app.command("cost")
@@ -123,10 +126,11 @@ async def bench_cost(
 ) -> int:
     """Count the Kafka records, Cassandra writes and reads, and bytes that a page costs, on a stack of its own.
 
-    Example:  riffle bench cost
+    Example:  python -m benchmarks cost
     """
-    status: int = await benchmark("cost").run(web, as_json=as_json)
-    return status
+    from benchmarks.cost import run
+
+    return await run(web, as_json=as_json)
 
 
 @bench_app.command("simulate")
@@ -141,9 +145,11 @@ def bench_simulate(
 ) -> None:
     """Simulate an installation as `riffle plan` sizes it: a burst, the loss of half of the GPUs, the loss of a region.
 
-    Example:  riffle bench simulate --pages 1e9 --plots plots/
+    Example:  python -m benchmarks simulate --pages 1e9 --plots plots/
     """
-    benchmark("capacity_simulation").run(pages, max_lag_seconds, plots, as_json=as_json)
+    from benchmarks.capacity_simulation import run
+
+    run(pages, max_lag_seconds, plots, as_json=as_json)
 
 
 @bench_app.command("simhash")
@@ -155,22 +161,15 @@ def bench_simhash(
 ) -> None:
     """Measure look-ups and memory of a SimHash index in memory, and the time to make fingerprints.
 
-    Example:  riffle bench simhash --fingerprints 1000000
+    Example:  python -m benchmarks simhash --fingerprints 1000000
     """
+    from benchmarks.simhash import run
     from streams.stores.simhash_tables import TABLE_COUNTS
 
     if tables not in TABLE_COUNTS:
         raise UsageError(f"{tables} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")
-    figures: dict[str, Any] = benchmark("simhash").run(fingerprints=fingerprints, table_count=tables)
-    print_figures("SimHash index", figures, as_json)
+    print_figures("SimHash index", run(fingerprints=fingerprints, table_count=tables), as_json)
 
 
-def benchmark(name: str) -> Any:
-    """A module of `benchmarks/`. Only a checkout has that folder: an installed package doesn't carry it."""
-    from streams.docgen import ROOT
-
-    if not (ROOT / "benchmarks" / f"{name}.py").exists():
-        raise UsageError(f"benchmarks/{name}.py isn't there: benchmarks run from a checkout of Riffle")
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    return importlib.import_module(f"benchmarks.{name}")
+if __name__ == "__main__":
+    bench_app(prog_name="python -m benchmarks")

@@ -13,7 +13,7 @@ from typer import Context
 from streams.settings import Settings
 
 HELP_WIDTH = 100
-GENERATED_FROM = "This page is generated from {} by `riffle schemas --write`."
+GENERATED_FROM = "This page is generated from {} by `make schemas`."
 
 
 def settings_page() -> str:

@@ -1,4 +1,4 @@
-"""`riffle bench queries`: its file of questions, what the gateway answers, and the wait for a pipeline at work."""
+"""`python -m benchmarks queries`: its file of questions, what the gateway answers, and the wait for a busy pipeline."""
 
 import asyncio
 from pathlib import Path

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants
 
 CLUSTER = "riffle"
-HEADER = "# Generated from streams/topology.py by `riffle schemas --write`.\n"
+HEADER = "# Generated from streams/topology.py by `make schemas`.\n"
 REPLICAS = 3
 IN_SYNC_REPLICAS = 2
 PARTITIONS = 64

@@ -11,7 +11,7 @@ from streams.topology import STAGES, Stage
 def chart_topology() -> dict[str, Any]:
     """helm/riffle/files/topology.json: each stage with its consumer group, topics, stores, concurrency and speed."""
     return {
-        "generated": "from streams/topology.py by `riffle schemas --write`",
+        "generated": "from streams/topology.py by `make schemas`",
         "stages": [_stage(stage) for stage in STAGES],
     }
 

@@ -9,7 +9,7 @@ import typer
 from streams.commands.console import JSON_OPTION, command, out, print_json, table
 from streams.planning.capacity import Plan, Quantization, Workload, plan
 from streams.planning.costs import UnitCosts, load_unit_costs
-from streams.planning.tables import number
+from streams.planning.numbers import number
 
 DEFAULTS = Workload(pages=1)
 
@@ -45,8 +45,8 @@ def make_plan(
 ) -> None:
     """Compute the machines, disks, GPUs, partitions, shards, traffic and cost of an installation.
 
-    The unit costs are measured by `riffle bench` and kept in streams/planning/unit_costs.toml, which also names
-    what is assumed.
+    The unit costs were measured by the benchmarks of Riffle's repository. They are kept in
+    streams/planning/unit_costs.toml, which also names what is assumed.
 
     Examples:
 

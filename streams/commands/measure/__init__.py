@@ -1,0 +1,1 @@
+"""Commands that measure or compute: evaluations, plans."""

@@ -1,1 +1,0 @@
-"""Commands that measure or compute: benchmarks, evaluations, plans, generated files."""

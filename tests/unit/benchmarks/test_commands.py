@@ -1,0 +1,58 @@
+"""The benchmarks as commands: each has its module, and `simhash`, which needs no server, measures and prints."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from benchmarks.__main__ import bench_app
+
+NAMES = sorted(get_command(bench_app).commands)  # type: ignore[attr-defined]  # a group has commands
+
+
+def run(*arguments: object) -> str:
+    """Run the benchmark of SimHashes. Returns its output."""
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(bench_app, ["simhash", *map(str, arguments)])
+    assert shown.exit_code == 0, shown.output
+    return shown.stdout
+
+
+def figures(*arguments: object) -> Any:
+    return json.loads(run(*arguments, "--json"))
+
+
+def rows(printed: str) -> dict[str, str]:
+    """Each line's name and what stands behind it."""
+    parts = [line.strip().partition("  ") for line in printed.splitlines()]
+    return {name: rest.strip() for name, _, rest in parts}
+
+
+def test_the_program_lists_every_benchmark() -> None:
+    shown = subprocess.run([sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True)
+    assert [name for name in NAMES if f"  {name} " not in shown.stdout] == []
+
+
+@pytest.mark.parametrize(("tables", "bytes_at_least"), [(4, 4 * 12), (10, 10 * 12)])
+def test_simhash_look_ups_are_measured_and_checked(tables: int, bytes_at_least: int) -> None:
+    found = figures("--fingerprints", 1_000, "--tables", tables)
+    assert (found["fingerprints"], found["tables"], found["distance"]) == (1_000, tables, 3)
+    assert found["same_as_brute_force"] is True
+    assert found["bytes_per_fingerprint"] >= bytes_at_least
+    assert found["lookups_per_second"] > found["lookups_per_second_one_by_one"] > 0
+    assert {"machine", "candidates_per_lookup", "build_seconds", "fingerprint_ms_per_1000_words"} <= set(found)
+
+
+def test_simhash_look_ups_are_printed() -> None:
+    shown = rows(run("--fingerprints", 1_000))
+    assert shown["same as brute force"] == "True"
+    assert float(shown["lookups per second one by one"]) > 0
+
+
+def test_a_wrong_number_of_tables_has_a_message_of_one_line() -> None:
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(bench_app, ["simhash", "--tables", "5"])
+    assert (shown.exit_code, shown.stdout) == (2, "")
+    assert "4, 10, 20" in shown.stderr
