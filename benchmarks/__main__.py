@@ -164,7 +164,7 @@ def bench_simhash(
     Example:  python -m benchmarks simhash --fingerprints 1000000
     """
     from benchmarks.simhash import run
-    from streams.stores.simhash_tables import TABLE_COUNTS
+    from streams.sketches.simhash_tables import TABLE_COUNTS
 
     if tables not in TABLE_COUNTS:
         raise UsageError(f"{tables} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.near_duplicates import read_pages
-from streams.dedup.features import word_hashes
 from streams.dedup.frequencies import VERSION
 from streams.pages.text.tokens import words
+from streams.sketches.features import word_hashes
 
 MIN_DOCUMENTS = 3
 """Minimum number of documents of a word in the file. Rarer words weigh nearly as much as unknown ones."""

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.machine import machine
 from benchmarks.simhash_index import Simhashes, SimHashIndex, popcount
 from streams.dedup.fingerprinting import fingerprint
-from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, tables
+from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, tables
 
 FINGERPRINTS = 1_000_000
 QUERIES = 100_000

@@ -30,7 +30,7 @@ from streams.local.ports import free_ports
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
 from streams.stores.protocols import Point, SparseVector
-from streams.stores.qdrant import QdrantIndex
+from streams.stores.qdrant.index import QdrantIndex
 
 DIMENSIONS = 384
 NEAREST = 100

@@ -11,7 +11,7 @@ from streams.backup.kafka import REPLACE_ADVICE
 from streams.backup.manifest import Manifest, Progress
 from streams.errors import UsageError
 from streams.settings import QdrantSettings
-from streams.stores.qdrant_rest import QdrantRest, description_of
+from streams.stores.qdrant.rest import QdrantRest, description_of
 from streams.stores.vector_collection import ALIAS
 
 REQUEST_SECONDS = 60.0

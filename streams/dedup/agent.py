@@ -16,7 +16,6 @@ from schemas import Event, LinkFound, PageDiscovered, PageNormalized, PageRemove
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import PART, DecisionApplier, Log, Rows, facts, outcome_of
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
-from streams.dedup.features import Hashes, jaccard
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
 from streams.dedup.shingle_cache import ShingleCache
@@ -26,7 +25,8 @@ from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings, TritonSettings
-from streams.stores.minhash import sketch_similarity
+from streams.sketches.features import Hashes, jaccard
+from streams.sketches.minhash import sketch_similarity
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from streams.stores.removals import Parts, blob_of_page, is_held_back, withdrawn

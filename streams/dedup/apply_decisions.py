@@ -13,8 +13,8 @@ from uuid import UUID
 
 from streams.dedup.grouping import MAX_DUPLICATES, Decision, Grouping, Plan, may_represent
 from streams.errors import TransientError
+from streams.sketches.simhash_tables import hamming
 from streams.stores.protocols import Fingerprint, Fingerprints, Pages
-from streams.stores.simhash_tables import hamming
 
 MAX_ROUNDS = 5
 """Maximum number of plans for one event. More than one is needed if other workers change the same group."""

@@ -15,13 +15,13 @@ from typing import Any
 from uuid import UUID
 
 from schemas.ids import page_id
-from streams.dedup.features import jaccard
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.dedup.grouping import SIMILARITY, Grouping
 from streams.errors import Refused, UsageError
 from streams.jsonl import read_rows
+from streams.sketches.features import jaccard
+from streams.sketches.simhash_tables import MAX_DISTANCE, hamming
 from streams.stores.protocols import Fingerprint, Fingerprints
-from streams.stores.simhash_tables import MAX_DISTANCE, hamming
 
 RANGES = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.75), (0.75, 0.8), (0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.01))
 

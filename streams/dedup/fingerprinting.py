@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streams.dedup import minhash
-from streams.dedup.features import Hashes, shingles, word_hashes
 from streams.dedup.frequencies import VERSION, inverse_document_frequencies
-from streams.dedup.simhash import simhash
 from streams.pages.text.tokens import words
+from streams.sketches import minhash
+from streams.sketches.features import Hashes, shingles, word_hashes
+from streams.sketches.simhash import simhash
 
 
 @dataclass(frozen=True, slots=True)

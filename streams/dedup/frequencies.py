@@ -14,8 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.dedup.features import Hashes
 from streams.errors import UsageError
+from streams.sketches.features import Hashes
 
 VERSION = 1
 """Version of this release's file. Each new file gets a new number."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from streams.dedup.election import elect, oldest_first, rank
-from streams.stores.minhash import sketch_similarity
+from streams.sketches.minhash import sketch_similarity
+from streams.sketches.simhash_tables import MAX_DISTANCE
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
-from streams.stores.simhash_tables import MAX_DISTANCE
 
 MIN_WORDS = MIN_NEAR_WORDS
 SIMILARITY = 0.8

@@ -9,9 +9,9 @@ from dataclasses import asdict
 import numpy as np
 
 from streams.dedup import frequencies
-from streams.dedup.features import Hashes
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.pages.document.codec import decode_document
+from streams.sketches.features import Hashes
 from streams.stores.packing import pack, unpack
 
 FINGERPRINT = "streams.dedup.sandbox_tasks:make_fingerprint"

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from streams.dedup.features import Hashes
+from streams.sketches.features import Hashes
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of all shingles in the cache. A page of a thousand words takes 8 KB, one of a million words 8 MB."""

@@ -11,7 +11,7 @@ from streams.doctor.versions import judge_version
 from streams.errors import StoreUnavailable
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
-from streams.stores.qdrant_rest import QdrantRest
+from streams.stores.qdrant.rest import QdrantRest
 from streams.stores.vector_collection import ALIAS, collection_name
 
 REQUEST_SECONDS = 8.0

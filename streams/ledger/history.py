@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid5
 
 from schemas import Event, PageDiscovered, PageRemoved
+from streams.crawl.frontier.refused_urls import url_refused
 from streams.ledger.descriptions import describe
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierUrl, Transition
-from streams.stores.refused_urls import url_refused
 
 SOURCE = "/riffle/frontier"
 

@@ -1,1 +1,1 @@
-"""Jobs on stored data: sweeping blobs that nothing refers to, and erasing pages."""
+"""Jobs on stored data: sweeping blobs that nothing refers to, erasing pages, filling a collection."""

@@ -7,8 +7,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress
-from streams.stores.references import ReferenceSet
 
 MAX_AGE_SECONDS = DAY
 """Age (seconds) from which a sweep begins anew: the references that it has read are too old."""

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from streams.errors import UsageError
+from streams.maintenance.reference_set import ReferenceSet
 from streams.stores.protocols import BlobCollection, StoredBlob
-from streams.stores.references import ReferenceSet
 from streams.topology import STAGES, TOPICS
 
 DAY = 86_400

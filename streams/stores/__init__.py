@@ -1,1 +1,1 @@
-"""The stores: small Protocols (`protocols`), real adapters, shipped fakes (`memory`), and their `opening`."""
+"""The stores: small Protocols (`protocols`), real adapters, shipped fakes (`memory`), and the `opener` of all."""

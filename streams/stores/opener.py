@@ -80,9 +80,9 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
             stores.embedder, stores.chains = models.embedder, models.chains
             stores.reranker = models.reranker
         if "qdrant" in wanted:
-            from streams.stores import qdrant
+            from streams.stores.qdrant.index import QdrantIndex
 
-            stores.vectors = qdrant.QdrantIndex(settings.qdrant, production=settings.profile == "production")
+            stores.vectors = QdrantIndex(settings.qdrant, production=settings.profile == "production")
             stack.push_async_callback(stores.vectors.close)
         yield stores
 

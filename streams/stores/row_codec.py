@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from streams.errors import PoisonError, Refused
-from streams.stores.minhash import band_keys
+from streams.sketches.minhash import band_keys
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 

@@ -15,7 +15,7 @@ from streams.settings import Settings
 from streams.stores.cassandra import migrate
 from streams.stores.cassandra.migrating import packaged_migrations
 from streams.stores.opener import open_stores
-from streams.stores.qdrant_rest import QdrantRest
+from streams.stores.qdrant.rest import QdrantRest
 from streams.stores.vector_collection import ALIAS
 
 pytestmark = pytest.mark.integration

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from schemas.ids import page_id
+from streams.maintenance.reindexing import Reindexer
 from streams.models.memory import MemoryEmbedder
 from streams.settings import QdrantSettings
 from streams.stores.opener import memory_stores
-from streams.stores.qdrant import QdrantIndex
-from streams.vectors.reindexing import Reindexer
+from streams.stores.qdrant.index import QdrantIndex
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 from tests.stages.test_reindex import AT, index_page, url
 

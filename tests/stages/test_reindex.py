@@ -19,6 +19,9 @@ from streams.cli import app
 from streams.commands.operate import reindex as reindex_module
 from streams.commands.operate.reindex import _fill_and_switch, _switched
 from streams.errors import MissingBlob, UsageError
+from streams.maintenance import page_writer
+from streams.maintenance.page_writer import Pace
+from streams.maintenance.reindexing import FIRST_TOKEN, LAST_TOKEN, PARTS, Reindexer, Verification, part_tokens
 from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import Vectors
 from streams.runtime.agent import Delivery
@@ -27,11 +30,8 @@ from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.vectors import page_writer
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
-from streams.vectors.page_writer import Pace
-from streams.vectors.reindexing import FIRST_TOKEN, LAST_TOKEN, PARTS, Reindexer, Verification, part_tokens
 
 PAGES = 40
 AT = 1_700_000_000_000_000

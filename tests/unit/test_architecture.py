@@ -27,8 +27,6 @@ AGENTS = {"agent", "embed_agent", "index_agent"}
 # Modules of the journey that do IO, each with its reason. All others are pure: bytes and values in, values out.
 DOORS: dict[str, str] = {
     "streams/vectors/batching.py": "batches at the model wait for each other",
-    "streams/vectors/page_writer.py": "writes a page of the job below, at a limited rate",
-    "streams/vectors/reindexing.py": "a job that visits all pages, some of them at once",
     "streams/crawl/fetch/http.py": "the one HTTP request of a fetch",
     "streams/crawl/fetch/connection.py": "limits what a server may send on a connection",
     "streams/crawl/fetch/guard.py": "checks the addresses that sockets really connect to",

@@ -20,10 +20,11 @@ from streams.commands.console import (
     print_json,
 )
 from streams.maintenance import saved_progress
+from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
-from streams.stores.references import ReferenceSet, references_in
+from streams.stores.references import references_in
 from streams.topology import STAGES
 
 SAVE_SECONDS = 60.0

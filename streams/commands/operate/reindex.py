@@ -11,11 +11,11 @@ import typer
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
+from streams.maintenance.page_writer import Outcome
+from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
 from streams.models.triton import open_models
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.vectors.page_writer import Outcome
-from streams.vectors.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
 
 MAX_PASSES = 5
 """Maximum passes over all pages. Each writes what was indexed elsewhere during the one before."""

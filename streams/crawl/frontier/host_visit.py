@@ -7,10 +7,10 @@ from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, Robots
 from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
-from streams.stores.refused_urls import url_refused
 
 STEPS_PER_VISIT = 64
 """Maximum queue entries of one visit. Then the host's lock is released, so that its events do not wait for long."""

@@ -3,9 +3,9 @@
 from typing import Any
 
 from streams.settings import CassandraSettings
+from streams.sketches.minhash import BANDS, band_keys
 from streams.stores.cassandra.row_scans import scan_once
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.minhash import BANDS, band_keys
 from streams.stores.protocols import MIN_NEAR_WORDS
 from streams.stores.row_codec import unpack_fingerprint
 

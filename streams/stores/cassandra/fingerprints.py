@@ -16,11 +16,11 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
+from streams.sketches.minhash import band_keys, sketch_similarity
+from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.minhash import band_keys, sketch_similarity
 from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
 from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
-from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
 PER_BITS = 2_000
 """Maximum number of hints that are read under one key of a SimHash."""

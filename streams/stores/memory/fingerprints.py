@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import islice
 from uuid import UUID
 
-from streams.stores.minhash import band_keys, sketch_similarity
+from streams.sketches.minhash import band_keys, sketch_similarity
+from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
 from streams.stores.row_codec import pack_fingerprint
-from streams.stores.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 
 PER_BAND = 100
 

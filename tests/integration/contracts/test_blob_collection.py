@@ -9,13 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from streams.errors import MissingBlob
+from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
 from streams.stores import cassandra
 from streams.stores.cassandra.blobs import CHUNK_BYTES
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.protocols import BlobCollection, Blobs, Fingerprint, Fingerprints, FrontierHost, Pages, StoredBlob
-from streams.stores.references import ReferenceSet
 from tests.integration.contracts.conftest import BOTH
 
 NOW = time.time()

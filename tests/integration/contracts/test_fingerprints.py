@@ -8,11 +8,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from streams.settings import CassandraSettings
+from streams.sketches.minhash import band_keys
 from streams.stores.cassandra import CassandraFingerprints, CassandraSession, connect, migrate
 from streams.stores.cassandra.band_rows import write_band_hints
 from streams.stores.cassandra.group_rows import copy_group_rows
 from streams.stores.memory import MemoryFingerprints
-from streams.stores.minhash import band_keys
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, group_of
 from streams.stores.row_codec import pack_fingerprint

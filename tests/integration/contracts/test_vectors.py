@@ -21,7 +21,7 @@ from streams.search.ranking.fusion import combine, first_pages
 from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, PageHits, Point, SparseVector
-from streams.stores.qdrant import QdrantIndex
+from streams.stores.qdrant.index import QdrantIndex
 from streams.stores.vector_collection import ANY
 from streams.vectors.recall import NEAREST, Recall, recall_of
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant

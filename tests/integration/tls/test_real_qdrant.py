@@ -26,7 +26,7 @@ from streams.local.tls.identities import Identities
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
 from streams.stores.protocols import Point, SparseVector
-from streams.stores.qdrant import QdrantIndex
+from streams.stores.qdrant.index import QdrantIndex
 from streams.tls import client_context
 from tests.chart.rendering import ROOT, containers, environment, named, render
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, real_qdrant

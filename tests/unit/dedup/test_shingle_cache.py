@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.dedup.features import Hashes
 from streams.dedup.shingle_cache import ShingleCache
+from streams.sketches.features import Hashes
 
 HUNDRED = 100 * 8
 """Bytes of a hundred shingles."""

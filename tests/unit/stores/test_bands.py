@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.sketches.minhash import BAND_BYTES, BANDS, band_keys
 from streams.stores.cassandra import CassandraFingerprints
-from streams.stores.minhash import BAND_BYTES, BANDS, band_keys
 from streams.stores.packing import unpack
 from streams.stores.protocols import Fingerprint
 from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint

@@ -12,9 +12,9 @@ import pytest
 
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
-from streams.stores import prompt_acks
 from streams.stores.protocols import Point, SparseVector
-from streams.stores.qdrant import QdrantIndex
+from streams.stores.qdrant import prompt_acks
+from streams.stores.qdrant.index import QdrantIndex
 
 POINT = Point(UUID(int=1), [1.0, 0.0], SparseVector((1,), (1.0,)), {"page_id": str(UUID(int=2)), "generation": 1})
 

@@ -13,13 +13,13 @@ from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_visit import disallowed
 from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_target, may_be_alias, may_replace
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
 from streams.stores.protocols import FrontierUrl
-from streams.stores.refused_urls import url_refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, Tran
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores.hits import id_of, in_order
-from streams.stores.prompt_acks import PromptAcks
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
+from streams.stores.qdrant.prompt_acks import PromptAcks
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,

@@ -3,7 +3,7 @@
 For a new model, whose collection is filled beside the one that searches read, and after a loss of the vector index.
 Pages are visited by token, so each part of the ring can go on where it stopped. A page is written if its record
 `indexed` is newer than its record `removed`, and if the collection doesn't hold it as recorded
-(`streams.vectors.page_writer`).
+(`streams.maintenance.page_writer`).
 
 Pages may change meanwhile. Those that are indexed into another collection are found by a further pass, which writes
 only what is missing. The verification writes them too: during a crawl, there are always some since the last pass.
@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from streams.errors import PoisonError
+from streams.maintenance.page_writer import Outcome, Pace, PageWriter, Target
 from streams.models.protocols import Embedder
 from streams.statements.codec import PageStatements
 from streams.stores.opener import Stores
 from streams.stores.protocols import PartProgress
 from streams.vectors.page_records import IndexedPage, indexed_page
-from streams.vectors.page_writer import Outcome, Pace, PageWriter, Target
 from streams.vectors.recall import Recall, recall_of
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1

@@ -7,7 +7,7 @@ or against each bit, by the bits of its hash. Features are words weighted by TF-
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.dedup.features import Hashes
+from streams.sketches.features import Hashes
 
 
 def simhash(features: Hashes, weights: NDArray[np.float32]) -> int:

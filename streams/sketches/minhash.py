@@ -1,0 +1,62 @@
+"""MinHash: small sketches that estimate the Jaccard similarity of two texts' shingles. Similar sketches share keys.
+
+A sketch keeps eight bits of each of 128 minima (Li and Koenig, "b-bit minwise hashing", WWW 2010): the standard error
+is 0.035 at a similarity of 0.8. A band is four bytes of a sketch. Two texts of similarity s share at least one of the
+eight bands with probability 1 - (1 - s^4)^8: 0.985 at 0.8, 0.999 at 0.87, 0.40 at 0.5. Decision 0008 has the measured
+recall and the number of pages in a band, also for other bands.
+"""
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from streams.sketches.features import Hashes
+
+HASHES = 128
+BANDS = 8
+BAND_BYTES = 4
+_CHUNK = 4_096
+"""Number of shingles that are multiplied at once, so that the products stay in the processor's cache."""
+
+
+def _constants() -> tuple[Hashes, Hashes]:
+    """Odd multipliers and offsets, from XXH3 of their numbers. Stored fingerprints depend on them."""
+    multipliers = [xxh3_64_intdigest(b"multiplier %d" % number) | 1 for number in range(HASHES)]
+    offsets = [xxh3_64_intdigest(b"offset %d" % number) for number in range(HASHES)]
+    return np.array(multipliers, np.uint64)[:, None], np.array(offsets, np.uint64)[:, None]
+
+
+_MULTIPLIERS, _OFFSETS = _constants()
+
+
+def minima(shingles: Hashes) -> Hashes:
+    """The minimum of each of the 128 hash functions over the shingles. All bits are ones if there are no shingles."""
+    least = np.full(HASHES, np.iinfo(np.uint64).max, np.uint64)
+    for start in range(0, len(shingles), _CHUNK):
+        products = shingles[start : start + _CHUNK] * _MULTIPLIERS + _OFFSETS
+        np.minimum(least, products.min(axis=1), out=least)
+    return least
+
+
+def sketch(least: Hashes) -> bytes:
+    """Eight mixed bits of each minimum."""
+    mixed = least * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(56)).astype(np.uint8).tobytes()
+
+
+def sketch_similarity(one: bytes, other: bytes) -> float:
+    """The estimated Jaccard similarity, 0..1. Corrected for bytes that are equal by chance (1 in 256)."""
+    if not one or len(one) != len(other):
+        return 0.0
+    agreed = int(np.count_nonzero(np.frombuffer(one, np.uint8) == np.frombuffer(other, np.uint8))) / len(one)
+    return max(0.0, (agreed - 1 / 256) / (1 - 1 / 256))
+
+
+def band_keys(sketch: bytes) -> tuple[int, ...]:
+    """The keys of a sketch's bands. Each has its number, so that equal bytes in different bands give different keys.
+
+    A sketch that is too short has none.
+    """
+    if len(sketch) < BANDS * BAND_BYTES:
+        return ()
+    parts = (sketch[band * BAND_BYTES : (band + 1) * BAND_BYTES] for band in range(BANDS))
+    return tuple(band << 8 * BAND_BYTES | int.from_bytes(part, "big") for band, part in enumerate(parts))
