@@ -19,8 +19,9 @@ def section(heading: str) -> str:
 
 def test_problems_are_documented() -> None:
     documented = set(re.findall(r"^\| `([a-z-]+)` \| \d{3} \|", section("Problems"), re.M))
-    source = "\n".join(path.read_text() for path in (ROOT / "streams/gateway").rglob("*.py"))
-    in_code = set(re.findall(r"Problem\(\s*\d{3},\s*\"([a-z-]+)\"", source))
+    folders = (ROOT / "streams/gateway", ROOT / "streams/search")
+    source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    in_code = set(re.findall(r"(?:Problem\(\s*\d{3},|InvalidQuery\()\s*\"([a-z-]+)\"", source))
     assert in_code
     assert documented == in_code
 
