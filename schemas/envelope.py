@@ -18,6 +18,8 @@ from pydantic_core import ErrorDetails
 
 SPEC_VERSION = "1.0"
 CONTENT_TYPE = "application/json"
+COPIED_FIELDS = ("page_id", "url", "host", "generation", "crawl_id")
+"""Fields that an event has from its cause: the page, the fetch and the crawl that both are about."""
 
 
 class InvalidEvent(ValueError):
@@ -37,6 +39,19 @@ class Event(BaseModel):
     """The topic that carries this event: `<family>.<past participle>`."""
     key_field: ClassVar[str] = ""
     """Name of the field whose value is the record's key."""
+
+    @classmethod
+    def following(cls, cause: "Event", **fields: Any) -> Self:
+        """Return the event about the same page that `cause` led to. It has the cause's page, fetch and crawl.
+
+        `fields` are the event's other fields, or replace copied ones. Raises TypeError for a name that is no field of
+        the event, and pydantic's ValidationError if a required field is missing.
+        """
+        known = cls.model_fields.keys()
+        if unknown := fields.keys() - known:
+            raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
+        copied = {name: getattr(cause, name) for name in COPIED_FIELDS if name in known and hasattr(cause, name)}
+        return cls(**{**copied, **fields})
 
     @classmethod
     def event_type(cls) -> str:

@@ -15,9 +15,10 @@ def own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, A
     """The events about the event's own page: its decision, its removal if it is a duplicate, and its settlement."""
     representative = UUID(outcome["canonical_page_id"])
     is_duplicate = representative != event.page_id
-    shared = _shared(event.page_id, event.url, published_generation(page), event.crawl_id)
-    deduplicated = PageDeduplicated(
-        **shared,
+    generation = published_generation(page)
+    deduplicated = PageDeduplicated.following(
+        event,
+        generation=generation,
         document_ref=page.document_ref,
         verdict=outcome["verdict"],
         canonical_page_id=representative,
@@ -25,32 +26,32 @@ def own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, A
         simhash=outcome["simhash"],
         simhash_version=page.simhash_version,
     )
-    feedback = PageSettled(
-        **shared,
+    feedback = PageSettled.following(
+        event,
+        generation=generation,
         host=host_of(event.url),
         verdict="duplicate" if is_duplicate else settled,
         canonical_page_id=representative if is_duplicate else None,
     )
-    removed = PageRemoved(**shared, reason="duplicate", canonical_page_id=representative)
+    removed = PageRemoved.following(event, generation=generation, reason="duplicate", canonical_page_id=representative)
     return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
 
 
 def refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:
     """Remove a page whose text used up a sandbox process. The removal promotes a duplicate of it, if it has one."""
-    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
-    return [PageRemoved(**shared, reason="unsupported", detail=str(refusal)), refused(event, generation)]
+    removed = PageRemoved.following(event, generation=generation, reason="unsupported", detail=str(refusal))
+    return [removed, refused(event, generation)]
 
 
 def refused(event: PageNormalized, generation: int) -> Event:
     """Settle a page that is not indexed, such as one that was removed on request."""
-    shared = _shared(event.page_id, event.url, generation, event.crawl_id)
-    return PageSettled(**shared, host=host_of(event.url), verdict="refused")
+    return PageSettled.following(event, generation=generation, host=host_of(event.url), verdict="refused")
 
 
 def promotion(page: Fingerprint, crawl_id: str) -> Event:
     """Another page became the representative."""
     return PageDeduplicated(
-        **_shared(page.page_id, page.url, published_generation(page), crawl_id),
+        **_about(page, crawl_id),
         document_ref=page.document_ref,
         verdict="unique",
         canonical_page_id=page.page_id,
@@ -61,9 +62,14 @@ def promotion(page: Fingerprint, crawl_id: str) -> Event:
 
 def demotion(page: Fingerprint, crawl_id: str) -> Event:
     """Another page became a duplicate."""
-    shared = _shared(page.page_id, page.url, published_generation(page), crawl_id)
-    return PageRemoved(**shared, reason="duplicate", canonical_page_id=page.representative)
+    return PageRemoved(**_about(page, crawl_id), reason="duplicate", canonical_page_id=page.representative)
 
 
-def _shared(page_id: UUID, url: str, generation: int, crawl_id: str) -> dict[str, Any]:
-    return {"page_id": page_id, "url": url, "generation": generation, "crawl_id": crawl_id}
+def _about(page: Fingerprint, crawl_id: str) -> dict[str, Any]:
+    """The fields of an event about a page that is not the one of its cause."""
+    return {
+        "page_id": page.page_id,
+        "url": page.url,
+        "generation": published_generation(page),
+        "crawl_id": crawl_id,
+    }

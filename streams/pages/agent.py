@@ -83,25 +83,15 @@ class NormalizeAgent(Agent):
 
 def _settled(event: PageFetched) -> PageSettled:
     """Return the event that settles a fetch without a searchable page."""
-    return PageSettled(
-        page_id=event.page_id,
-        url=event.url,
-        host=event.host,
-        generation=event.generation,
-        verdict="refused",
-        crawl_id=event.crawl_id,
-    )
+    return PageSettled.following(event, verdict="refused")
 
 
 _RECORDED_FACTS = ("author", "published", "modified", "site_name", "image", "licence", "type")
 
 
 def _normalized(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:
-    return PageNormalized(
-        page_id=event.page_id,
-        url=event.url,
-        generation=event.generation,
-        crawl_id=event.crawl_id,
+    return PageNormalized.following(
+        event,
         document_ref=reference,
         content_hash=outcome.content_hash,
         title=outcome.title,
@@ -116,16 +106,7 @@ def _normalized(event: PageFetched, outcome: PageOutcome, reference: str) -> Pag
 
 
 def _removed(event: PageFetched, reason: str, detail: str) -> PageRemoved:
-    return PageRemoved.model_validate(
-        {
-            "page_id": event.page_id,
-            "url": event.url,
-            "generation": event.generation,
-            "crawl_id": event.crawl_id,
-            "reason": reason,
-            "detail": detail[:500],
-        }
-    )
+    return PageRemoved.following(event, reason=reason, detail=detail[:500])
 
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:

@@ -65,14 +65,7 @@ class StatementsAgent(Agent):
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:
         record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
         await self._stores.pages.put(event.page_id, "chunked", record, at)
-        return PageRemoved(
-            page_id=event.page_id,
-            url=event.url,
-            generation=event.generation,
-            crawl_id=event.crawl_id,
-            reason="unsupported",
-            detail=str(refusal),
-        )
+        return PageRemoved.following(event, reason="unsupported", detail=str(refusal))
 
     async def _store(self, event: PageDeduplicated, page: PageStatements, left_out: int, at: int) -> PageChunked:
         reference = await self._stores.blobs.put(encode_statements(page))
@@ -86,14 +79,8 @@ class StatementsAgent(Agent):
             "left_out": left_out,
         }
         await self._stores.pages.put(event.page_id, "chunked", record, at)
-        return PageChunked(
-            page_id=event.page_id,
-            url=event.url,
-            generation=event.generation,
-            crawl_id=event.crawl_id,
-            statements_ref=reference,
-            statements=len(page.statements),
-            language=page.language,
+        return PageChunked.following(
+            event, statements_ref=reference, statements=len(page.statements), language=page.language
         )
 
 

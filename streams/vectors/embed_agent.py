@@ -61,7 +61,7 @@ class EmbedAgent(Agent):
                 return []
         facts = {"url": event.url, "generation": event.generation, **basis, **made}
         await self._stores.pages.put(event.page_id, "embedded", facts, delivery.at)
-        return [PageEmbedded.model_validate({**facts, "page_id": event.page_id, "crawl_id": event.crawl_id})]
+        return [PageEmbedded.following(event, **basis, **made)]
 
     async def _embedded_before(self, event: PageChunked, basis: Mapping[str, Any]) -> Mapping[str, Any]:
         """The record of an earlier fetch if it is of the same model, or an empty one."""

@@ -219,11 +219,8 @@ def _has_other_statements(indexed: Mapping[str, Any], event: PageEmbedded) -> bo
 
 
 def _indexed(event: PageEmbedded, page: PageStatements, collection: str) -> PageIndexed:
-    return PageIndexed(
-        page_id=event.page_id,
-        url=event.url,
-        generation=event.generation,
-        crawl_id=event.crawl_id,
+    return PageIndexed.following(
+        event,
         title=page.title,
         language=page.language,
         statements=len(page.statements),

@@ -44,14 +44,7 @@ def robots_scheduled(host: Host, lease: Lease, region: str) -> PageScheduled:
 
 def seed_refused(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
     """Return the event for a seed that is not queued."""
-    return PageRemoved(
-        page_id=event.page_id,
-        url=event.url,
-        generation=generation,
-        crawl_id=event.crawl_id,
-        reason="refused",
-        detail=reason,
-    )
+    return PageRemoved.following(event, generation=generation, reason="refused", detail=reason)
 
 
 def fetch_outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:

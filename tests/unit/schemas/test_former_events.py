@@ -11,12 +11,17 @@ from docs.generate import json_schema
 from schemas import EVENTS, Event, InvalidEvent, NewerEvent, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.unknown_values import READ_AS, WAITS
 from streams.runtime.records import decode
-from tests.former_release import FormerRecord, FormerRelease
+from tests.former_release import FORMER, FormerRecord, FormerRelease
 from tests.unit.schemas.samples import all_samples, listed_values, samples
 
 FORMER_SCHEMAS = Path(__file__).parents[2] / "data" / "schemas"
 MODELS = {event.topic: event for event in EVENTS}
 RECORDS = FormerRelease().records
+
+
+def known_topics(release: str) -> set[str]:
+    """The topics of the events that a release knew."""
+    return {path.name.removesuffix(".schema.json") for path in (FORMER_SCHEMAS / release).glob("*.schema.json")}
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[f"{n}-{record.topic}" for n, record in enumerate(RECORDS)])
@@ -28,12 +33,19 @@ def test_r14_events_of_the_former_release_are_read_with_all_their_values(record:
     assert event.key().encode() == record.key
 
 
-def test_r14_the_former_release_wrote_every_type_of_event() -> None:
-    assert {record.topic for record in RECORDS} == MODELS.keys()
+def test_r14_the_former_release_wrote_every_type_that_it_knew() -> None:
+    assert {record.topic for record in RECORDS} == known_topics(FORMER)
 
 
-@pytest.mark.parametrize("release", ["0.1.0", "1d35875"])
-@pytest.mark.parametrize("event", list(all_samples()), ids=lambda event: type(event).__name__)
+TODAYS_EVENTS = [
+    (event, release) for release in ("0.1.0", FORMER) for event in all_samples() if event.topic in known_topics(release)
+]
+"""Each sample with each release that knew its type. A later type has its own topic, which no former release reads."""
+
+
+@pytest.mark.parametrize(
+    ("event", "release"), TODAYS_EVENTS, ids=[f"{type(event).__name__}-{release}" for event, release in TODAYS_EVENTS]
+)
 def test_r14_todays_events_are_read_by_the_former_releases(event: Event, release: str) -> None:
     """Their readers check what these schemas check: they were generated from the same models."""
     schema = json.loads((FORMER_SCHEMAS / release / f"{event.topic}.schema.json").read_text())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docs.generate import asyncapi, json_schema, published_files
-from schemas import EVENTS, Envelope, Event, InvalidEvent, PageDiscovered, PageIndexed
+from schemas import EVENTS, Envelope, Event, InvalidEvent, PageDiscovered, PageIndexed, PageRemoved
 from schemas.compatibility import breaking_changes
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id, statement_id
@@ -85,6 +85,17 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 )
 def test_r14_what_breaks_a_reader_of_either_side(old: dict[str, Any], new: dict[str, Any], breaks: bool) -> None:
     assert bool(breaking_changes(old, new)) == breaks, breaking_changes(old, new)
+
+
+def test_an_event_has_the_page_the_fetch_and_the_crawl_of_its_cause() -> None:
+    cause = PageIndexed.model_validate({**INDEXED, "crawl_id": "spring"})
+    removed = PageRemoved.following(cause, reason="gone", generation=2)
+    assert removed == PageRemoved(page_id=cause.page_id, url=cause.url, generation=2, crawl_id="spring", reason="gone")
+
+
+def test_an_event_has_no_field_that_its_type_does_not_know() -> None:
+    with pytest.raises(TypeError, match="PageRemoved has no field reson"):
+        PageRemoved.following(PageIndexed.model_validate(INDEXED), reson="gone")
 
 
 def test_an_event_is_valid_by_its_published_schema() -> None:

@@ -255,11 +255,9 @@ async def _leave_other_crawl(intake: _Intake, event: PageDiscovered, known: Fron
 def _alias_removed(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:
     """Return the event that names the page under which the alias's content is found."""
     rules = ", ".join(target.applied)
-    return PageRemoved(
-        page_id=event.page_id,
-        url=event.url,
+    return PageRemoved.following(
+        event,
         generation=generation,
-        crawl_id=event.crawl_id,
         reason="duplicate",
         canonical_page_id=target.page_id,
         detail=f"not fetched: an alias of it, by rules learned from duplicates of {event.host} ({rules})",
