@@ -18,8 +18,8 @@ from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read
 from streams.models.protocols import Link
 from streams.pages.normalize import normalize
 from streams.settings import Settings
-from streams.statements.chaining import chain_input, statements
-from streams.statements.drafting import drafts
+from streams.statements.chaining import chain_input, make_statements
+from streams.statements.drafting import draft_statements
 from streams.statements.sentences import SentenceSplitter
 
 PAGE = UUID(int=0)
@@ -45,11 +45,11 @@ def main() -> None:
             document = normalize(path.read_bytes(), url=f"https://a.example/{path.name}").document
         except Refused:
             continue
-        found, _ = drafts(document, splitter)
+        found, _ = draft_statements(document, splitter)
         sentences, owners = chain_input(found)
         links = _timed(figures, "chains", lambda sentences=sentences: links_of(sentences))
-        made = statements(PAGE, found, owners, links)
-        bare = statements(PAGE, found, owners, [Link()] * len(links))
+        made = make_statements(PAGE, found, owners, links)
+        bare = make_statements(PAGE, found, owners, [Link()] * len(links))
         _timed(figures, "statements", lambda made=made: encoder.embed([each.in_context for each in made]))
         _timed(figures, "without chains", lambda bare=bare: encoder.embed([each.in_context for each in bare]))
         own = [text for text in sentences if text]

@@ -37,9 +37,9 @@ from streams.models.triton import TritonConnection
 from streams.pages.normalize import normalize
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
-from streams.statements.chaining import chain_input, statements
+from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.sandbox_tasks import draft, drafted
+from streams.statements.sandbox_tasks import decode_drafts, draft
 from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.topology import stage
 from streams.vectors.embed_agent import EmbedAgent
@@ -82,9 +82,9 @@ def statements_of(web: Path, pages: int) -> list[PageStatements]:
     for number in range(min(pages, len(files))):
         file = files[int(number * step)]
         url = f"https://{file.relative_to(web)}"
-        found = drafted(draft(encode_document(normalize(file.read_bytes(), url=url).document)))
+        found = decode_drafts(draft(encode_document(normalize(file.read_bytes(), url=url).document)))
         sentences, owners = chain_input(found.drafts)
-        chained = statements(page_id(url), found.drafts, owners, links_by_rule(sentences))
+        chained = make_statements(page_id(url), found.drafts, owners, links_by_rule(sentences))
         made.append(PageStatements(page_id(url), url, found.title, found.language, chained))
     return made
 

@@ -19,39 +19,41 @@ _COMPARED = frozenset({"pattern", "const", "minLength", "maxLength", "minItems",
 
 
 def breaking_changes(old: Schema, new: Schema) -> list[str]:
-    """The changes from `old` to `new` that break a reader of either. Empty if there are only additions."""
-    gone = [f"{name} is removed" for name in _removed(old, new, old, new, "")]
+    """Return the changes from `old` to `new` that break a reader of either. Empty if there are only additions."""
+    gone = [f"{name} is removed" for name in _find_removed(old, new, old, new, "")]
     former = [f"{reason}, so former readers refuse new events" for reason in _refusals(old, new)]
     present = [f"{reason}, so new readers refuse former events" for reason in _refusals(new, old)]
     return gone + former + present
 
 
-def _removed(old: Schema, new: Schema, old_root: Schema, new_root: Schema, path: str) -> Iterator[str]:
+def _find_removed(old: Schema, new: Schema, old_root: Schema, new_root: Schema, path: str) -> Iterator[str]:
     after = new.get("properties", {})
     for name, schema in old.get("properties", {}).items():
         if name not in after:
             yield f"{path}{name}"
         else:
-            before = _resolved(schema, old_root)
-            yield from _removed(before, _resolved(after[name], new_root), old_root, new_root, f"{path}{name}.")
+            before = _resolve_reference(schema, old_root)
+            yield from _find_removed(
+                before, _resolve_reference(after[name], new_root), old_root, new_root, f"{path}{name}."
+            )
 
 
 def _refusals(reader: Schema, writer: Schema) -> Iterator[str]:
-    """Reasons for which a reader with one schema may refuse what is valid by the writer's."""
-    yield from _in_object(reader, writer, reader, writer, "")
+    """Yield the reasons why a reader with one schema may refuse a valid event of the writer's schema."""
+    yield from _compare_objects(reader, writer, reader, writer, "")
 
 
-def _in_object(reader: Schema, writer: Schema, readers: Schema, writers: Schema, path: str) -> Iterator[str]:
+def _compare_objects(reader: Schema, writer: Schema, readers: Schema, writers: Schema, path: str) -> Iterator[str]:
     for name in sorted(set(reader.get("required", [])) - set(writer.get("required", []))):
         yield f"{path}{name} may be missing"
     written = writer.get("properties", {})
     for name, schema in reader.get("properties", {}).items():
         if name in written:
-            yield from _in_value(schema, written[name], readers, writers, f"{path}{name}")
+            yield from _compare_values(schema, written[name], readers, writers, f"{path}{name}")
 
 
-def _in_value(reader: Schema, writer: Schema, readers: Schema, writers: Schema, path: str) -> Iterator[str]:
-    reader, writer = _resolved(reader, readers), _resolved(writer, writers)
+def _compare_values(reader: Schema, writer: Schema, readers: Schema, writers: Schema, path: str) -> Iterator[str]:
+    reader, writer = _resolve_reference(reader, readers), _resolve_reference(writer, writers)
     if more := _types(writer, writers) - _types(reader, readers):
         yield f"{path} may be {', '.join(sorted(more))}"
     if more_values := _unknown_values(reader, writer):
@@ -63,13 +65,13 @@ def _in_value(reader: Schema, writer: Schema, readers: Schema, writers: Schema, 
         if reader.get(keyword) != writer.get(keyword):
             yield f"{path} has another {keyword}"
     if "items" in reader and "items" in writer:
-        yield from _in_value(reader["items"], writer["items"], readers, writers, f"{path}[]")
+        yield from _compare_values(reader["items"], writer["items"], readers, writers, f"{path}[]")
     if "properties" in reader:
-        yield from _in_object(reader, writer, readers, writers, f"{path}.")
+        yield from _compare_objects(reader, writer, readers, writers, f"{path}.")
 
 
 def _unknown_values(reader: Schema, writer: Schema) -> list[str]:
-    """The values that a writer may send and the reader neither knows nor handles as unknown."""
+    """Return the values that a writer may send, and that the reader neither knows nor handles as unknown."""
     if "enum" not in reader or READ_AS in reader or reader.get(WAITS):
         return []
     if "enum" not in writer:
@@ -78,8 +80,8 @@ def _unknown_values(reader: Schema, writer: Schema) -> list[str]:
 
 
 def _types(schema: Schema, root: Schema) -> set[str]:
-    """The types of a value. One without a type may be anything."""
-    schema = _resolved(schema, root)
+    """Return the types of a value. A value without a type may be anything."""
+    schema = _resolve_reference(schema, root)
     if options := schema.get("anyOf") or schema.get("oneOf"):
         return set().union(*(_types(option, root) for option in options))
     kind = schema.get("type", "any")
@@ -88,7 +90,7 @@ def _types(schema: Schema, root: Schema) -> set[str]:
     return {f"{name} ({formatted})" if formatted else name for name in kinds}
 
 
-def _resolved(schema: Schema, root: Schema) -> Schema:
+def _resolve_reference(schema: Schema, root: Schema) -> Schema:
     reference = schema.get("$ref")
     if not reference:
         return schema

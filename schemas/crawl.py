@@ -60,10 +60,10 @@ class PageDiscovered(Event):
     redirects: int = Field(ge=0, default=0)
     """Number of redirects between the last URL that was not a redirect target and this one."""
     more_urls: tuple[str, ...] = Field((), max_length=1_000)
-    """Further canonical URLs of the same host, to which all other fields apply as well. `url` is the first one."""
+    """Further canonical URLs of the same host. All other fields apply to them as well. `url` is the first one."""
 
     def each(self) -> Iterator["PageDiscovered"]:
-        """Return an event with one URL for each URL, in their order."""
+        """Yield an event with one URL for each URL, in their order."""
         if not self.more_urls:
             yield self
             return
@@ -73,7 +73,7 @@ class PageDiscovered(Event):
 
 
 class PageScheduled(Event):
-    """Fetch this now. If no answer comes until the lease ends, it is scheduled again."""
+    """A fetcher should fetch this URL now. If no answer comes until the lease ends, the URL is scheduled again."""
 
     topic: ClassVar[str] = "pages.scheduled"
     key_field: ClassVar[str] = "host"
@@ -96,7 +96,7 @@ class PageScheduled(Event):
     generation: int | None = None
     """Generation of the answer to this lease. None: the fetcher takes it from its own clock."""
     region: str = ""
-    """The region whose fetchers make the request. Empty: fetchers without a region."""
+    """The region of the fetchers that make the request. Empty: fetchers without a region."""
 
 
 class PageFetched(Event):

@@ -38,7 +38,7 @@ class Event(BaseModel):
     topic: ClassVar[str] = ""
     """The topic that carries this event: `<family>.<past participle>`."""
     key_field: ClassVar[str] = ""
-    """Name of the field whose value is the record's key."""
+    """Name of the field with the record's key."""
 
     @classmethod
     def following(cls, cause: "Event", **fields: Any) -> Self:
@@ -55,14 +55,14 @@ class Event(BaseModel):
 
     @classmethod
     def event_type(cls) -> str:
-        """The CloudEvents `type`: reverse-DNS style, with the major version of the data."""
+        """Return the CloudEvents `type`: reverse-DNS style, with the major version of the data."""
         return f"riffle.{cls.topic}.v1"
 
     def key(self) -> str:
         return str(getattr(self, self.key_field))
 
     def subject(self) -> str:
-        """The CloudEvents `subject`: a page's id if the event has one, else its key."""
+        """Return the CloudEvents `subject`: a page's id if the event has one, else its key."""
         return str(getattr(self, "page_id", self.key()))
 
     def to_json(self) -> bytes:
@@ -134,11 +134,11 @@ class Envelope(BaseModel):
 
 
 def utc_from_micros(micros: int) -> datetime:
-    """The time of a `generation` (microseconds since 1970, UTC)."""
+    """Return the time of a `generation` (microseconds since 1970, UTC)."""
     return datetime.fromtimestamp(micros / 1_000_000, tz=UTC)
 
 
 def micros_from_utc(time: datetime) -> int:
-    """Microseconds since 1970, UTC: a `generation`, and Cassandra's write time."""
+    """Return the microseconds since 1970, UTC: a `generation`, and Cassandra's write time."""
     delta = time.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

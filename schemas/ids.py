@@ -11,17 +11,17 @@ _STATEMENTS = uuid5(NAMESPACE_URL, "riffle:statements")
 
 
 def page_id(canonical_url: str) -> UUID:
-    """The id of a page. The URL must be canonical (`streams.crawl.urls.canonicalize`)."""
+    """Return the id of a page. The URL must be canonical (`streams.crawl.urls.canonicalize`)."""
     return uuid5(NAMESPACE_URL, canonical_url)
 
 
 def statement_id(page: UUID, ordinal: int, content_hash: str) -> UUID:
-    """The id of a page's statement. `ordinal` is its place from 0, `content_hash` the hash of its text."""
+    """Return the id of a page's statement. `ordinal` is its place from 0, `content_hash` the hash of its text."""
     return uuid5(_STATEMENTS, f"{page}/{ordinal}/{content_hash}")
 
 
 def event_id(event_type: str, cause: UUID | str, key: str, ordinal: int = 0) -> UUID:
-    """The id of an event. `cause` is the id of the event that led to it, or a stable name.
+    """Return the id of an event. `cause` is the id of the event that led to it, or a stable name.
 
     A stage that handles the same event twice emits the same ids, so that consumers recognise the copy.
     """

@@ -45,7 +45,7 @@ class LinkFound(Event):
         return str(self.target_page_id)
 
     def each(self) -> Iterator["LinkFound"]:
-        """Return an event with one link for each link, in their order."""
+        """Yield an event with one link for each link, in their order."""
         if not self.more:
             yield self
             return

@@ -91,13 +91,13 @@ class LazyGroup(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """Import the command with this name. Raises KeyError."""
+    """Import the command with this name. Raises KeyError if there is none."""
     module, target = COMMANDS[name].split(":")
     return as_command(name, getattr(importlib.import_module(module), target))
 
 
 def as_command(name: str, target: Any) -> Any:
-    """The Click command of a Typer app or of a plain function."""
+    """Return the Click command of a Typer app or of a plain function."""
     if isinstance(target, typer.Typer):
         made = typer.main.get_command(target)
     else:

@@ -1,6 +1,6 @@
 """Reads files with a JSON object on each line (JSONL), and other files of lines. An error names the file and the line.
 
-A line ends at a line feed alone: a JSON text may contain other separators, such as U+2028. A byte order mark at the
+A line ends only at a line feed: a JSON text may contain other separators, such as U+2028. A byte order mark at the
 start of a line is left out, since some editors write one into each file.
 """
 
@@ -41,15 +41,15 @@ def read_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         for number, row in _rows(_texts(io.BytesIO(content), path), path):
             yield f"{path}, line {number}", row
         return
-    for number, item in enumerate(_parsed(_decoded(content, path, 1), path, 1), start=1):
+    for number, item in enumerate(_parse_json(_decode(content, path, 1), path, 1), start=1):
         where = f"{path}, item {number}"
-        _refuse_halves(item, where)
-        yield where, _object(item, where)
+        _refuse_half_surrogates(item, where)
+        yield where, _require_object(item, where)
 
 
 def _texts(lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines, start=1):
-        text = _decoded(line, path, number).rstrip("\r\n")
+        text = _decode(line, path, number).rstrip("\r\n")
         if text.strip():
             yield number, text
 
@@ -57,16 +57,16 @@ def _texts(lines: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:
 def _rows(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     for number, text in lines:
-        row, where = _parsed(text, path, number), f"{path}, line {number}"
+        row, where = _parse_json(text, path, number), f"{path}, line {number}"
         if _SURROGATE.search(text):
-            _refuse_halves(row, where)
-        yield number, _object(row, where)
+            _refuse_half_surrogates(row, where)
+        yield number, _require_object(row, where)
     if not number:
         raise UsageError(f"{path} is empty: it needs a JSON object on each line")
 
 
-def _decoded(content: bytes, path: Path, first: int) -> str:
-    """The text of bytes that begin at this line of the file."""
+def _decode(content: bytes, path: Path, first: int) -> str:
+    """Return the text of bytes that begin at this line of the file."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -74,8 +74,8 @@ def _decoded(content: bytes, path: Path, first: int) -> str:
         raise UsageError(f"{path}, line {line}: not UTF-8 (byte 0x{byte:02x}). Save the file as UTF-8") from error
 
 
-def _parsed(text: str, path: Path, first: int) -> Any:
-    """The value of a JSON text that begins at this line of the file."""
+def _parse_json(text: str, path: Path, first: int) -> Any:
+    """Return the value of a JSON text that begins at this line of the file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -85,7 +85,7 @@ def _parsed(text: str, path: Path, first: int) -> Any:
         raise UsageError(f"{path}, line {first}: not readable as JSON ({error})") from error
 
 
-def _refuse_halves(value: Any, where: str) -> None:
+def _refuse_half_surrogates(value: Any, where: str) -> None:
     """Raise UsageError for a text with half of a surrogate pair: no model and no server takes it."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -93,7 +93,7 @@ def _refuse_halves(value: Any, where: str) -> None:
         raise UsageError(f"{where}: a text has half of a surrogate pair; remove it") from error
 
 
-def _object(value: Any, where: str) -> dict[str, Any]:
+def _require_object(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"{where}: not a JSON object")
     return value

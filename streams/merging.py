@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with the values of `over` in place of its own, at every depth."""
+def merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with its values replaced by those in `over`, at every depth."""
     found = dict(base)
     for name, value in over.items():
         below = found.get(name)
-        found[name] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        found[name] = merge_mappings(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return found

@@ -1,7 +1,7 @@
 """Niceness that also counts between sessions.
 
 Where the kernel groups processes by session (sched(7), autogroup: most desktops), sessions share the processor first,
-and niceness orders the processes within one alone. A nice process that has a session of its own then gets as much as
+and niceness only orders the processes within one session. A nice process in a session of its own then gets as much as
 any other session. But the session itself has a niceness too, in `/proc/PID/autogroup`.
 """
 
@@ -16,24 +16,24 @@ TRIES = 10
 RETRY_SECONDS = 0.11
 
 
-def be_nice_apart(added: int) -> None:
+def raise_niceness_in_own_session(added: int) -> None:
     """Add to the niceness of this process, in a session of its own, so that it yields to all other processes.
 
-    Only for a process that its parent does not stop by its session or process group. Call it when all that has to be
-    there soon is done, such as loading a model: on a busy machine the rest may wait long.
+    Only for a process that its parent does not stop by its session or process group. Call it after all urgent work,
+    such as loading a model: on a busy machine the rest may wait long.
     """
     if not added:
         return
     with suppress(OSError):  # it leads its session already
         os.setsid()
-    make_session_nice(os.getpid(), added)
+    raise_session_niceness(os.getpid(), added)
 
 
-def make_session_nice(leader: int, added: int) -> None:
-    """Add to the niceness of a session's leader, and give its process group and the session what comes out.
+def raise_session_niceness(leader: int, added: int) -> None:
+    """Add to the niceness of a session's leader, and give its process group and its session the same niceness.
 
-    The group is all that the leader started and that is still in it, with all threads. Raises ProcessLookupError when
-    the leader has ended.
+    The group has all threads of the processes that the leader started and that are still in it. Raises
+    ProcessLookupError when the leader has ended.
     """
     niceness = min(os.getpriority(os.PRIO_PROCESS, leader) + added, LEAST_URGENT)
     os.setpriority(os.PRIO_PGRP, leader, niceness)

@@ -1,4 +1,4 @@
-"""Text of strangers made plain, for terminals, logs and pages: no controls, no characters that reorder a line. Pure.
+"""Cleaning of strangers' text for terminals, logs and pages: no controls, no characters that reorder a line. Pure.
 
 A page's author writes its title, its URL and its texts, and a server its headers. Shown unchanged, they could move
 the cursor, change the terminal's title, or disguise an address. Markup is escaped by each output itself.
@@ -15,12 +15,12 @@ _UNSAFE_IN_TEXT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_DIRECTION}\ud800-\u
 
 
 def is_unsafe(char: str) -> bool:
-    """True for a control, a direction override, half a character: it would change the text around it."""
+    """Return whether a character would change the text around it: a control, a direction override, half a pair."""
     return _UNSAFE.match(char) is not None or unicodedata.category(char) == "Cn"
 
 
 def clean_line(text: str) -> str:
-    """The text as one line with single spaces, without unsafe characters."""
+    """Return the text as one line with single spaces, without unsafe characters."""
     if text.isprintable():  # nothing unsafe, and no white space but the space
         return " ".join(text.split())
     kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_unsafe(char))
@@ -28,10 +28,10 @@ def clean_line(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """The text with its lines and tabs. An unsafe character becomes U+FFFD, so that it is seen."""
+    """Return the text with its lines and tabs. An unsafe character becomes U+FFFD, so that it is seen."""
     return _UNSAFE_IN_TEXT.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def escape_unsafe(text: str) -> str:
-    r"""JSON text in which each unsafe character is written as \uXXXX. In JSON they occur in strings alone."""
+    r"""Return JSON text with each unsafe character written as \uXXXX. In JSON they occur only in strings."""
     return _UNSAFE_IN_TEXT.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

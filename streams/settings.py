@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.errors import UsageError
-from streams.merging import merged
+from streams.merging import merge_mappings
 
 MIN_BLOB_TTL_DAYS = 22
 """Minimum lifetime of blobs (days): events refer to them for that long (`streams.maintenance.sweeping`)."""
@@ -358,7 +358,7 @@ class Settings(BaseSettings):
         """
         folder = home or Path(os.environ.get("RIFFLE_HOME", ".riffle"))
         stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(folder)
-        loaded = cls(**merged(stack, overrides))
+        loaded = cls(**merge_mappings(stack, overrides))
         return loaded.model_copy(update={"home": home}) if home else loaded
 
     @model_validator(mode="after")

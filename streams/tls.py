@@ -1,9 +1,9 @@
 """TLS contexts that follow their files: a new connection uses the certificates that are in the files at that moment.
 
 Certificates are renewed every few weeks, by cert-manager on a cluster and by `riffle certificates renew` on the local
-stack. The files are looked at before each new connection, by their times, and read again if they changed. Connections
-that are open go on with the certificate that they began with. An authority that was added to the file is trusted from
-then on. One that was removed is trusted until the process is restarted.
+stack. Before each new connection the times of the files are compared, and changed files are read again. Open
+connections keep the certificate that they began with. An authority that was added to the file is trusted from then on.
+An authority that was removed is trusted until the process is restarted.
 """
 
 import os
@@ -29,7 +29,7 @@ class TlsFiles:
 
     @classmethod
     def of(cls, group: Any) -> Self:
-        """The files of a group of settings with `ca_file`, `cert_file` and `key_file`."""
+        """Return the files of a group of settings with `ca_file`, `cert_file` and `key_file`."""
         return cls(group.ca_file, group.cert_file, group.key_file)
 
     @property
@@ -59,7 +59,7 @@ class FollowingContext(ssl.SSLContext):
         return super().wrap_bio(*args, **options)
 
     def _read_if_changed(self) -> None:
-        """A file that is just being written can't be read: the former certificates are used until the next try."""
+        """Read changed files. While a file is being written, the former certificates are used until the next try."""
         try:
             stamp = self.files.stamp
             if stamp == self.read_at:
@@ -75,7 +75,7 @@ class FollowingContext(ssl.SSLContext):
 
 
 def client_context(files: TlsFiles, *, check_hostname: bool = True) -> FollowingContext:
-    """The context of a client. The server's certificate must be signed by `files.ca`. Raises UsageError."""
+    """Return the context of a client. The server's certificate must be signed by `files.ca`. Raises UsageError."""
     context = FollowingContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = check_hostname
@@ -85,7 +85,7 @@ def client_context(files: TlsFiles, *, check_hostname: bool = True) -> Following
 
 
 def server_context(cert: Path, key: Path, client_ca: Path | None = None) -> FollowingContext:
-    """The context of a server. With `client_ca`, each client must have a certificate of that authority.
+    """Return the context of a server. With `client_ca`, each client must have a certificate of that authority.
 
     Raises UsageError.
     """
@@ -96,7 +96,7 @@ def server_context(cert: Path, key: Path, client_ca: Path | None = None) -> Foll
 
 
 def stamp_of(paths: Iterable[Path]) -> Stamp:
-    """Time of change, size and inode of each file. Raises UsageError."""
+    """Return the time of change, size and inode of each file. Raises UsageError."""
     stamps = []
     for path in paths:
         try:
@@ -108,7 +108,7 @@ def stamp_of(paths: Iterable[Path]) -> Stamp:
 
 
 def unreadable(path: Path | None, error: Exception) -> UsageError:
-    """The error for a file that can't be used, with its path."""
+    """Return the error for a file that can't be used, with its path."""
     reason = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
     return UsageError(
         f"the certificate file {path} can't be used ({reason}). Check that it exists, that this user may read it, "

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from streams.backup.items import ItemWriter, read_items
 from streams.backup.manifest import Manifest, Part, Progress
 from streams.errors import StoreUnavailable, UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.runtime.lag import committed_offsets, end_offsets, input_topics, topic_sizes
 from streams.runtime.processing import Incoming
 from streams.runtime.topic_reader import read_topic
@@ -48,7 +48,7 @@ def partitions_of(settings: Settings) -> dict[str, int]:
     try:
         metadata = AdminClient(client_config(settings.kafka)).list_topics(timeout=TIMEOUT_SECONDS).topics
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
     return {topic.name: len(metadata[topic.name].partitions) for topic in TOPICS if topic.name in metadata}
 
 
@@ -64,7 +64,7 @@ def committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
             for stage in in_regions(STAGES, settings.crawl.regions)
         }
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
 
 
 def first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
@@ -226,7 +226,7 @@ def _commit(settings: Settings, group: str, places: Iterable[TopicPartition]) ->
                 return
             except KafkaException as error:
                 if time.monotonic() > end:
-                    raise unreachable(settings.kafka, error) from error
+                    raise unreachable_error(settings.kafka, error) from error
                 time.sleep(_LOOK_SECONDS)  # the group's coordinator starts
     finally:
         consumer.close()

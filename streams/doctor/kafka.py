@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import refused
 from streams.doctor.versions import judge_version
-from streams.runtime.connection import client_config, unreachable
+from streams.runtime.connection import client_config, unreachable_error
 from streams.runtime.lag import Lag, active_groups, input_topics, stage_lags, topic_sizes
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
@@ -59,7 +59,7 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
                 "Start the missing brokers, or set RIFFLE_KAFKA__REPLICATION to what the cluster has.",
             )
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
 
 
 def _version(admin: AdminClient, broker: int) -> str:
@@ -89,7 +89,7 @@ def read_topics(settings: Settings, topics: Sequence[Topic] = TOPICS) -> dict[st
         answers = admin.describe_configs(resources, request_timeout=REQUEST_SECONDS) if resources else {}
         configs = {resource.name: _config(answer) for resource, answer in answers.items()}
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
     return {name: _actual(metadata[name], configs[name]) for name in names}
 
 

@@ -10,9 +10,9 @@ from schemas.ids import page_id
 from streams.models.protocols import ChainModel, Embedder
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Document
-from streams.statements.chaining import chain_input, statements
+from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements
-from streams.statements.sandbox_tasks import draft, drafted
+from streams.statements.sandbox_tasks import decode_drafts, draft
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
 from streams.vectors.codec import decode_vectors, encode_vectors
@@ -39,10 +39,10 @@ async def pages_of(
 
 async def _page(document: Document, chains: ChainModel) -> PageStatements:
     identity = page_id(document.url)
-    found = drafted(draft(encode_document(document)))
+    found = decode_drafts(draft(encode_document(document)))
     sentences, owners = chain_input(found.drafts)
     links = await chains.links(sentences)
-    made = statements(identity, found.drafts, owners, links)
+    made = make_statements(identity, found.drafts, owners, links)
     return PageStatements(identity, document.url, found.title, found.language, made)
 
 

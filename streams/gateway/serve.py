@@ -13,7 +13,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from streams.collector import exempt_what_is_loaded
+from streams.collector import exempt_loaded_objects
 from streams.errors import StartError
 from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
@@ -56,7 +56,7 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
             # The first query would wait for the language model: it is read before anyone can ask.
             await asyncio.to_thread(app.state.gateway.search.warm_up)
-            exempt_what_is_loaded()
+            exempt_loaded_objects()
             served = [(server_config(app, settings.gateway), listening)]
             scheme = "https" if settings.gateway.cert_file else "http"
             log.info("the gateway listens", address=f"{scheme}://{_place_of(listening)}/")

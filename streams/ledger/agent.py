@@ -1,8 +1,8 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
 The events of a page that come within a second are one write (`gathering`). A redelivery writes the same row again.
-Links to a page are stored by a few rows in all (`discoveries`), and the link by which a page was discovered by none:
-the frontier's row of the URL has it (`history`). Every other event has a row of its own.
+Links to a page are stored in a few rows (`discoveries`). The link that led to the discovery of a page has no row: the
+frontier's row of the URL has it (`history`). Every other event has a row of its own.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class LedgerAgent(Agent):
         self._links = links or LinkMemory()
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        """Raises PoisonError for an event that is about no page."""
+        """Store the event. Raises PoisonError for an event that is about no page."""
         match delivery.event:
             case LinkFound() as event:
                 await self._store_links(delivery, event)
@@ -54,13 +54,13 @@ class LedgerAgent(Agent):
         try:
             await asyncio.gather(*map(self._ledger.record, rows))
         except BaseException:
-            for row in rows:  # the event is tried again, and they must be stored then
+            for row in rows:  # the event is tried again, and its rows must be stored then
                 self._links.forget(row.page_id)
             raise
 
 
 def transition_of(delivery: Delivery) -> Transition:
-    """The event as a transition, with its data as JSON has it."""
+    """Return the event as a transition, with its data as JSON has it."""
     event = delivery.event
     page_id = getattr(event, "page_id", None)
     if not isinstance(page_id, UUID):
@@ -69,7 +69,7 @@ def transition_of(delivery: Delivery) -> Transition:
 
 
 def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Transition:
-    """One row for several links to a page: the last one, with all linking pages in `referrers`."""
+    """Return one row for several links to a page: the last link, with all linking pages in `referrers`."""
     page_id = link.target_page_id
     return Transition(
         page_id=page_id,
@@ -83,7 +83,10 @@ def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Trans
 
 
 def _discoveries(delivery: Delivery, event: PageDiscovered) -> Iterator[Transition]:
-    """Sitemaps, redirects and canonical links to a page have one row for each kind, seeds and imports one each."""
+    """Yield a row for each URL of the event.
+
+    Sitemaps, redirects and canonical links to a page have one row for each kind; each seed and import has its own.
+    """
     for one in event.each():
         own = event.why in ("seed", "import")
         row_id = delivery.envelope.id if own else uuid5(one.page_id, f"discovered/{event.why}")

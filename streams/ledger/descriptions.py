@@ -1,6 +1,6 @@
 """The ledger's sentences for people: a line for each event, and a page's status and next step. Pure.
 
-All that the why-page and `riffle page` say of a page is written here. Nothing reads a sentence back: programs use
+All sentences about a page, on the why-page and of `riffle page`, are written here. No program reads them: programs use
 `streams.ledger.status.PageStatus` and the events' data.
 """
 
@@ -58,7 +58,7 @@ _FAILURES = {
     "lease_expired": "Not requested: its lease had expired",
     "invalid": "The answer was not valid HTTP, or the URL is not one of a page",
 }
-"""The sentence for each outcome of a fetch that brought no content."""
+"""The sentence for each outcome of a fetch without content."""
 _SETTLED = {
     "changed": "the content is new or has changed",
     "unchanged": "the content has not changed",
@@ -71,17 +71,19 @@ _SETTLED = {
 
 
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
-    """The page's status in a sentence. A representative is named by its URL where that is known."""
+    """Return the page's status in a sentence. A representative is named by its URL where that is known."""
     if status.status == "unknown":
         return "Unknown: Riffle has no event about this page"
     if status.status == "waiting":
-        return f"Waiting: {_waiting(status)}"
+        return f"Waiting: {_describe_waiting(status)}"
     under_way = status.waits_for not in (None, "frontier")
-    return _decided(status, representative_url) + (f". Under way again: {_waiting(status)}" if under_way else "")
+    return _describe_decided(status, representative_url) + (
+        f". Under way again: {_describe_waiting(status)}" if under_way else ""
+    )
 
 
 def describe_next_step(status: PageStatus) -> str:
-    """A sentence with the next step: by Riffle itself, or by a person."""
+    """Return a sentence with the next step, of Riffle itself or of a person."""
     match status.next_step:
         case "wait":
             when = " at its host's pace" if status.waits_for in ("frontier", "fetch") else ""
@@ -103,33 +105,33 @@ def describe_next_step(status: PageStatus) -> str:
 
 
 def describe(event: Event) -> str:
-    """The event in one line: what its stage found or decided."""
+    """Return the event in one line: what its stage found or decided."""
     line = _LINES.get(type(event))
     return line(event) if line else type(event).__name__
 
 
 def describe_links(referrers: Sequence[str]) -> str:
-    """The line of a row that stores links to the page."""
+    """Return the line of a row that stores links to the page."""
     more = f"{count(len(referrers), 'page')}, such as " if len(referrers) > 1 else ""
     return f"Linked from {more}{referrers[0]}"
 
 
-def _waiting(status: PageStatus) -> str:
+def _describe_waiting(status: PageStatus) -> str:
     if status.failure and status.status == "waiting":
-        return _failed(status.failure)
+        return _describe_failed(status.failure)
     return _WAITS_FOR[status.waits_for] if status.waits_for else "nothing was decided yet"
 
 
-def _decided(status: PageStatus, representative_url: str) -> str:
+def _describe_decided(status: PageStatus, representative_url: str) -> str:
     match status.status:
         case "indexed":
-            return _indexed(status.statements or 0)
+            return _describe_indexed(status.statements or 0)
         case "duplicate":
-            return _duplicate(status, representative_url)
+            return _describe_duplicate(status, representative_url)
         case "redirected":
-            return _redirected(status.redirect_to)
+            return _describe_redirected(status.redirect_to)
     if status.failure:
-        return f"Not indexed: {_failed(status.failure)}"
+        return f"Not indexed: {_describe_failed(status.failure)}"
     reason = status.reason or "other"
     sentence = "Not indexed: refused" if (status.status, reason) == ("not_indexed", "refused") else _STATUS[reason]
     return _with_detail(sentence, status.detail)
@@ -139,26 +141,26 @@ def _with_detail(sentence: str, detail: str | None) -> str:
     return f"{sentence} ({detail})" if detail else sentence
 
 
-def _duplicate(status: PageStatus, representative_url: str = "") -> str:
+def _describe_duplicate(status: PageStatus, representative_url: str = "") -> str:
     page = representative_url or (f"page {status.representative}" if status.representative else "another page")
     near = f" (near: {count(status.distance, 'bit')} apart)" if status.distance is not None else ""
     return _with_detail(f"Duplicate of {page}{near}", status.detail)
 
 
-def _redirected(to: str | None) -> str:
+def _describe_redirected(to: str | None) -> str:
     return f"Redirects to {to}" if to else "Redirects, but not to another page"
 
 
-def _indexed(statements: int) -> str:
+def _describe_indexed(statements: int) -> str:
     return f"Indexed: {count(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
 
 
-def _failed(failure: FetchFailure) -> str:
+def _describe_failed(failure: FetchFailure) -> str:
     sentence = _FAILURES.get(failure.outcome, failure.outcome.replace("_", " "))
     return _with_detail(sentence, failure.error) + (", will be tried again" if failure.retryable else "")
 
 
-def _discovered(event: PageDiscovered) -> str:
+def _describe_discovered(event: PageDiscovered) -> str:
     referrer = event.referrer or "another page"
     source = {
         "seed": "Given as a seed",
@@ -171,22 +173,22 @@ def _discovered(event: PageDiscovered) -> str:
     return f"{source}, depth {event.depth}" if event.depth else source
 
 
-def _scheduled(event: PageScheduled) -> str:
+def _describe_scheduled(event: PageScheduled) -> str:
     attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
     subject = "Scheduled" if event.purpose == "page" else f"{_subject(event.purpose)} of {event.host} scheduled"
     return f"{subject} to be fetched{attempt}"
 
 
-def _fetched(event: PageFetched) -> str:
+def _describe_fetched(event: PageFetched) -> str:
     subject = "" if event.purpose == "page" else f"{_subject(event.purpose)}: "
-    return subject + _fetch_outcome(event)
+    return subject + _describe_fetch_outcome(event)
 
 
 def _subject(purpose: str) -> str:
     return {"robots": "robots.txt", "sitemap": "Sitemap"}.get(purpose, "Page")
 
 
-def _fetch_outcome(event: PageFetched) -> str:
+def _describe_fetch_outcome(event: PageFetched) -> str:
     match event.outcome:
         case "ok":
             sources = {"warc": "Read from a WARC archive", "html": "Read from a folder"}
@@ -196,52 +198,54 @@ def _fetch_outcome(event: PageFetched) -> str:
         case "not_modified":
             return "Not modified since the last fetch"
         case "redirect":
-            return _redirected(event.redirect_to)
+            return _describe_redirected(event.redirect_to)
     if event.removed_on_request:
         return "Not requested: the page was removed on request"
     outcome = "lease_expired" if event.lease_expired else event.outcome
-    return _failed(FetchFailure(outcome=outcome, error=event.error or "", retryable=event.retryable))
+    return _describe_failed(FetchFailure(outcome=outcome, error=event.error or "", retryable=event.retryable))
 
 
-def _normalized(event: PageNormalized) -> str:
+def _describe_normalized(event: PageNormalized) -> str:
     language = f" in {event.language}" if event.language else ""
     directives = f"; directives: {', '.join(event.directives)}" if event.directives else ""
     return f"Normalized: {count(event.text_chars, 'character')}{language}, {count(event.links, 'link')}{directives}"
 
 
-def _deduplicated(event: PageDeduplicated) -> str:
+def _describe_deduplicated(event: PageDeduplicated) -> str:
     if event.verdict == "unique":
         return "Unique"
     if event.canonical_page_id == event.page_id:
         return "Elected as the representative of its duplicates"
     distance = event.distance if event.verdict == "near" else None
-    return _duplicate(PageStatus(status="duplicate", representative=event.canonical_page_id, distance=distance))
+    return _describe_duplicate(
+        PageStatus(status="duplicate", representative=event.canonical_page_id, distance=distance)
+    )
 
 
-def _removed(event: PageRemoved) -> str:
+def _describe_removed(event: PageRemoved) -> str:
     if event.reason == "duplicate":
         representative, detail = event.canonical_page_id, event.detail or ""
-        return _duplicate(PageStatus(status="duplicate", representative=representative, detail=detail))
+        return _describe_duplicate(PageStatus(status="duplicate", representative=representative, detail=detail))
     return _with_detail(_STATUS.get(event.reason, _STATUS["other"]), event.detail)
 
 
 def count(number: int, noun: str) -> str:
-    """`1 link`, `1,234 links`."""
+    """Return a number with its noun, such as `1 link` or `1,234 links`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 _LINES: dict[type[Event], Callable[[Any], str]] = {
-    PageDiscovered: _discovered,
-    PageScheduled: _scheduled,
-    PageFetched: _fetched,
-    PageNormalized: _normalized,
-    PageDeduplicated: _deduplicated,
+    PageDiscovered: _describe_discovered,
+    PageScheduled: _describe_scheduled,
+    PageFetched: _describe_fetched,
+    PageNormalized: _describe_normalized,
+    PageDeduplicated: _describe_deduplicated,
     PageChunked: lambda event: f"Split into {count(event.statements, 'statement')}",
     PageEmbedded: lambda event: (
         f"Embedded: {count(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
     ),
-    PageIndexed: lambda event: _indexed(event.statements),
-    PageRemoved: _removed,
+    PageIndexed: lambda event: _describe_indexed(event.statements),
+    PageRemoved: _describe_removed,
     LinkFound: lambda event: describe_links([event.source_url]),
     PageSettled: lambda event: f"Settled: {_SETTLED[event.verdict]}",
 }

@@ -1,9 +1,9 @@
-"""The links to each page, of which the ledger stores a few: a page that half a site links to has a short history. Pure.
+"""The choice of the few links to a page that the ledger stores: half a site may link to a page. Pure.
 
-Links are stored together: at 3, 12 and 48 linking pages one row is written with all that came since the last one. A
-link from a page that is known already costs nothing. So a page has at most three rows of links, and the number of
-linking pages is known within a factor of four, up to 48. The link by which the page was discovered first is in the
-frontier's row of the page.
+Links are stored together: at 3, 12 and 48 linking pages one row is written with all links since the last row. A second
+link from the same page costs nothing. So a page has at most three rows of links, and the number of linking pages is
+known within a factor of four, up to 48. The link that led to the first discovery of the page is in the frontier's row
+of the page.
 
 The memory is a cache. After a restart, or when other pages have displaced a page, its rows are written again from the
 first one: the history then names other linking pages, never more rows.
@@ -16,9 +16,9 @@ from uuid import UUID
 import xxhash
 
 THRESHOLDS = (3, 12, 48)
-"""Numbers of linking pages at which a row is written."""
+"""Numbers of linking pages that lead to a row."""
 MAX_PAGES = 20_000
-"""Maximum pages whose links are remembered: about 100 MB when all of them have many."""
+"""Maximum number of linked pages in memory: about 100 MB when all of them have many links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LinkMemory:
         self._pages: OrderedDict[UUID, _Page] = OrderedDict()
 
     def note(self, page_id: UUID, referrer: str) -> Links | None:
-        """Remember a link. Returns what is to be stored now, if anything."""
+        """Remember a link. Returns the links to store now, or None."""
         page = self._page(page_id)
         key = xxhash.xxh3_64_intdigest(referrer.encode("utf-8", "replace"))
         if key in page.known or len(page.known) >= THRESHOLDS[-1]:
@@ -58,7 +58,7 @@ class LinkMemory:
         return Links(THRESHOLDS.index(len(page.known)), referrers)
 
     def forget(self, page_id: UUID) -> None:
-        """Forget a page whose row could not be written, so that its next links are stored."""
+        """Forget a page after a failed write of its row, so that its next links are stored."""
         self._pages.pop(page_id, None)
 
     def _page(self, page_id: UUID) -> _Page:

@@ -1,7 +1,7 @@
-"""Writes the transitions of a page together: a page's events come in quick succession, and are one write then.
+"""Writes the transitions of a page together: the events of a page come in quick succession, and become one write.
 
-A transition waits for others of its page, for MAX_SECONDS at most. Its event is acknowledged once it is written, so
-that a crash loses nothing: the events are delivered again.
+A transition waits for others of its page, for at most MAX_SECONDS. Its event is acknowledged once the transition is
+written, so that a crash loses nothing: the events are delivered again.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from uuid import UUID
 from streams.stores.protocols import Ledger, Transition
 
 MAX_SECONDS = 1.0
-"""Maximum time for which a transition waits for others of its page (seconds)."""
+"""Maximum time that a transition waits for others of its page (seconds)."""
 MAX_WAITING = 256
-"""Maximum transitions that wait. Once there are more, all are written at once."""
+"""Maximum number of transitions that wait. With more, all are written at once."""
 
 
 @dataclass(slots=True)
@@ -64,6 +64,6 @@ class GatheredLedger:
             await self._ledger.record(*group.rows.values())
         except Exception as error:
             group.written.set_exception(error)
-            group.written.exception()  # all who wait may have been cancelled
+            group.written.exception()  # all callers that wait may have been cancelled
         else:
             group.written.set_result(None)

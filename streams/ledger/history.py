@@ -1,7 +1,7 @@
-"""The history of a page, from two tables: the ledger's transitions, and what the frontier's row of the URL adds.
+"""The history of a page, from two tables: the ledger's transitions, and the frontier's row of the URL.
 
-The frontier stores by itself how a URL was discovered, and why it ended without a fetch. Neither is an event of its own
-or a row of the ledger: a site may have far more such URLs than pages.
+The frontier's row has how the URL was discovered, and why it ended without a fetch. Neither is an event of its own or a
+row of the ledger: a site may have far more such URLs than pages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ SOURCE = "/riffle/frontier"
 
 
 async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
-    """All transitions of a page, oldest first."""
+    """Return all transitions of a page, oldest first."""
     stored = await stores.ledger.history(page_id)
     url = await stores.frontier.url(page_id)
     steps = [*stored, *frontier_steps(url, stored)] if url else stored
@@ -25,9 +25,9 @@ async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
 
 
 def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[Transition]:
-    """The transitions that only the frontier's row shows."""
+    """Yield the transitions that only the frontier's row shows."""
     if url.discovered_at and not any(_is_discovery(step, url) for step in stored):
-        yield _transition(_discovered(url), url.discovered_at)
+        yield _transition(_discovery_event(url), url.discovered_at)
     # Outcomes that only the frontier decides. A refusal that was sent as an event is in the ledger.
     refused = url.state == "done" and url.outcome in ("disallowed", "over_budget") and not url.ok_generation
     if refused and not any(step.topic == PageRemoved.topic for step in stored):
@@ -38,7 +38,7 @@ def _is_discovery(step: Transition, url: FrontierUrl) -> bool:
     return step.topic == PageDiscovered.topic and step.data.get("why") == url.why
 
 
-def _discovered(url: FrontierUrl) -> PageDiscovered:
+def _discovery_event(url: FrontierUrl) -> PageDiscovered:
     return PageDiscovered.model_validate(
         {
             "page_id": url.page_id,

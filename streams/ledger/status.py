@@ -1,9 +1,9 @@
 """A page's status, computed from its history: a value with a reason, not a sentence. Pure.
 
-It reads the data of the transitions alone. `streams.ledger.descriptions` renders the sentences for people from it.
+Only the data of the transitions is read. `streams.ledger.descriptions` renders the sentences for people from it.
 
 A page has a status that was decided (indexed, duplicate, refused, ...), and perhaps a fetch under way: a page that is
-fetched again stays as it was until a stage decides anew.
+fetched again keeps its status until a stage decides anew.
 """
 
 from collections.abc import Iterable, Mapping
@@ -72,7 +72,7 @@ _DUPLICATES: dict[str, Reason] = {"exact": "exact_duplicate", "near": "near_dupl
 
 
 class FetchFailure(BaseModel):
-    """Why a fetch brought no content."""
+    """The reason why a fetch brought no content."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -108,13 +108,13 @@ class _Known:
     """The topic of the event that decided."""
     generation: int = 0
     waits_for: NextStage | None = None
-    """None when nothing is under way."""
+    """The stage that handles the page next. None when no fetch is under way."""
     failure: FetchFailure | None = None
-    """The last fetch's failure, if it will be tried again."""
+    """The failure of the last fetch, if the fetch will be tried again."""
 
 
 def status_of(history: Iterable[Transition]) -> PageStatus:
-    """The page's status after these transitions, in whatever order they are given."""
+    """Return the page's status after these transitions, given in any order."""
     steps = sorted(
         # Fetches of robots.txt and of sitemaps are not about the page itself.
         (step for step in history if step.data.get("purpose", "page") == "page"),
@@ -124,7 +124,7 @@ def status_of(history: Iterable[Transition]) -> PageStatus:
         return PageStatus(status="unknown", next_step="crawl")
     known = _Known()
     for step in steps:
-        known = _after(known, step)
+        known = _apply_step(known, step)
     status = known.decided or PageStatus(
         status="waiting", reason="fetch_failed" if known.failure else None, failure=known.failure
     )
@@ -144,17 +144,17 @@ def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
     return "crawl_again"
 
 
-def _after(before: _Known, step: Transition) -> _Known:
-    if step.topic == "links.found":  # about other pages, too: it never changes what is known of the page
+def _apply_step(before: _Known, step: Transition) -> _Known:
+    if step.topic == "links.found":  # the event of another page: it never changes the status of this one
         return before if before.decided or before.waits_for else replace(before, waits_for="frontier")
     generation = step.data.get("generation", before.generation)
     if step.topic == "pages.scheduled":
         # There is no content yet. And a frontier that takes over may give the same lease again, with a higher
-        # generation than that of the answer: a fetcher answers a lease once.
+        # generation than the answer has: a fetcher answers a lease once.
         generation = before.generation
     if generation < before.generation:
         return before  # a late copy of an event about older content
-    if decided := _decision(before, step, generation):
+    if decided := _decide_by_event(before, step, generation):
         return _Known(decided, step.topic, generation)
     waits_for = _NEXT_STAGE.get(step.topic, before.waits_for)
     match step.topic:
@@ -165,35 +165,35 @@ def _after(before: _Known, step: Transition) -> _Known:
         case "pages.settled":
             waits_for = None
         case "pages.fetched" if step.data.get("outcome") != "ok":
-            return _after_failure(before, step, generation)
+            return _apply_failure(before, step, generation)
     return replace(before, waits_for=waits_for, failure=None, generation=generation)
 
 
-def _decision(before: _Known, step: Transition, generation: int) -> PageStatus | None:
-    """The status that this transition decides, if it decides one."""
+def _decide_by_event(before: _Known, step: Transition, generation: int) -> PageStatus | None:
+    """Return the status that this transition decides, if it decides one."""
     data = step.data
     match step.topic:
         case "pages.indexed":
             return PageStatus(status="indexed", statements=data.get("statements", 0))
         case "pages.removed":
             status, reason = _REMOVED.get(data.get("reason", ""), ("removed", "other"))
-            return _decided(status, reason, data, data.get("detail") or "")
+            return _make_status(status, reason, data, data.get("detail") or "")
         case "pages.deduplicated" if data.get("canonical_page_id") != data.get("page_id"):
             reason = _DUPLICATES.get(data.get("verdict", ""), "duplicate")
             distance = data.get("distance", 0) if reason == "near_duplicate" else None
-            return _decided("duplicate", reason, data).model_copy(update={"distance": distance})
+            return _make_status("duplicate", reason, data).model_copy(update={"distance": distance})
         case "pages.settled":
-            return _settled(before, data, generation)
+            return _decide_by_verdict(before, data, generation)
     return None
 
 
-def _decided(status: Status, reason: Reason, data: Mapping[str, Any], detail: str = "") -> PageStatus:
+def _make_status(status: Status, reason: Reason, data: Mapping[str, Any], detail: str = "") -> PageStatus:
     representative = _uuid(data.get("canonical_page_id")) if status == "duplicate" else None
     return PageStatus(status=status, reason=reason, detail=detail, representative=representative)
 
 
-def _settled(before: _Known, data: Mapping[str, Any], generation: int) -> PageStatus | None:
-    """A fetch's verdict decides, unless an event with more detail has decided about the same fetch."""
+def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int) -> PageStatus | None:
+    """Return the status by a fetch's verdict, unless an event with more detail has decided about the same fetch."""
     if before.decided and before.decided.reason == "request" and data.get("verdict") == "refused":
         return before.decided  # the removal on request holds
     detailed = before.decided_by in ("pages.removed", "pages.deduplicated", "pages.fetched")
@@ -202,11 +202,11 @@ def _settled(before: _Known, data: Mapping[str, Any], generation: int) -> PageSt
     verdict = data.get("verdict", "")
     if verdict not in _SETTLED or (verdict == "failed" and before.decided):
         return None
-    return _decided(*_SETTLED[verdict], data)
+    return _make_status(*_SETTLED[verdict], data)
 
 
-def _after_failure(before: _Known, step: Transition, generation: int) -> _Known:
-    """A fetch without content. An indexed page stays indexed: only a PageRemoved takes it out."""
+def _apply_failure(before: _Known, step: Transition, generation: int) -> _Known:
+    """Return the state after a fetch without content. An indexed page stays indexed until a PageRemoved."""
     outcome = step.data.get("outcome", "")
     if step.data.get("removed_on_request") and before.decided:
         return replace(before, waits_for=None, failure=None, generation=generation)

@@ -2,10 +2,10 @@
 
 The events are keyed by the linked host, so one worker counts the hosts that link to it. A link counts once, however
 many pages of a host have it; links within a site and links marked nofollow don't count. A redelivery finds its row, and
-writes nothing. A link stays after its page has gone or has it no more; `riffle remove` takes back those of the pages
-that it erases (`taking_back`).
+writes nothing. A link stays after its page has gone or has dropped the link; `riffle remove` takes back the links of
+the pages that it erases (`taking_back`).
 
-The count is written before the row. So after a crash between the two, the same link is counted again as the same one.
+The count is written before the row. So after a crash between the two, the same link gets the same number again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class LinksAgent(Agent):
         self._known = KnownSources(max_sources)
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        """Raises PoisonError for another event."""
+        """Store the link between two hosts, if it is new. Raises PoisonError for another event."""
         if not isinstance(delivery.event, LinkFound):
             raise PoisonError(f"{type(delivery.event).__name__} is not about links")
         event = delivery.event
@@ -54,13 +54,13 @@ class LinksAgent(Agent):
 
 
 def same_site(first: str, second: str) -> bool:
-    """True if the hosts are equal, or one is a subdomain of the other, apart from `www.`."""
+    """Return whether the hosts are equal, or one is a subdomain of the other, apart from `www.`."""
     one, other = first.removeprefix("www."), second.removeprefix("www.")
     return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
 
 
 def is_written(number: int) -> bool:
-    """True for the counts that are written: those with one digit other than 0 at their front, such as 7, 30 and 4,000.
+    """Return whether a count is written: only its first digit is not 0, as in 7, 30 and 4,000.
 
     Authority is read on a logarithmic scale, so nothing finer is needed.
     """

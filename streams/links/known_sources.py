@@ -1,4 +1,4 @@
-"""The hosts that are known to link to each host: a bounded memory in front of the store. Pure.
+"""The known linking hosts of each host: a bounded memory in front of the store. Pure.
 
 A host with more linking hosts than MAX_SOURCES is full: it has enough authority, and no further rows are written.
 """
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 import xxhash
 
 MAX_SOURCES = 10_000
-"""Maximum number of linking hosts that are kept of a host."""
+"""Maximum number of linking hosts of one host."""
 MAX_REMEMBERED = 300_000
-"""Maximum number of linking hosts that are remembered of all hosts together: about 30 MB."""
+"""Maximum number of linking hosts in memory, of all hosts together: about 30 MB."""
 
 
 class KnownSources:
@@ -24,20 +24,23 @@ class KnownSources:
         self._remembered = 0
 
     def __len__(self) -> int:
-        """Number of hosts that are remembered."""
+        """Return the number of hosts that are remembered."""
         return len(self._hosts)
 
     def knows(self, host: str) -> bool:
-        """True if the host was loaded and not forgotten since."""
+        """Return whether the host was loaded and not forgotten since."""
         return host in self._hosts
 
     def load(self, host: str, sources: Iterable[str]) -> None:
-        """Remember what the store has of a host, in place of what was remembered."""
+        """Replace the known linking hosts of a host by those in the store."""
         self._forget(host)
         self._keep(host, {_hash(source) for source in sources})
 
     def number_of(self, host: str, source: str) -> int | None:
-        """The number that a new source of a loaded host has, from 1. None if it is known, or the host is full."""
+        """Return the number of a new source of a loaded host, from 1.
+
+        None if it is known, or the host is full.
+        """
         self._hosts.move_to_end(host)
         known = self._hosts[host]
         return None if known is None or _hash(source) in known else len(known) + 1

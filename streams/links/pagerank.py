@@ -1,17 +1,17 @@
-"""PageRank over the graph of hosts, computed at once (`batch`) or from the former ranks (`updated`). Pure.
+"""PageRank over the graph of hosts, computed at once (`compute_ranks`) or from the former ranks (`update_ranks`). Pure.
 
-A host's rank is its PageRank divided by that of a host without links to it. So a host without links has rank 1, however
+A host's rank is its PageRank divided by the PageRank of a host without in-links. So such a host has rank 1, however
 many hosts there are, and a new host changes only the ranks of the hosts that it links to. The ranks are the solution
 of
 
     rank = 1 + DAMPING * (sum over the linking hosts: rank / number of hosts that they link to)
 
-PageRank with random jumps to all hosts, in which hosts without outgoing links jump too, is proportional to it (Page,
-Brin, Motwani and Winograd, 1999; Del Corso, Gulli and Romani, 2005). The update pushes residuals, the amounts by which
-this equation fails, along the links until none is large (McSherry, "A Uniform Approach to Accelerated PageRank
-Computation", 2005).
+PageRank with random jumps to all hosts (hosts without outgoing links jump too) is proportional to this rank (Page,
+Brin, Motwani and Winograd, 1999; Del Corso, Gulli and Romani, 2005). The update pushes residuals (the differences
+between both sides of this equation) along the links until none is large (McSherry, "A Uniform Approach to Accelerated
+PageRank Computation", 2005).
 
-It does not protect against farms: many hosts of one owner count as many.
+PageRank does not protect against farms: many hosts of one owner count as many.
 """
 
 from array import array
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 DAMPING = 0.85
 """Share of a host's rank that its links pass on."""
 TOLERANCE = 1e-6
-"""Maximum residual of a host that is left."""
+"""Maximum residual of a host at the end."""
 MAX_ROUNDS = 1_000
 """Maximum rounds of either algorithm. 120 are enough for a residual of 1e-8 of the first one."""
 
@@ -68,7 +68,7 @@ class GraphBuilder:
                 self._targets.append(target)
 
     def graph(self) -> HostGraph:
-        """The graph so far. Each link counts once, however often it was added."""
+        """Return the graph so far. Each link counts once, however often it was added."""
         count = len(self._places)
         sources = np.array(self._sources, dtype=np.int64)
         links = np.unique(sources * count + np.array(self._targets, dtype=np.int64))
@@ -79,8 +79,8 @@ class GraphBuilder:
         return self._places.setdefault(host, len(self._places))
 
 
-def batch(graph: HostGraph, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
-    """The rank of each host by power iteration over probabilities, from nothing but the graph."""
+def compute_ranks(graph: HostGraph, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
+    """Return the rank of each host, by power iteration over probabilities, only from the graph."""
     count = len(graph.hosts)
     if not count:
         return np.zeros(0)
@@ -99,8 +99,8 @@ def batch(graph: HostGraph, damping: float = DAMPING, tolerance: float = TOLERAN
     return shares / jump
 
 
-def updated(graph: HostGraph, ranks: Ranks, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
-    """The rank of each host, computed from former ranks: only what changed since is passed on."""
+def update_ranks(graph: HostGraph, ranks: Ranks, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
+    """Return the rank of each host, computed from former ranks: only changes since then are passed on."""
     current = ranks.astype(np.float64).copy()
     residuals = residuals_of(graph, current, damping)
     for active in _rounds(residuals, tolerance):
@@ -112,19 +112,19 @@ def updated(graph: HostGraph, ranks: Ranks, damping: float = DAMPING, tolerance:
 
 
 def residuals_of(graph: HostGraph, ranks: Ranks, damping: float = DAMPING) -> Ranks:
-    """The amounts by which the ranks fail the equation. All are 0 for the solution."""
+    """Return each host's residual: the difference between both sides of the equation. All are 0 for the solution."""
     residuals = 1.0 - ranks
     _pass_on(graph, np.arange(len(graph.hosts)), damping * ranks, residuals)
     return residuals
 
 
 def start_ranks(graph: HostGraph, former: Mapping[str, float]) -> Ranks:
-    """The former rank of each host of a graph; 1 for a host that had none."""
+    """Return the former rank of each host of a graph; 1 for a host without a former rank."""
     return np.array([former.get(host, 1.0) for host in graph.hosts], dtype=np.float64)
 
 
 def _rounds(residuals: Ranks, tolerance: float) -> Iterator[NDArray[np.int64]]:
-    """The hosts with a large residual, until there are none."""
+    """Yield the hosts with a large residual, round by round, until there are none."""
     for _ in range(MAX_ROUNDS):
         active = np.flatnonzero(np.abs(residuals) > tolerance)
         if not len(active):

@@ -10,12 +10,12 @@ from itertools import islice
 
 import numpy as np
 
-from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, batch, start_ranks, updated
+from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, compute_ranks, start_ranks, update_ranks
 from streams.stores.protocols import HostLinks
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 SCANNED_HOSTS = 500
-"""Maximum hosts of one request of the scan, and of one write."""
+"""Maximum number of hosts in one request of the scan, and in one write."""
 MIN_CHANGE = 0.001
 """Minimum relative change of a rank that is written."""
 
@@ -36,16 +36,16 @@ class Ranked:
 
 
 async def rank_hosts(store: HostLinks, *, anew: bool, progress: Progress, shown: int = 10) -> Ranked:
-    """Compute the rank of each host and write those that changed; `anew`: without the former ranks."""
+    """Compute the rank of each host and write the changed ranks. `anew`: without the former ranks."""
     graph = await _graph(store, progress)
-    former = await _former(store, graph, progress)
+    former = await _former_ranks(store, graph, progress)
     progress("Computing ranks", len(graph.hosts))
-    ranks = batch(graph) if anew else updated(graph, start_ranks(graph, former))
-    changed = _changed(graph, ranks, former)
+    ranks = compute_ranks(graph) if anew else update_ranks(graph, start_ranks(graph, former))
+    changed = _changed_ranks(graph, ranks, former)
     for start in range(0, len(changed), SCANNED_HOSTS):
         await store.put_ranks(dict(islice(changed.items(), start, start + SCANNED_HOSTS)))
         progress("Writing ranks", min(start + SCANNED_HOSTS, len(changed)))
-    return Ranked(len(graph.hosts), len(graph.targets), len(changed), _first(graph, ranks, shown))
+    return Ranked(len(graph.hosts), len(graph.targets), len(changed), _highest_ranks(graph, ranks, shown))
 
 
 async def _graph(store: HostLinks, progress: Progress) -> HostGraph:
@@ -58,7 +58,7 @@ async def _graph(store: HostLinks, progress: Progress) -> HostGraph:
     return builder.graph()
 
 
-async def _former(store: HostLinks, graph: HostGraph, progress: Progress) -> dict[str, float]:
+async def _former_ranks(store: HostLinks, graph: HostGraph, progress: Progress) -> dict[str, float]:
     found: dict[str, float] = {}
     for start in range(0, len(graph.hosts), SCANNED_HOSTS):
         known = await store.ranks(graph.hosts[start : start + SCANNED_HOSTS])
@@ -67,8 +67,8 @@ async def _former(store: HostLinks, graph: HostGraph, progress: Progress) -> dic
     return found
 
 
-def _changed(graph: HostGraph, ranks: Ranks, former: Mapping[str, float]) -> dict[str, float]:
-    """The ranks that differ from the former ones. A host without in-links has rank 1, which needs no row."""
+def _changed_ranks(graph: HostGraph, ranks: Ranks, former: Mapping[str, float]) -> dict[str, float]:
+    """Return the ranks that differ from the former ones. A host without in-links has rank 1, which needs no row."""
     return {
         host: rank
         for host, rank in zip(graph.hosts, ranks.tolist(), strict=True)
@@ -76,7 +76,7 @@ def _changed(graph: HostGraph, ranks: Ranks, former: Mapping[str, float]) -> dic
     }
 
 
-def _first(graph: HostGraph, ranks: Ranks, count: int) -> tuple[tuple[str, float, int], ...]:
+def _highest_ranks(graph: HostGraph, ranks: Ranks, count: int) -> tuple[tuple[str, float, int], ...]:
     in_links = graph.in_links
     order = np.lexsort((np.array(graph.hosts, dtype=object), -ranks))[:count] if len(ranks) else []
     return tuple((graph.hosts[place], float(ranks[place]), int(in_links[place])) for place in order)

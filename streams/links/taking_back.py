@@ -1,9 +1,9 @@
 """Takes back the links of pages that are erased.
 
-A row of the graph names one page of the linking host: the first one that was found with the link. Rows that name an
-erased page are deleted, so its address is not left in the graph. If another page of the host has the link as well, the
-row comes back when that page is fetched again, once the links stage has forgotten the row (a restart, or many other
-links). Rows that name another page stay, since that page has the link.
+A row of the graph names one page of the linking host: the first page that was found with the link. Rows with an erased
+page are deleted, so its address is not left in the graph. If another page of the host has the link as well, the row
+comes back when that page is fetched again, once the links stage has forgotten the row (a restart, or many other links).
+Rows with another page stay, since that page has the link.
 
 All rows are read, since none is stored by the linking page.
 """
@@ -15,12 +15,12 @@ from streams.links.ranking import FIRST_TOKEN, LAST_TOKEN, SCANNED_HOSTS
 from streams.stores.protocols import HostLinks
 
 Report = Callable[[str, float], Awaitable[None]]
-"""Called after each batch of rows, with the table and the share of it that is read."""
+"""Called after each batch of rows, with the name of the table and the share of its rows that are read."""
 TABLE = "host links"
 
 
 async def take_back_links(store: HostLinks, urls: Collection[str], report: Report) -> int:
-    """Delete the links between hosts that one of these pages stands behind. Returns their number."""
+    """Delete the links between hosts that were found on one of these pages. Returns their number."""
     sources = {host_of(url) for url in urls}
     after, count = FIRST_TOKEN, 0
     while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):

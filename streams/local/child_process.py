@@ -13,7 +13,7 @@ from uuid import uuid4
 import psutil
 
 from streams.local import die_with_parent
-from streams.niceness import make_session_nice
+from streams.niceness import raise_session_niceness
 
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
 """The environment variable that marks a child and all processes that it starts, with a value of each child."""
@@ -77,7 +77,7 @@ class Child:
         """
         if self._nice:
             with suppress(ProcessLookupError):
-                make_session_nice(self.pid, self._nice)
+                raise_session_niceness(self.pid, self._nice)
         self._nice = 0
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from streams.collector import exempt_what_is_loaded
+from streams.collector import exempt_loaded_objects
 from streams.errors import Refused, UsageError
 from streams.pages.normalize import normalize
 from streams.sandbox.worker import COLLECTED_OBJECTS
@@ -113,7 +113,7 @@ def evaluate_extraction(directory: Path, *, others: bool = True, limit: int | No
         extractors |= _others()
     scores = {name: Scores() for name in extractors}
     pages = load_pages(directory, limit)
-    exempt_what_is_loaded(COLLECTED_OBJECTS)  # as the worker that parses pages does, once all is loaded
+    exempt_loaded_objects(COLLECTED_OBJECTS)  # as the worker that parses pages does, once all is loaded
     while portion := list(islice(pages, PORTION)):
         for name, (extract, more) in extractors.items():
             extract(portion[0])  # not counted: the first page loads models and warms the caches

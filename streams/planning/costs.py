@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
 
 from streams.errors import UsageError
-from streams.merging import merged
+from streams.merging import merge_mappings
 
 UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
 """The unit costs of this release, with the date, machine and command of their measurement."""
@@ -172,7 +172,7 @@ def load_unit_costs(own: Path | None = None) -> UnitCosts:
     """Read the unit costs of this release, with those of the file `own` in their place. Raises UsageError."""
     content = _read(UNIT_COSTS_FILE)
     if own is not None:
-        content = merged(content, _read(own))
+        content = merge_mappings(content, _read(own))
     try:
         return UnitCosts.model_validate(content)
     except ValidationError as error:

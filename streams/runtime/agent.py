@@ -33,7 +33,7 @@ class Delivery:
 
 
 class Agent:
-    """A stage's code. Subclasses override `handle`. The other methods are for stages that also act on their own.
+    """A stage's code. Subclasses override `handle`. Stages that also act without an event override other methods.
 
     `handle` stores first (blob, then record) and returns the events to send. The runtime sends them, waits for
     their delivery, and only then acknowledges the input. It may be called for several events at once, but never
@@ -42,34 +42,34 @@ class Agent:
     """
 
     steps: int = 0
-    """Number of parts of events that are done. A stage whose events may take minutes counts parts here, so that its
+    """Number of finished parts of events. A stage with events of several minutes counts their parts here, so that its
     worker counts as making progress."""
 
     partition_count: int = 1
     """Number of partitions of each of the stage's inputs. The worker sets it before the start."""
     later_stage_behind: Callable[[], str] = staticmethod(lambda: "")
-    """Returns the later stage that is behind by more than the bound, or "". An agent that is a source of events pauses
+    """Function that returns the later stage that is too far behind, or "". An agent that is a source of events pauses
     meanwhile. The runtime sets it before `start`."""
 
     async def start(self, emit: Emit) -> None:
-        """Called before the first event. Keep `emit` to send events without an input. It must return soon."""
+        """Begin: called before the first event. Keep `emit` to send events without an input. Must return soon."""
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Handle one event and return the events that follow."""
         raise NotImplementedError
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
-        """Called when Kafka has all outputs of an event, before the event is acknowledged. It must not fail."""
+        """Note that Kafka has all outputs of an event: called before the event is acknowledged. Must not fail."""
 
     def measurements(self) -> Mapping[str, float]:
         """Return the agent's own numbers, for the metrics and the health page: `riffle_NAME`, by stage."""
         return {}
 
     async def assigned(self, partitions: frozenset[int]) -> None:
-        """Called when this worker gets its partitions of the stage's inputs: these, and no others."""
+        """Take over these partitions of the stage's inputs, and no others: called when this worker gets them."""
 
     async def revoked(self) -> None:
-        """Called when this worker's partitions are taken away, before the next assignment. Act on events alone."""
+        """Release the partitions: called before the next assignment. Until then, only react to events."""
 
     async def stop(self) -> None:
-        """Called after the last event."""
+        """End: called after the last event."""

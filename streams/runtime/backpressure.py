@@ -1,6 +1,6 @@
 """Backpressure to the source of events: it pauses while a later stage is behind by more than a bound.
 
-Without it, a stage that is too slow falls behind until Kafka's retention deletes what it has not read.
+Without backpressure, a slow stage falls behind until Kafka's retention deletes events that it has not read.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ CHECK_SECONDS = 10.0
 
 @dataclass(slots=True)
 class LagWatch:
-    """Asks for the lag of the later stages now and then. Calling it returns the stage that is too far behind, or ""."""
+    """Asks regularly for the lag of the later stages. Calling it returns the stage that is too far behind, or ""."""
 
     read_lags: Callable[[], Sequence[Lag]]
     max_events: int
@@ -49,7 +49,7 @@ class LagWatch:
 
 
 def stage_behind(lags: Sequence[Lag], max_events: int) -> str:
-    """The stage that is furthest behind, if that is by more than `max_events`, else an empty string.
+    """Return the stage with the most waiting events if they are more than `max_events`, else an empty string.
 
     Replays don't count: they keep no event waiting.
     """

@@ -1,7 +1,7 @@
 """A breaker for one stage: while a store is away, its events wait, and one at a time tries if the store is back.
 
-Nothing leaves the topic for the reason that a store is away, however long that is. The events that already arrived wait
-where they are, and the bound on unacknowledged events stops the consumer.
+No event leaves the topic because a store is away, however long that is. The events that already arrived wait in the
+worker, and the bound on unacknowledged events stops the consumer.
 """
 
 import asyncio

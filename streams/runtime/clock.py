@@ -2,7 +2,7 @@
 
 Riffle compares clocks of different machines in three places: leases, retry times, and Cassandra's write times. Each
 stays right while any two clocks differ by less than `RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`. The check compares with
-Cassandra's clock, so two workers at opposite ends may differ by up to twice the bound. Then some leases end early and
+Cassandra's clock, so the clocks of two workers may differ by up to twice the bound. Then some leases end early and
 their URLs are fetched later. Nothing is lost.
 """
 
@@ -12,12 +12,12 @@ from streams.errors import UsageError
 
 
 async def require_clock(clock_ahead: Callable[[], Awaitable[float]], bound_seconds: float) -> float:
-    """Return by how many seconds this clock is ahead of Cassandra's. Raises UsageError if that is beyond the bound."""
+    """Return how far this clock is ahead of Cassandra's (seconds). Raises UsageError if that is beyond the bound."""
     ahead = await clock_ahead()
     if abs(ahead) > bound_seconds:
         direction = "ahead of" if ahead > 0 else "behind"
         raise UsageError(
-            f"the clock of this machine is {abs(ahead):.1f} s {direction} that of Cassandra, "
+            f"the clock of this machine is {abs(ahead):.1f} s {direction} Cassandra's clock, "
             f"and {bound_seconds:g} s are allowed. Synchronize both clocks (NTP), "
             "or raise RIFFLE_CRAWL__CLOCK_BOUND_SECONDS on all workers"
         )

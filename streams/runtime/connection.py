@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
 MOVING_SECONDS = 5.0
-"""Seconds in which leaders and coordinators are known again after a broker came back or topics were made."""
+"""Time until leaders and coordinators are known again after a broker came back or topics were made (seconds)."""
 AGAIN_SECONDS = 0.25
 _MOVING = frozenset(
     {
@@ -28,7 +28,7 @@ _MOVING = frozenset(
 
 
 def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
-    """librdkafka's connection options."""
+    """Return librdkafka's connection options."""
     config: dict[str, str | int | float | bool] = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol.lower(),
@@ -45,12 +45,12 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
 
 
 def ssl_context(settings: KafkaSettings) -> FollowingContext | None:
-    """The TLS context of aiokafka's clients, or None without encryption. Raises UsageError."""
+    """Return the TLS context of aiokafka's clients, or None without encryption. Raises UsageError."""
     return client_context(TlsFiles.of(settings)) if settings.security_protocol == "SSL" else None
 
 
-def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
-    """The error to raise when the cluster doesn't answer, with advice."""
+def unreachable_error(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
+    """Return the error to raise when the cluster doesn't answer, with advice."""
     reason = error.args[0]
     text = reason.str() if isinstance(reason, KafkaError) else reason
     return StoreUnavailable(
@@ -59,7 +59,7 @@ def unreachable(settings: KafkaSettings, error: KafkaException) -> StoreUnavaila
     )
 
 
-def patiently(ask: Callable[[], T]) -> T:
+def retry_while_moving(ask: Callable[[], T]) -> T:
     """Ask Kafka again while partitions and groups move between brokers, or topics are new. Raises KafkaException."""
     end = time.monotonic() + MOVING_SECONDS
     while True:

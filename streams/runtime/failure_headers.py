@@ -8,8 +8,8 @@
     riffle-not-before                                in the retry topic: when to try again, ISO 8601, UTC
     riffle-value-ref                                 the blob with the original's value, if it is too large for a record
 
-The value is the original's, byte for byte (or empty, if it is in a blob), and the original's headers are kept. So a
-replay is a plain copy.
+The record has the original's value, byte for byte (or an empty one, if the value is in a blob), and the original's
+headers. So a replay is a plain copy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ MAX_ERROR_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class FailureInfo:
-    """The place that a failed event came from, and the reason of its failure."""
+    """The place of a failed event's record, and the reason of its failure."""
 
     topic: str
     partition: int
@@ -41,7 +41,7 @@ class FailureInfo:
         return f"{self.stage}/{self.topic}/{self.partition}/{self.offset}"
 
     def headers(self, original: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-        """The original's headers followed by those of this failure."""
+        """Return the original's headers, followed by this failure's headers."""
         fields = {
             "topic": self.topic,
             "partition": str(self.partition),
@@ -59,12 +59,15 @@ class FailureInfo:
 
 
 def original_headers(headers: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    """The headers without those of a failure: those that the original record had."""
+    """Return the headers of the original record: all without the prefix of a failure's headers."""
     return [(name, value) for name, value in headers if not name.startswith(PREFIX)]
 
 
 def read_failure(headers: Mapping[str, bytes]) -> FailureInfo | None:
-    """The failure in a record's headers, or None if the record is an original. Raises ValueError if malformed."""
+    """Return the failure in a record's headers, or None if the record is an original.
+
+    Raises ValueError if malformed.
+    """
 
     def text(name: str) -> str:
         return headers.get(PREFIX + name, b"").decode("utf-8", "replace")

@@ -38,14 +38,14 @@ STREAM_BUFFER_EVENTS = 256
 HEARTBEATS_PER_SESSION = 3
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 REPLAYS_PER_SLOT = 4
-"""Maximum number of replayed events that a worker holds, for each of the stage's slots. A new event waits behind no
-more than these."""
+"""Maximum number of replayed events that a worker holds, for each of the stage's slots. A new event waits for at most
+these."""
 REBALANCE_SHARE = 0.8
-"""Part of the session timeout in which events in progress may finish at a rebalance."""
+"""Share of the session timeout that events in progress have to finish at a rebalance."""
 
 
 def new_app(stage: Stage, settings: Settings) -> faust.App:
-    """The Faust app of a stage, with the name of its consumer group."""
+    """Return the Faust app of a stage, with the name of its consumer group."""
     session_seconds = settings.runtime.session_timeout_seconds
     options: dict[str, Any] = {}
     if settings.runtime.instance:
@@ -80,7 +80,7 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
 
 
 def _private_folder() -> Path:
-    """A new folder that only this user can write. Faust wants one, and keeps nothing in it."""
+    """Create a folder that only this user can write. Faust wants a folder, and keeps nothing in it."""
     folder = mkdtemp(prefix="riffle-")
     atexit.register(rmtree, folder, ignore_errors=True)
     return Path(folder)
@@ -117,7 +117,7 @@ class StageApp:
         self.finished = 0
         self._on_assigned = on_assigned
         self._on_revoked = on_revoked
-        # One for all feeders: an event from a retry topic never runs at the same time as one with its key.
+        # One for all feeders: an event from a retry topic never runs at the same time as another event with its key.
         concurrency = settings.runtime.concurrency or stage.concurrency
         self._tasks = KeyedTasks(concurrency)
         self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry", "retry-long")}
@@ -152,13 +152,13 @@ class StageApp:
             source = stream.noack()
             async for event in source.events():
                 epoch = self._epoch
-                await order.room()
+                await order.wait_for_room()
                 if epoch == self._epoch:  # else its partition was revoked meanwhile
                     incoming = incoming_of(event)
                     place, acknowledge = (incoming.topic, incoming.partition), _acknowledger(source, event)
-                    done = order.arrived(place, acknowledge, incoming.time)
+                    done = order.add(place, acknowledge, incoming.time)
                     observer.arrived(incoming)
-                    self._submit(incoming, self._guarded(processor, incoming, done), processor.delay_seconds(incoming))
+                    self._submit(incoming, self._guard(processor, incoming, done), processor.delay_seconds(incoming))
                 yield None
 
         return feed
@@ -170,7 +170,7 @@ class StageApp:
         else:
             self._tasks.submit(key, work)
 
-    def _guarded(
+    def _guard(
         self, processor: Processor, incoming: Incoming, done: Callable[[], Awaitable[None]]
     ) -> Callable[[], Awaitable[None]]:
         async def work() -> None:
@@ -202,7 +202,7 @@ class StageApp:
             for delivery in deliveries:
                 await delivery
         except Exception as error:
-            # Faust wraps the error of `send`, but not that of the delivery.
+            # Faust wraps the error of `send`, but not the error of the delivery.
             if isinstance(error, TOO_LARGE) or isinstance(error.__cause__, TOO_LARGE):
                 raise RecordTooLarge(f"a record is too large for Kafka: {error}") from error
             raise
@@ -212,7 +212,7 @@ class StageApp:
         await self.app.start()
         self._started.set()
 
-    def background(self, activity: Coroutine[None, None, None]) -> None:
+    def run_in_background(self, activity: Coroutine[None, None, None]) -> None:
         """Run an activity beside the events until the stop."""
         self._background.append(asyncio.create_task(activity))
 
@@ -226,15 +226,15 @@ class StageApp:
             await self._tasks.drain(grace_seconds)
             await self.app.stop()
 
-    def crashed(self) -> BaseException | None:
-        """The error with which Faust crashed, or None."""
+    def crash_error(self) -> BaseException | None:
+        """Return the error that crashed Faust, or None."""
         reason: BaseException | None = self.app.crash_reason
         return reason
 
     async def _assigned(self, *args: Any, **_: Any) -> None:
         _app, assigned = args[:2]
         if problem := self._partitions_changed():
-            # Started again, the worker checks the topics, and its agent counts with today's number.
+            # After a restart the worker checks the topics, and its agent counts with the new number.
             if not self.failed.done():
                 self.failed.set_exception(problem)
             return
@@ -242,7 +242,7 @@ class StageApp:
         self.ready = True
 
     def _partitions_changed(self) -> PartitionsChanged | None:
-        """The failure with which the worker ends after its topics got more partitions."""
+        """Return the failure that ends the worker after its topics got more partitions, or None."""
         topic = self.stage.inputs[0].topic
         today = self.app.consumer.topic_partitions(topic) or 0  # 0: the client does not know them at this moment
         if not self._partitions or today <= self._partitions:
@@ -252,7 +252,7 @@ class StageApp:
         )
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
-        """Finish the events in progress before another worker gets them, and forget those that have not started.
+        """Finish the events in progress before another worker gets them, and forget the events that have not started.
 
         An event that is not finished in time is cancelled. It is not acknowledged, so it is delivered again.
         """
@@ -271,7 +271,7 @@ class StageApp:
         await self._on_assigned(frozenset(tp.partition for tp in owned if tp.topic == main))
 
     async def offsets(self) -> dict[TP, PartitionOffsets]:
-        """The committed, first and next offset of each of this worker's partitions, as the broker knows them."""
+        """Return the broker's committed, first and next offset of each of this worker's partitions."""
         consumer: Any = self.app.consumer
         owned = self._owned()
         if not owned:
@@ -282,7 +282,7 @@ class StageApp:
         return {tp: PartitionOffsets(committed.get(tp), starts[tp], ends[tp]) for tp in owned if tp in ends}
 
     def oldest(self) -> float | None:
-        """Kafka's time of the oldest event that this worker has not acknowledged, or None if there is none."""
+        """Return Kafka's time of the oldest event that this worker has not acknowledged, or None if there is none."""
         return min((time for order in self._orders.values() if (time := order.oldest()) is not None), default=None)
 
     def _owned(self) -> set[TP]:
@@ -293,9 +293,9 @@ class StageApp:
 
 
 def order_key(stage: Stage, incoming: Incoming) -> bytes:
-    """The name under which events are handled one after the other, by the stage's order.
+    """Return an event's key by the stage's order. Events with the same key are handled one after the other.
 
-    Events with one subject are in one partition, and so at one worker, if they have one record key.
+    Events with the same subject are in one partition, and so at one worker, if they have the same record key.
     """
     match stage.order:
         case "none":
@@ -306,7 +306,7 @@ def order_key(stage: Stage, incoming: Incoming) -> bytes:
 
 
 def incoming_of(event: Any) -> Incoming:
-    """The record of a Faust event."""
+    """Return the record of a Faust event."""
     message = event.message
     return Incoming(
         topic=message.topic,

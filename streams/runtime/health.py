@@ -1,10 +1,9 @@
 """The progress of a worker, and the pages that show it: /healthz, /readyz, /metrics.
 
-A consumer that hangs after a rebalance still answers pings. So health means progress: while events wait, some are
-finished or committed, or a part of a long one is, and a worker without partitions is assigned some (or none) in time.
-One partition must not be stuck for longer than an event may take, either. An unhealthy worker should be restarted. A
-worker that isn't ready is only not to be relied on: it has no partitions yet, or waits for a store that is away, which
-/readyz names. A restart would not help it.
+A consumer that hangs after a rebalance still answers pings. So health means progress: while events wait, some of them
+(or parts of a long one) are finished or committed, and a worker without partitions gets its assignment in time. Nor may
+one partition be stuck for longer than an event may take. An unhealthy worker should be restarted. A worker that isn't
+ready has no partitions yet, or waits for a store that is away (/readyz names the store). A restart would not help it.
 """
 
 import math
@@ -26,7 +25,7 @@ class Progress:
 
     stall_seconds: float
     stuck_seconds: float = math.inf
-    """Seconds without a commit on a partition with waiting events, after which the worker is unhealthy."""
+    """Maximum time without a commit on a partition with waiting events (seconds). A worker beyond it is unhealthy."""
     committed: dict[object, int | None] = field(default_factory=dict)
     committed_at: dict[object, float] = field(default_factory=dict)
     """Time of the last commit of each partition, or of the first observation of its waiting events."""
@@ -64,7 +63,7 @@ class Progress:
         self.finished = finished
 
     def _observe_partitions(self, offsets: Mapping[Any, PartitionOffsets], now: float, *, waiting_for: bool) -> bool:
-        """Returns True if an offset was committed, or a partition was assigned or revoked."""
+        """Note the offsets. Returns whether an offset was committed, or a partition was assigned or revoked."""
         moved = offsets.keys() != self.committed.keys() and bool(offsets)
         for partition, place in offsets.items():
             changed = partition not in self.committed or place.committed != self.committed[partition]
@@ -80,15 +79,15 @@ class Progress:
         return moved
 
     def stalled_seconds(self, now: float) -> float:
-        """Seconds for which events, or the worker, have been waiting without progress. 0 if nothing waits."""
+        """Return how long events, or the worker, have been waiting without progress (seconds). 0 if nothing waits."""
         return now - self.moved_at if self.waits and self.moved_at is not None else 0.0
 
     def uncommitted_seconds(self, now: float) -> float:
-        """Seconds since the last commit of the partition whose events have waited longest. 0 if none waits."""
+        """Return the time since the last commit of the partition with the longest wait (seconds). 0 if none waits."""
         return max((now - at for at in self.committed_at.values()), default=0.0)
 
-    def healthy(self, now: float) -> bool:
-        """False if nothing moves although events wait, or if one partition is stuck."""
+    def is_healthy(self, now: float) -> bool:
+        """Return whether events move while some wait, and no partition is stuck."""
         return self.stalled_seconds(now) < self.stall_seconds and self.uncommitted_seconds(now) < self.stuck_seconds
 
 
@@ -128,7 +127,7 @@ class HealthServer:
             | dict(progress.measurements)
             for name, progress in self._progress.items()
         }
-        healthy = all(progress.healthy(now) for progress in self._progress.values())
+        healthy = all(progress.is_healthy(now) for progress in self._progress.values())
         return web.json_response({"healthy": healthy, "stages": stages}, status=200 if healthy else 503)
 
     async def _readyz(self, _: web.Request) -> web.Response:

@@ -10,7 +10,13 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaExcepti
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.errors import UsageError
-from streams.runtime.connection import AGAIN_SECONDS, TIMEOUT_SECONDS, client_config, patiently, unreachable
+from streams.runtime.connection import (
+    AGAIN_SECONDS,
+    TIMEOUT_SECONDS,
+    client_config,
+    retry_while_moving,
+    unreachable_error,
+)
 from streams.settings import Settings
 from streams.topology import STAGES, Stage, in_regions
 
@@ -18,12 +24,12 @@ log = structlog.get_logger()
 
 
 SESSION_ENDS = 2.0
-"""Session timeouts after which a killed worker is surely no member of its group any more."""
+"""Number of session timeouts until a killed worker is surely no member of its group any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The number of events of one topic that a stage has not acknowledged yet."""
+    """The events of one topic that a stage has not acknowledged yet."""
 
     stage: str
     topic: str
@@ -55,12 +61,12 @@ class PartitionOffsets:
 
 
 def input_topics(stage: Stage) -> list[str]:
-    """The topics that a stage reads: its inputs, then its topics of retries and replays."""
+    """Return the topics that a stage reads: its inputs, then its topics of retries and replays."""
     return [*(event.topic for event in stage.inputs), *stage.own_topics]
 
 
 def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[Lag]:
-    """The lag of every input of the stages, in each region. Raises StoreUnavailable."""
+    """Return the lag of every input of the stages, in each region. Raises StoreUnavailable."""
     if not stages:
         return []
     stages = in_regions(stages, settings.crawl.regions)
@@ -78,21 +84,21 @@ def stage_lags(settings: Settings, stages: tuple[Stage, ...] = STAGES) -> list[L
                 lags.append(Lag(stage.label, topic, waiting, lost))
         return lags
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
 
 
 def active_groups(settings: Settings) -> set[str]:
-    """The consumer groups that have members. Raises StoreUnavailable."""
+    """Return the consumer groups that have members. Raises StoreUnavailable."""
     admin = AdminClient(client_config(settings.kafka))
     try:
         listed = admin.list_consumer_groups(request_timeout=TIMEOUT_SECONDS).result(timeout=TIMEOUT_SECONDS)
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
     return {group.group_id for group in listed.valid if group.state.name not in ("EMPTY", "DEAD")}
 
 
 def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int]:
-    """The number of records in each topic, computed from its first and next offsets. Raises StoreUnavailable."""
+    """Return the number of records in each topic, computed from its first and next offsets. Raises StoreUnavailable."""
     tops = end_offsets(settings, partitions)
     bottoms = _all_offsets(settings, partitions, OffsetSpec.earliest())
     sizes: dict[str, int] = {}
@@ -105,7 +111,7 @@ Place = tuple[str, int]
 
 
 def end_offsets(settings: Settings, partitions: dict[str, int]) -> dict[Place, int]:
-    """The offset after the last record of each partition. Raises StoreUnavailable."""
+    """Return the offset after the last record of each partition. Raises StoreUnavailable."""
     return _all_offsets(settings, partitions, OffsetSpec.latest())
 
 
@@ -114,7 +120,7 @@ def _all_offsets(settings: Settings, partitions: Mapping[str, int], spec: Offset
     try:
         return _offsets(AdminClient(client_config(settings.kafka)), places, spec)
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
 
 
 def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[Place, int]:
@@ -127,11 +133,11 @@ def _offsets(admin: AdminClient, places: list[Place], spec: OffsetSpec) -> dict[
         futures = list_offsets({TopicPartition(topic, number): spec for topic, number in places})
         return {(p.topic, p.partition): f.result(timeout=TIMEOUT_SECONDS).offset for p, f in futures.items()}
 
-    return patiently(ask)
+    return retry_while_moving(ask)
 
 
 def committed_offsets(settings: Settings, stage: Stage, places: list[Place]) -> dict[Place, int]:
-    """The committed offsets of a stage, of the partitions that have one.
+    """Return a stage's committed offset of each partition that has one.
 
     A consumer asks for them, without joining the group. The same request of an AdminClient crashes the process while
     the group's coordinator is unknown (librdkafka 2.16), as on a broker that has just started.
@@ -141,14 +147,14 @@ def committed_offsets(settings: Settings, stage: Stage, places: list[Place]) -> 
     consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
     try:
         asked = [TopicPartition(*place) for place in places]
-        partitions = patiently(lambda: consumer.committed(asked, timeout=TIMEOUT_SECONDS))
+        partitions = retry_while_moving(lambda: consumer.committed(asked, timeout=TIMEOUT_SECONDS))
     finally:
         consumer.close()
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
 
 
 def _places(admin: AdminClient, topics: Collection[str]) -> list[Place]:
-    """The partitions of those of the topics that exist."""
+    """Return the partitions of the topics. Missing topics have none."""
     metadata = admin.list_topics(timeout=TIMEOUT_SECONDS).topics
     return [(topic, number) for topic in topics if topic in metadata for number in metadata[topic].partitions]
 
@@ -160,16 +166,16 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
     """
     admin = AdminClient(client_config(settings.kafka))
     try:
-        # Only partitions with committed offsets: nothing of the others is lost, and their topics may be so new that no
-        # broker answers for them yet.
+        # Only partitions with committed offsets: the other partitions have lost nothing, and their topics may be so new
+        # that no broker answers for them yet.
         committed = {stage: committed_offsets(settings, stage, _places(admin, input_topics(stage))) for stage in stages}
         for stage, offsets in committed.items():
-            _note_starts(settings, stage, offsets)
+            _commit_starts(settings, stage, offsets)
         starts = _offsets(
             admin, list({place for places in committed.values() for place in places}), OffsetSpec.earliest()
         )
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
     lost = {
         stage: {place: starts[place] for place, offset in places.items() if offset < starts[place]}
         for stage, places in committed.items()
@@ -184,8 +190,8 @@ def check_retention(settings: Settings, stages: Sequence[Stage], *, accept_loss:
         )
 
 
-def _note_starts(settings: Settings, stage: Stage, committed: Mapping[Place, int]) -> None:
-    """Commit the first offset of each partition without a committed one, so that a later loss is noticed there, too."""
+def _commit_starts(settings: Settings, stage: Stage, committed: Mapping[Place, int]) -> None:
+    """Commit the first offset of each partition without a committed offset, so that a later loss is noticed."""
     admin = AdminClient(client_config(settings.kafka))
     consumer = Consumer({**client_config(settings.kafka), "group.id": stage.group, "enable.auto.commit": False})
     try:
@@ -201,7 +207,7 @@ def _note_starts(settings: Settings, stage: Stage, committed: Mapping[Place, int
 
 
 def _lost_text(stage: Stage, committed: Mapping[Place, int], starts: Mapping[Place, int]) -> str:
-    """The number of lost events of each topic, in words."""
+    """Return the number of lost events of each topic, in words."""
     counts: dict[str, int] = {}
     for place, start in starts.items():
         counts[place[0]] = counts.get(place[0], 0) + start - committed[place]
@@ -211,7 +217,7 @@ def _lost_text(stage: Stage, committed: Mapping[Place, int], starts: Mapping[Pla
 def _skip_lost(admin: AdminClient, stage: Stage, starts: Mapping[Place, int], session_seconds: float) -> None:
     """Commit the first offset of each of these partitions.
 
-    Kafka refuses it while the stage's group has members. A worker that was killed is one until its session ends.
+    Kafka refuses the commit while the stage's group has members. A killed worker is a member until its session ends.
     """
     if not starts:
         return

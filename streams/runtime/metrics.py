@@ -27,7 +27,7 @@ class Metrics:
         self.events_dead = counter("events_dead", "Events sent to the dead-letter topic")
         self.latency = Histogram(
             "riffle_event_seconds",
-            "Time from receiving an event to the delivery of all it led to",
+            "Time from receiving an event to the delivery of all events that it led to",
             labels,
             buckets=LATENCY_BUCKETS_SECONDS,
             registry=self.registry,
@@ -36,7 +36,7 @@ class Metrics:
         self.lag = gauge("lag_events", "Events that wait in the topics, of the partitions that this worker owns")
         self.lag_age = gauge("lag_seconds", "Age of the oldest event that this worker has not acknowledged")
         self.committed_age = gauge(
-            "committed_age_seconds", "Time since the last commit, of the partition where events wait for longest"
+            "committed_age_seconds", "Time since the last commit, of the partition with the longest wait"
         )
         self.lost = gauge("events_lost", "Events that Kafka deleted before they were handled, since the worker's start")
         self.waiting_for_store = gauge("waiting_for_store", "1 while the stage waits for a store that is away, else 0")

@@ -1,4 +1,4 @@
-"""Metrics, traces and log lines about the events of a stage. Only this module decides what is worth a log line.
+"""Metrics, traces and log lines about the events of a stage. Only this module decides which events are logged.
 
 A trace goes from the seed to the index: W3C trace context in, a span per stage, trace context out (OpenTelemetry).
 """
@@ -100,7 +100,10 @@ _propagator = TraceContextTextMapPropagator()
 
 
 def tracer_provider(service: str, otlp_endpoint: str) -> TracerProvider:
-    """A tracer whose spans go to the OTLP endpoint. Without one they are dropped, and only trace ids are passed on."""
+    """Return a tracer whose spans go to the OTLP endpoint.
+
+    Without one they are dropped, and only trace ids are passed on.
+    """
     provider = TracerProvider(resource=Resource.create({"service.name": f"riffle-{service}"}))
     if otlp_endpoint:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -110,7 +113,7 @@ def tracer_provider(service: str, otlp_endpoint: str) -> TracerProvider:
 
 
 def start_span(tracer: Tracer, name: str, traceparent: str, attributes: dict[str, str | int]) -> tuple[Span, str]:
-    """Start a span below the one in `traceparent` (or a new trace). Return both it and the next traceparent."""
+    """Start a span below the span in `traceparent` (or a new trace). Return the span and the next traceparent."""
     parent = _propagator.extract({"traceparent": traceparent}) if traceparent else None
     span = tracer.start_span(name, context=parent, attributes=attributes)
     carrier: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 Faust commits the offset after the highest acknowledged event when nothing was committed on a partition before, even
 if earlier events are still in progress (`Consumer._new_offset` looks for a gap only above a committed offset other than
-0). So this module acknowledges strictly in the order of arrival, per partition: a finished event waits for those
+0). So this module acknowledges strictly in the order of arrival, per partition: a finished event waits for the events
 before it.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 Work = Callable[[], Awaitable[None]]
 CANCEL_SECONDS = 1.0
-"""Seconds in which cancelled work must end."""
+"""Maximum time that cancelled work takes to end (seconds)."""
 
 
 @dataclass(slots=True)
@@ -24,9 +24,9 @@ class _Place:
 
 
 class InOrder:
-    """Acknowledges the events of each partition in the order in which they arrived.
+    """Acknowledges the events of each partition in the order of their arrival.
 
-    It holds at most `limit` events that are not acknowledged. Await `room` before `arrived`: this is the backpressure.
+    At most `limit` events are unacknowledged. Await `wait_for_room` before `add`: this is the backpressure.
     """
 
     def __init__(self, limit: int) -> None:
@@ -35,13 +35,13 @@ class InOrder:
         self._held = 0
         self._freed = asyncio.Event()
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until there is room for another event."""
         while self._held >= self._limit:
             self._freed.clear()
             await self._freed.wait()
 
-    def arrived(self, partition: Hashable, acknowledge: Work, time: float = 0.0) -> Work:
+    def add(self, partition: Hashable, acknowledge: Work, time: float = 0.0) -> Work:
         """Add an event to its partition's line. Call and await the result when the event is done.
 
         `time` is Kafka's time of the event (seconds since 1970 UTC).
@@ -63,11 +63,11 @@ class InOrder:
         return done
 
     def oldest(self) -> float | None:
-        """Kafka's time of the oldest event that is not acknowledged, or None if there is none."""
+        """Return Kafka's time of the oldest event that is not acknowledged, or None if there is none."""
         return min((line[0].time for line in self._lines.values() if line), default=None)
 
     def forget(self) -> None:
-        """Forget all events, after a rebalance: those without acknowledgement are delivered again."""
+        """Forget all events, after a rebalance: unacknowledged events are delivered again."""
         self._release(len(self))
         self._lines.clear()
 
@@ -83,7 +83,7 @@ class KeyedTasks:
     """Runs work concurrently up to a limit. Work with the same key runs in the order of submission, one at a time.
 
     A slot is taken when work starts: work that waits for its key holds none, so that the events of one key don't keep
-    those of others waiting.
+    the events of other keys waiting.
     """
 
     def __init__(self, concurrency: int) -> None:

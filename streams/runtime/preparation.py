@@ -36,10 +36,10 @@ class Prepared:
     close: Callable[[], Awaitable[None]]
 
 
-async def prepare_patiently(
+async def prepare_with_retries(
     attempt: Callable[[], Awaitable[Prepared]], progress: Sequence[Progress], stop: asyncio.Event
 ) -> Prepared | None:
-    """Try until the servers answer. Returns None if the worker is stopped before.
+    """Prepare the worker, and try again until the servers answer. Returns None if the worker is stopped before.
 
     Meanwhile /readyz names the server that is away, by `waiting_for` of each stage's progress.
     """

@@ -4,22 +4,22 @@
     a store is away     (StoreUnavailable, DeadlineExceeded) tried again in place; then the breaker opens, and the
                         stage's events wait until the store is back (see `breaker`). An event that fails while others
                         are handled goes through the retry topic, for about a day at most
-    TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first that with
-                        the short delay, and after the last attempt there to the dead-letter topic
+    TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
+                        with the short delay, and after the last attempt there to the dead-letter topic
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
     UsageError          a permission, table or setting is missing: `process` raises, and the worker stops
     InvalidEvent        dead-letter topic at once
-    NewerEvent          only a newer release can read it: it goes through the long retry topic for about a day, in which
-                        the worker may be upgraded, and then to the dead-letter topic
+    NewerEvent          only a newer release can read it: it goes through the long retry topic for about a day, so that
+                        the worker can be upgraded, and then to the dead-letter topic
     any other Exception tried again in place once, then dead-lettered: one event that hits a bug must not stop all
                         others (docs/decisions/0003-unforeseen-errors.md)
     a failed send       `process` raises, and the worker ends before any offset is committed, so that the event is
                         delivered again
 
 `process` returns only when the event may be acknowledged. A record of the retry topic is processed after its delay
-(`delay_seconds`), for which the caller waits, so that it holds neither a slot nor its key meanwhile.
+(`delay_seconds`). The caller waits for the delay, so that the record holds neither a slot nor its key meanwhile.
 """
 
 import asyncio
@@ -58,9 +58,9 @@ delay."""
 SHORT_ROUNDS = 2
 """Number of passes through the retry topic with the short delay. All later ones are long."""
 LONG_DELAY = 12
-"""The delay of the second retry topic, as a multiple of that of the first."""
+"""The delay of the second retry topic, as a multiple of the first topic's delay."""
 MAX_KEY_BYTES = 1_024
-"""Maximum length of the key of a dead letter whose headers are too large as well."""
+"""Maximum length of a dead letter's key (bytes) if its headers are too large as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Observer(Protocol):
     """Receives a call for each step of an event, for metrics, traces and logs."""
 
     def started(self, incoming: Incoming, delivery: Delivery) -> str:
-        """Returns the traceparent for the events that follow."""
+        """Note that an event is handled now. Returns the traceparent for the events that follow."""
 
     def sent(self, records: Sequence[Record]) -> None: ...
 
@@ -120,12 +120,12 @@ class Processor:
     jitter: Callable[[], float] = random.random
 
     async def process(self, incoming: Incoming) -> Result:
-        """Process one event to its end. Raises only if a record could not be sent, or UsageError."""
+        """Process one event to its end. Raises UsageError, and the error of a record that could not be sent."""
         result: Result
         origin, attempts = incoming, 0
         try:
             failure = read_failure(dict(incoming.headers))
-            origin = incoming if failure is None else await self._original(incoming, failure)
+            origin = incoming if failure is None else await self._read_original(incoming, failure)
             attempts = failure.attempts if failure else 0
             event, envelope = decode(self._model(origin.topic), origin.value, origin.headers)
         except NewerEvent as error:
@@ -141,7 +141,7 @@ class Processor:
         return result
 
     def delay_seconds(self, incoming: Incoming) -> float:
-        """Seconds until a record of the retry topic may be processed. 0 for all other records."""
+        """Return the time until a record of the retry topic may be processed (seconds). 0 for all other records."""
         try:
             failure = read_failure(dict(incoming.headers))
         except ValueError:
@@ -190,7 +190,7 @@ class Processor:
             raise
 
     def _is_outage(self, error: Exception, tries: int, passed: int) -> bool:
-        """True if a store is away: it still is, or no event was handled since this one's first try."""
+        """Return whether a store is away: it still is, or no event was handled since this one's first try."""
         if not isinstance(error, OUTAGES):
             return False
         return bool(self.breaker.reason) or (tries > self.settings.retries_in_place and self.breaker.passed == passed)
@@ -278,7 +278,7 @@ class Processor:
             failure = replace(failure, value_ref=await self._put_blob(value))
             try:
                 await self.send([Record(topic, incoming.key, b"", failure.headers(incoming.headers))])
-            except RecordTooLarge:  # because of its headers: the letter has none of them
+            except RecordTooLarge:  # because of its headers: the letter leaves them out
                 await self.send([Record(topic, incoming.key[:MAX_KEY_BYTES], b"", failure.headers([]))])
 
     async def _put_blob(self, value: bytes) -> str:
@@ -299,8 +299,8 @@ class Processor:
             except OUTAGES as error:
                 self.breaker.open(error)
 
-    async def _original(self, incoming: Incoming, failure: FailureInfo) -> Incoming:
-        """The original of a record in the retry topic. Raises MissingBlob."""
+    async def _read_original(self, incoming: Incoming, failure: FailureInfo) -> Incoming:
+        """Return the original of a record in the retry topic, with its value from the blob. Raises MissingBlob."""
         value = await self._get_blob(failure.value_ref) if failure.value_ref and self.blobs else incoming.value
         return replace(
             incoming,
@@ -313,6 +313,9 @@ class Processor:
 
 
 def backoff_seconds(base_seconds: float, attempt: int, jitter: float) -> float:
-    """Exponential backoff with jitter: between half and all of base * 2^(attempt-1), at most MAX_BACKOFF_SECONDS."""
+    """Return the time before the next attempt (seconds): exponential backoff with jitter.
+
+    It is between half and all of base * 2^(attempt-1), and at most MAX_BACKOFF_SECONDS.
+    """
     full = min(base_seconds * 2.0 ** (attempt - 1), MAX_BACKOFF_SECONDS)
     return full * (0.5 + jitter / 2)

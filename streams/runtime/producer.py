@@ -1,4 +1,4 @@
-"""A producer for events that don't come from a stage: of the gateway, `riffle crawl`, imports and replays."""
+"""A producer for events without a stage: of the gateway, `riffle crawl`, imports and replays."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -54,7 +54,7 @@ class EventProducer:
             self._producer = None
 
     async def __call__(self, event: Event, cause: str | None = None, *, ordinal: int = 0) -> None:
-        """Send one event. Without a cause it gets a random id, and sending it again is another event."""
+        """Send one event. Without a cause it gets a random id, and a second call sends another event."""
         await self.send_all([event], cause, first=ordinal)
 
     async def send_all(self, events: Iterable[Event], cause: str | None = None, *, first: int = 0) -> None:

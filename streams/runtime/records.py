@@ -1,7 +1,7 @@
 """Events to Kafka records and back. Pure: bytes and headers in, models out.
 
 An event's id is computed from its cause (`schemas.ids.event_id`). So a stage that handles an event twice sends the same
-ids, and readers can recognise the copy.
+ids, and readers recognise the copy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ def decode(model: type[Event], value: bytes | None, headers: Headers) -> tuple[E
 
 
 def _is_newer(found: str, known: str) -> bool:
-    """True if both are versions of one type, and `found` is the later one."""
+    """Return whether both types are versions of one type, and `found` is the later version."""
     name, _, version = found.rpartition(".v")
     known_name, _, known_version = known.rpartition(".v")
     return name == known_name and version.isdecimal() and int(version) > int(known_version)

@@ -1,4 +1,4 @@
-"""A reader of a topic from its start, or from a time, to its present end. It joins no consumer group."""
+"""A reader of a topic from its start, or from a given time, to its present end. It joins no consumer group."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -33,7 +33,8 @@ def read_topic(
     )
     try:
         known = consumer.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
-        # A topic that may not be read has no partitions in this answer. A missing one has none either, and no records.
+        # A topic that may not be read has no partitions in this answer. A missing topic has none either, and no
+        # records.
         if known.error is not None and known.error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise KafkaException(known.error)
         for number in known.partitions:
@@ -54,7 +55,7 @@ def _read_partition(
     consumer.assign([TopicPartition(topic, number, start)])
     position, waited_seconds = start, 0.0
     while position < top:
-        # Not more than the rest: `consume` waits until it has as many as requested.
+        # At most the rest: `consume` waits until it has the requested number of records.
         batch = consumer.consume(min(BATCH_MESSAGES, top - position), timeout=POLL_SECONDS)
         for message in batch:
             incoming = incoming_from(message)
@@ -76,7 +77,7 @@ def _offset_at(consumer: Consumer, topic: str, number: int, since: datetime, top
 
 
 def incoming_from(message: Message) -> Incoming:
-    """The record of a librdkafka message. Raises KafkaException if the message is an error."""
+    """Return the record of a librdkafka message. Raises KafkaException if the message is an error."""
     if problem := message.error():
         raise KafkaException(problem)
     return Incoming(

@@ -8,16 +8,22 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from schemas import Event, InvalidEvent
 from streams.errors import UsageError
-from streams.runtime.connection import AGAIN_SECONDS, TIMEOUT_SECONDS, client_config, patiently, unreachable
+from streams.runtime.connection import (
+    AGAIN_SECONDS,
+    TIMEOUT_SECONDS,
+    client_config,
+    retry_while_moving,
+    unreachable_error,
+)
 from streams.runtime.records import decode
 from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 
 BATCH_MESSAGES = 1_000
 NEW_TOPIC_SECONDS = 3.0
-"""Seconds for which a missing topic is looked for: the brokers learn of a new one after its creation was confirmed."""
+"""Maximum time that a topic may be missing (seconds): brokers learn of a new topic after its creation was confirmed."""
 PARTITIONS_SECONDS = 10.0
-"""Seconds between two looks for new partitions."""
+"""Time between two searches for new partitions (seconds)."""
 
 
 class Follower:
@@ -40,7 +46,7 @@ class Follower:
             self._next = self._ends()
             self._assign()
         except KafkaException as error:
-            raise unreachable(settings.kafka, error) from error
+            raise unreachable_error(settings.kafka, error) from error
         self._looked_at = time.monotonic()
 
     def _partitions(self) -> set[tuple[str, int]]:
@@ -61,12 +67,15 @@ class Follower:
                 f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
                 "Create the topics: riffle topics --create"
             )
-        # Offsets rather than "the end": librdkafka looks "the end" up later, and events before that would be missed.
+        # Offsets rather than "the end": librdkafka looks "the end" up later, and events until then would be missed.
         return {place: self._end(TopicPartition(*place)) for place in sorted(places)}
 
     def _end(self, place: TopicPartition) -> int:
-        """The end of a partition. One that was just added, or whose broker has changed, has no leader for a moment."""
-        _, end = patiently(lambda: self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS))
+        """Return the end of a partition.
+
+        One that was just added, or whose broker has changed, has no leader for a moment.
+        """
+        _, end = retry_while_moving(lambda: self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS))
         return end
 
     def poll(self, timeout_seconds: float) -> Iterator[Event]:
@@ -84,13 +93,13 @@ class Follower:
             yield event
 
     def _add_partitions(self) -> None:
-        """Read partitions that were added since from their beginning."""
+        """Read partitions that were added since the last search, from their beginning."""
         try:
             if new := sorted(self._partitions() - self._next.keys()):
                 self._next |= dict.fromkeys(new, 0)
                 self._assign()
         except KafkaException:
-            return  # the cluster doesn't answer: the next look finds them
+            return  # the cluster doesn't answer: the next search finds them
 
     def close(self) -> None:
         self._consumer.close()

@@ -1,4 +1,4 @@
-"""Creation of the topics of the topology, and a description of those that exist.
+"""Creation of the topics of the topology, and a description of the existing topics.
 
 Faust ignores a topic that doesn't exist when it starts, so every worker calls `create_topics` first.
 """
@@ -10,14 +10,14 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streams.errors import StoreUnavailable, UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.runtime.lag import input_topics, topic_sizes
 from streams.settings import Settings
 from streams.topology import TOPICS, Stage, Topic
 
 HOUR_MS = 3_600_000
 IN_SYNC_REPLICAS = 2
-"""Minimum number of replicas that must have a record before it counts as delivered, if there are more of them."""
+"""Minimum number of replicas with a record before it counts as delivered, in topics with more replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class TopicState:
 
 
 def topic_config(topic: Topic, replication: int = 1) -> dict[str, str]:
-    """Kafka's configuration of a topic. With three replicas, a write must reach at least two."""
+    """Return Kafka's configuration of a topic. With three replicas, a write must reach at least two."""
     safety = {"min.insync.replicas": str(IN_SYNC_REPLICAS)} if replication > IN_SYNC_REPLICAS else {}
     if topic.compacted:
         return {**safety, "cleanup.policy": "compact"}
@@ -68,9 +68,9 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
 
 
 def grow_topics(settings: Settings, partitions: int) -> list[str]:
-    """Give all topics of the topology this number of partitions. Returns the names of those that had fewer.
+    """Give all topics of the topology this number of partitions. Returns the names of the topics that had fewer.
 
-    Raises UsageError if one has more: Kafka can't take partitions away.
+    Raises UsageError if a topic has more: Kafka can't take partitions away.
     """
     admin = AdminClient(client_config(settings.kafka))
     counts = {topic.name: count for topic in TOPICS if (count := _metadata(admin, settings).get(topic.name))}
@@ -94,8 +94,8 @@ def grow_topics(settings: Settings, partitions: int) -> list[str]:
 def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, int]:
     """Return the number of partitions of each stage's topics. Raises UsageError if they differ within a stage.
 
-    Events with the same key are handled in order only if the same worker owns their partitions, and Kafka assigns
-    partitions of one number together only if the numbers of partitions agree.
+    Events with the same key are handled in order only if one worker owns their partitions. Kafka assigns partition N of
+    all topics to one worker only if the topics have the same number of partitions.
     """
     existing = _metadata(AdminClient(client_config(settings.kafka)), settings)
     for stage in stages:
@@ -105,7 +105,7 @@ def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, i
 
 
 def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:
-    """A sentence if the stage's topics have different numbers of partitions, else an empty string."""
+    """Return a sentence if the stage's topics have different numbers of partitions, else an empty string."""
     counts = {topic: existing.get(topic, 0) for topic in input_topics(stage)}
     if len(set(counts.values())) <= 1:
         return ""
@@ -117,7 +117,7 @@ def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:
 
 
 def describe_topics(settings: Settings) -> list[TopicState]:
-    """All topics of the topology with their partitions and records in the cluster. Raises StoreUnavailable."""
+    """Return all topics of the topology with their partitions and records in the cluster. Raises StoreUnavailable."""
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
     sizes = topic_sizes(settings, {topic.name: existing.get(topic.name, 0) for topic in TOPICS})
@@ -128,5 +128,5 @@ def _metadata(admin: AdminClient, settings: Settings) -> dict[str, int]:
     try:
         metadata = admin.list_topics(timeout=TIMEOUT_SECONDS)
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}

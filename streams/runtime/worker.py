@@ -1,6 +1,6 @@
 """A worker process: it opens the stores of its stages, starts their agents, and watches them until it is stopped.
 
-It ends with status 70, and without committing events in progress, when an event could neither be handled nor
+The worker ends with status 70, and without committing events in progress, when an event could neither be handled nor
 dead-lettered, or when Faust crashed. Its supervisor then starts it again, and the events are delivered again. It ends
 with status 78 when a permission, table or setting is missing: a person must change the configuration.
 """
@@ -20,7 +20,7 @@ import structlog
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
-from streams.collector import exempt_what_is_loaded
+from streams.collector import exempt_loaded_objects
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.backpressure import LagWatch
@@ -30,7 +30,7 @@ from streams.runtime.health import HealthServer, Progress
 from streams.runtime.lag import PartitionOffsets, stage_lags
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver, tracer_provider
-from streams.runtime.preparation import Prepared, prepare, prepare_patiently
+from streams.runtime.preparation import Prepared, prepare, prepare_with_retries
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode
 from streams.settings import Settings
@@ -47,7 +47,7 @@ EXIT_CONFIGURATION = 78
 STUCK_DEADLINES = 2
 """Number of event deadlines without a commit after which a partition with waiting events counts as stuck."""
 OFFSETS_SECONDS = 5.0
-"""Seconds between two requests to the broker for offsets."""
+"""Time between two requests to the broker for offsets (seconds)."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,8 @@ async def run_worker(
 ) -> int:
     """Run the stages in this process. Returns the exit status. Raises UsageError.
 
-    A server that is away is waited for, also before the start. `stores` replaces those of the settings, for tests.
+    If a server is away, the worker waits for it, also before the start. `stores` replaces the settings' stores, for
+    tests.
     """
     stages = with_region(stages, settings)
     stop = asyncio.Event()
@@ -94,7 +95,7 @@ async def run_worker(
         )
         await health.start()
         stack.push_async_callback(health.stop)
-        prepared = await prepare_patiently(
+        prepared = await prepare_with_retries(
             lambda: prepare(stages, settings, stores, accept_loss=accept_loss), tuple(progress.values()), stop
         )
         if prepared is None:
@@ -102,11 +103,11 @@ async def run_worker(
         stack.push_async_callback(prepared.close)
         for stage in stages:
             running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label]))
-        exempt_what_is_loaded()
+        exempt_loaded_objects()
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop)
         if failure:
-            # At once: an orderly stop would wait for, and perhaps commit, events that must be delivered again.
+            # At once: an orderly stop would wait for events that must be delivered again, and perhaps commit them.
             os._exit(_report_failure(failure, names))
         for item in running:
             await item.app.stop(runtime.grace_seconds)
@@ -143,15 +144,15 @@ async def _start(
         later = tuple(other for other in STAGES if not other.source)
         watch = LagWatch(lambda: stage_lags(settings, later), settings.crawl.max_stage_lag_events)
         agent.later_stage_behind = watch
-        app.background(watch.run())
-    # The agent first: it must be ready for the first event, which may come with the assignment.
+        app.run_in_background(watch.run())
+    # The agent first: it must be ready for the first event, and that may come with the assignment.
     await agent.start(_emitter(stage, app))
     await app.start()
     return _Running(stage, agent, app, progress, processor.breaker)
 
 
 def with_region(stages: Sequence[Stage], settings: Settings) -> tuple[Stage, ...]:
-    """The stages as this worker runs them: a regional one in the worker's region. Raises UsageError."""
+    """Return the stages as this worker runs them: a regional stage in the worker's region. Raises UsageError."""
     regions, region = settings.crawl.regions, settings.crawl.region
     known = ", ".join(sorted(regions)) or "none"
     if region not in regions and (region or regions) and (wanted := [one.name for one in stages if one.regional]):
@@ -174,7 +175,7 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
     """Wait for the stop signal or a failure, and observe the progress meanwhile."""
     while not stop.is_set():
         for item in running:
-            failure = item.app.crashed()
+            failure = item.app.crash_error()
             if item.app.failed.done():
                 failure = item.app.failed.exception()
             if failure:

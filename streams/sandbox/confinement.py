@@ -26,7 +26,7 @@ KEPT_VARIABLES = frozenset(
         "TZ",
     }
 )
-"""Environment variables that a sandbox process gets. It gets no secrets, since none is in these."""
+"""Environment variables that a sandbox process gets. None of them has a secret."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 38, 22
@@ -56,7 +56,7 @@ _ALLOW, _EPERM = 0x7FFF0000, 0x00050000 | 1
 
 
 def minimal_environment(environment: Mapping[str, str], path: list[str]) -> dict[str, str]:
-    """The environment of a sandbox process. `path`: the folders that modules are imported from."""
+    """Return the environment of a sandbox process. `path`: the folders that modules are imported from."""
     kept = {name: value for name, value in environment.items() if name in KEPT_VARIABLES}
     return kept | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, path))}
 
@@ -92,13 +92,13 @@ def _filter_calls(libc: ctypes.CDLL) -> bool:
 
 
 class _Program(ctypes.Structure):
-    """struct sock_fprog."""
+    """The kernel's `struct sock_fprog`."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
 def filter_program(machine: str) -> bytes:
-    """The BPF program for this machine; empty where its numbers are not known."""
+    """Return the BPF program for this machine; empty where its numbers are not known."""
     if machine not in _ARCHITECTURES:
         return b""
     column, architecture = _ARCHITECTURES[machine]
@@ -122,5 +122,5 @@ def filter_program(machine: str) -> bytes:
 
 
 def _instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
-    """struct sock_filter: both jumps count the instructions to skip."""
+    """Return a `struct sock_filter`: both jumps count the instructions to skip."""
     return struct.pack("=HBBI", code, if_true, if_false, value)

@@ -11,7 +11,7 @@ from streams.errors import Refused
 
 _LARGE_BYTES = 1024 * 1024
 """Minimum size of a buffer that returns to the system when it is freed. By default the allocator raises this limit with
-each buffer, and keeps those of a large page."""
+each buffer, and keeps the buffers of a large page."""
 _M_MMAP_THRESHOLD = -3
 
 
@@ -26,14 +26,14 @@ class Limits:
     cpu_seconds: float = 2.0
     """Maximum CPU time of one task (seconds)."""
     memory_bytes: int = 200 * 1024 * 1024
-    """Maximum data of the process beyond what it had after its start."""
+    """Maximum data of the process beyond its data after the start."""
     kept_share: float = 0.75
-    """Maximum share of `memory_bytes` that a process may keep after a task. With more it ends, and a fresh one follows.
+    """Maximum share of `memory_bytes` that a process may keep after a task. With more, a fresh process replaces it.
     At half, one page in a thousand keeps more: a start costs as much as hundreds of pages."""
 
 
 def data_bytes() -> int:
-    """Bytes that the kernel counts as this process's data; 0 where it has no such count."""
+    """Return this process's data as the kernel counts it (bytes); 0 where the kernel has no such count."""
     try:
         fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
         return int(fields[5]) * resource.getpagesize()

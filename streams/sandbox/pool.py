@@ -1,14 +1,14 @@
-"""A small pool of processes that may die: it refuses the payload that used up one, and starts another process.
+"""A small pool of processes that may die: it refuses the payload that used up a process, and starts another process.
 
-Requests go to a process in small batches, so that it never waits for its next one. When a process dies, the payload
-that it was at decides what follows:
+Requests go to a process in small batches, so that it never waits for the next request. When a process dies, its current
+payload decides what follows:
 
 - The kernel ended it for its CPU time: the payload is refused.
 - Anything else is no verdict: killed from outside or by the OOM killer, a crash, no answer for long. The payload is
   tried once more, alone in a fresh process, and refused if that process dies, too.
-- The task got no more memory in a process that had run others before: it is tried once more in the same way.
+- The task got no more memory in a process that had run other tasks before: it is tried once more in the same way.
 
-Payloads behind it in the batch go to the next process.
+The payloads behind it in the batch go to the next process.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ from streams.sandbox.messages import Answer, pack_frame, receive_answer, receive
 
 WORKER = ("-m", "streams.sandbox.worker")
 BATCH = 8
-"""Maximum requests that a process is given at once."""
+"""Maximum number of requests that a process gets at once."""
 STALL_SECONDS = 60.0
-"""Seconds without an answer after which a process is killed. The limit of CPU time comes first, unless the machine
-stands still or something stopped the process."""
+"""Maximum time without an answer; then the process is killed (seconds). The limit of CPU time comes first, unless the
+machine stands still or something stopped the process."""
 START_SECONDS = 120.0
 END_SECONDS = 10.0
 """Seconds for a process to end after it closed its pipe."""
 RUNS_PER_PROCESS = 20_000
-"""Tasks after which a fresh process follows, so that leaks of libraries stay small."""
+"""Maximum number of tasks of one process, so that leaks of libraries stay small."""
 MAX_DEATHS = 2
-"""Deaths of a process at the same payload after which the payload is refused."""
+"""Number of processes that may die at the same payload until the payload is refused."""
 
 log = structlog.get_logger(__name__)
 
@@ -66,7 +66,7 @@ class _Run:
     request: bytes
     answer: "asyncio.Future[Answer]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     deaths: int = 0
-    """Processes that died at it, other than for their CPU time."""
+    """Number of processes that died at this run, other than for their CPU time."""
 
     def settle(self, answer: Answer) -> None:
         if not self.answer.done():
@@ -96,8 +96,8 @@ class SandboxPool:
         self._stall_seconds = stall_seconds
         self._name = name
         self._waiting: deque[_Run] = deque()
-        self._again: deque[_Run] = deque()
-        """Runs that need a fresh process for themselves. Each slot takes one when it starts a process."""
+        self._retries: deque[_Run] = deque()
+        """Runs that need a fresh process for themselves. Each slot takes one run when it starts a process."""
         self._wake = asyncio.Condition()
         self._slots: list[asyncio.Task[None]] = []
         self._closing = False
@@ -114,7 +114,9 @@ class SandboxPool:
     def start(self) -> None:
         """Start the processes; returns at once. Runs wait until one is ready."""
         if not self._slots:
-            self._slots = [asyncio.create_task(self._keep(), name=f"{self._name}-{n}") for n in range(self._processes)]
+            self._slots = [
+                asyncio.create_task(self._keep_running(), name=f"{self._name}-{n}") for n in range(self._processes)
+            ]
 
     async def close(self) -> None:
         """End the processes. Runs that wait raise TransientError."""
@@ -146,8 +148,8 @@ class SandboxPool:
             raise Refused(*answer.values)
         raise PoisonError(f"{task} failed: {answer.values[0]}")
 
-    async def _keep(self) -> None:
-        """One slot of the pool: a process, and its successors."""
+    async def _keep_running(self) -> None:
+        """Keep one slot of the pool filled: with a process, and with its successors."""
         while not self._closing:
             try:
                 await self._run_process()
@@ -168,15 +170,15 @@ class SandboxPool:
         )
         try:
             await self._await_start(process)
-            batch = [self._again.popleft()] if self._again else await self._next_batch()
+            batch = [self._retries.popleft()] if self._retries else await self._next_batch()
             done = 0
-            while await self._work_off(batch, process, is_fresh=done == 0):
+            while await self._run_batch(batch, process, is_fresh=done == 0):
                 done += len(batch)
                 if done >= RUNS_PER_PROCESS:
                     return
                 batch = await self._next_batch()
         finally:
-            await _kill(process)
+            await _kill_process(process)
 
     async def _await_start(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -197,7 +199,7 @@ class SandboxPool:
             taken = [self._waiting.popleft() for _ in range(share)]
             return [run for run in taken if not run.answer.done()]  # nobody waits for the others any more
 
-    async def _work_off(self, batch: list[_Run], process: asyncio.subprocess.Process, *, is_fresh: bool) -> bool:
+    async def _run_batch(self, batch: list[_Run], process: asyncio.subprocess.Process, *, is_fresh: bool) -> bool:
         """Run a batch. Returns whether the process can be used again. `is_fresh`: it has run nothing yet."""
         assert process.stdin is not None
         assert process.stdout is not None
@@ -209,22 +211,22 @@ class SandboxPool:
                     answer = await receive_answer(process.stdout)
                 run = unanswered.popleft()
                 if answer.short_of_memory and not is_fresh:
-                    self._again.append(run)
+                    self._retries.append(run)
                 else:
                     run.settle(answer)
                 if answer.ends:
                     return False
                 is_fresh = False
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
-            status = await _end(process, at_once=isinstance(error, TimeoutError))
-            self._died_at(unanswered.popleft(), status)
+            status = await _end_process(process, at_once=isinstance(error, TimeoutError))
+            self._handle_death(unanswered.popleft(), status)
             return False
         finally:
             self._waiting.extendleft(reversed(unanswered))  # this slot's next process takes them
         return True
 
-    def _died_at(self, run: _Run, status: int) -> None:
-        """Refuse the run at which a process died, or have it tried again."""
+    def _handle_death(self, run: _Run, status: int) -> None:
+        """Refuse the run that a process died at, or have it tried again."""
         if status == -signal.SIGPROF:
             detail = f"it took more than {self._limits.cpu_seconds:g} seconds of CPU time"
             run.settle(Answer(True, False, "refused", ["time", detail]))
@@ -232,14 +234,14 @@ class SandboxPool:
         run.deaths += 1
         log.warning("a sandbox process died", pool=self._name, task=run.task, status=status, deaths=run.deaths)
         if run.deaths < MAX_DEATHS:
-            self._again.append(run)
+            self._retries.append(run)
         else:
             run.settle(
                 Answer(True, False, "refused", ["crash", f"the process died {run.deaths} times: {_cause(status)}"])
             )
 
     def _fail_waiting(self, error: Exception) -> None:
-        for runs in (self._again, self._waiting):
+        for runs in (self._retries, self._waiting):
             while runs:
                 runs.popleft().fail(error)
 
@@ -248,7 +250,7 @@ def _cause(status: int) -> str:
     return f"killed by {signal.Signals(-status).name}" if status < 0 else f"it ended with {status}"
 
 
-async def _end(process: asyncio.subprocess.Process, *, at_once: bool) -> int:
+async def _end_process(process: asyncio.subprocess.Process, *, at_once: bool) -> int:
     """Wait for the end of a process, or kill it. Returns its status.
 
     A process that closed its pipe is ending by itself. asyncio loses the status of a process that is killed when it is
@@ -263,7 +265,7 @@ async def _end(process: asyncio.subprocess.Process, *, at_once: bool) -> int:
     return await process.wait()
 
 
-async def _kill(process: asyncio.subprocess.Process) -> None:
+async def _kill_process(process: asyncio.subprocess.Process) -> None:
     """Kill a process and wait for its end, also in a task that is cancelled meanwhile."""
     if process.returncode is None:
         process.kill()

@@ -2,8 +2,8 @@
 
     python -m streams.sandbox.worker PARENT_PID LIMITS TASK...
 
-It may be killed at any moment, and the kernel ends it when a task uses too much CPU time or memory (`limits`). A
-process that got no more memory, or keeps much of what it got, ends after its answer, so that a task's result does not
+The process may be killed at any moment, and the kernel ends it when a task uses too much CPU time or memory (`limits`).
+A process that got no more memory, or keeps much of its memory, ends after its answer, so that a task's result does not
 depend on the tasks before it.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from streams.collector import exempt_what_is_loaded
+from streams.collector import exempt_loaded_objects
 from streams.errors import Refused
 from streams.sandbox.confinement import confine, die_with_parent
 from streams.sandbox.limits import (
@@ -29,8 +29,8 @@ from streams.sandbox.messages import pack_frame, read_frame
 
 Task = Callable[[bytes], bytes]
 COLLECTED_OBJECTS = 20_000
-"""Objects after which the collector runs. A page makes some ten thousand, hardly any of them in cycles, and by default
-the collector would look at them fifteen times."""
+"""Number of new objects between two runs of the collector. A page makes some ten thousand, hardly any of them in
+cycles, and by default the collector would look at them fifteen times."""
 
 
 def load_task(name: str) -> Task:
@@ -55,7 +55,7 @@ def run_task(task: Task, payload: bytes, limits: Limits) -> tuple[bool, list[Any
     except Refused as refusal:
         return isinstance(refusal, MemoryRefused), ["refused", refusal.rule, refusal.detail]
     except MemoryError:
-        return True, _too_much(limits)
+        return True, _memory_refusal(limits)
     except RecursionError:
         return False, ["refused", "nesting", "structures nest deeper than the interpreter's stack"]
     except Exception as error:
@@ -80,10 +80,10 @@ def serve(source: BinaryIO, sink: BinaryIO, tasks: dict[str, Task], limits: Limi
             _write(sink, [ends, short_of_memory, *answer])
         except MemoryError:
             ends = True
-            _write(sink, [ends, True, *_too_much(limits)])
+            _write(sink, [ends, True, *_memory_refusal(limits)])
 
 
-def _too_much(limits: Limits) -> list[Any]:
+def _memory_refusal(limits: Limits) -> list[Any]:
     return ["refused", "memory", f"more than {limits.memory_bytes >> 20} MiB"]
 
 
@@ -101,7 +101,7 @@ def main() -> None:
     warm_up(names)
     started_with = limit_process(limits)
     in_force = confine()
-    exempt_what_is_loaded(COLLECTED_OBJECTS)
+    exempt_loaded_objects(COLLECTED_OBJECTS)
     _write(sink, [in_force])
     serve(sys.stdin.buffer, sink, tasks, limits, started_with)
 

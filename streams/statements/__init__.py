@@ -1,1 +1,1 @@
-"""Statements: sentences, and the context that each needs to be understood alone."""
+"""Statements: sentences, each with the context that a reader needs to understand it alone."""

@@ -8,21 +8,21 @@ from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings
-from streams.statements.chaining import chain_input, statements
+from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.sandbox_tasks import CPU_SECONDS, DRAFT, MEMORY_BYTES, Drafted, drafted
+from streams.statements.sandbox_tasks import CPU_SECONDS, DRAFT, MEMORY_BYTES, Drafted, decode_drafts
 from streams.stores.opener import Stores
 from streams.stores.removals import blob_of_page
 
 PROCESSES = 1
-"""Processes that draft, in each worker."""
+"""Number of drafting processes in each worker."""
 
 
 class StatementsAgent(Agent):
-    """Blob (statements), record (`chunked`), PageChunked. A duplicate leads to nothing.
+    """Stores the statements (blob) and a record (`chunked`), and emits PageChunked. A duplicate has no effect.
 
-    A page that was removed on request, with its document, leads to nothing either. A document that can't be drafted
-    within the limits of the sandbox is refused: PageRemoved instead of PageChunked.
+    A page that was removed on request, with its document, has no effect either. A document that can't be drafted within
+    the limits of the sandbox is refused: PageRemoved instead of PageChunked.
     """
 
     def __init__(self, stores: Stores, sandbox: Sandbox) -> None:
@@ -45,13 +45,13 @@ class StatementsAgent(Agent):
         except PageErased:
             return []
         try:
-            found = drafted(await self._sandbox.run(DRAFT, content))
+            found = decode_drafts(await self._sandbox.run(DRAFT, content))
         except Refused as refusal:
             return [await self._refuse(event, refusal, delivery.at)]
-        page = await self._chained(event, found)
+        page = await self._chain_sentences(event, found)
         return [await self._store(event, page, found.left_out, delivery.at)]
 
-    async def _chained(self, event: PageDeduplicated, found: Drafted) -> PageStatements:
+    async def _chain_sentences(self, event: PageDeduplicated, found: Drafted) -> PageStatements:
         sentences, owners = chain_input(found.drafts)
         links = await self._stores.chains.links(sentences)
         return PageStatements(
@@ -59,7 +59,7 @@ class StatementsAgent(Agent):
             url=event.url,
             title=found.title,
             language=found.language,
-            statements=statements(event.page_id, found.drafts, owners, links),
+            statements=make_statements(event.page_id, found.drafts, owners, links),
         )
 
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:

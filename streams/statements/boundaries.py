@@ -3,7 +3,7 @@
 A boundary is clear when the text around the mark leaves no doubt: "... the file. The next ...". It is doubtful after an
 abbreviation, an initial or a number ("No. 5", "J. Smith", "z. B."). Follows UAX 29 in outline: closing quotes and
 brackets belong to the sentence, and ideographic marks need no space behind them. The text is a stranger's: each
-expression and loop takes time that grows with the text's length alone.
+expression and loop takes time that only grows with the text's length.
 """
 
 import re
@@ -27,7 +27,7 @@ _ENDS = re.compile(
 """A reference in brackets or in superscript digits, as in "... was found. [12] The ...", belongs to the sentence."""
 _BEFORE = re.compile(r"(\S+)$")
 _BEFORE_CHARS = 24
-"""Number of characters in which the word before a mark is looked for."""
+"""Number of characters before a mark that are searched for the word before it."""
 _OPENERS = "\"'“‘«‹([{¿¡„‚*•–—-"
 _ABBREVIATION_LIST = (
     "mr mrs ms dr prof st vs etc no vol pp fig figs eq eqs sec ch cf al ca approx inc ltd co corp jr sr rev gen col "
@@ -39,20 +39,20 @@ _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 
 
 class Ending(Enum):
-    """The rule's answer about one place: no sentence ends there, one does, or that is doubtful."""
+    """The rule's answer about one place: no sentence ends there, a sentence ends there, or that is doubtful."""
 
     NO = 0
     CLEAR = 1
     DOUBTFUL = 2
 
 
-def endings(text: str) -> list[tuple[int, Ending]]:
-    """Each place inside the text at which a sentence may end: the next sentence's start, and how sure it is."""
+def find_endings(text: str) -> list[tuple[int, Ending]]:
+    """Return each place inside the text where a sentence may end: the next sentence's start, and how sure it is."""
     return [(match.end(), _judge(text, match)) for match in _ENDS.finditer(text) if match.end() < len(text)]
 
 
 def spans_between(text: str, starts: list[int]) -> list[Span]:
-    """The spans that these starts (besides 0) divide the text into, without the white space around them."""
+    """Return the spans between these starts (and 0) of sentences, without the white space around them."""
     bounds = [0, *starts, len(text)]
     spans = []
     for start, end in pairwise(bounds):
@@ -87,8 +87,8 @@ def _word_before(text: str, end: int) -> str:
     return found.group(1).lstrip(_OPENERS) if found else ""
 
 
-def decided(text: str, ends: list[tuple[int, Ending]], modelled: Collection[int] | None = None) -> list[int]:
-    """The starts of sentences: after the clear endings, and after the doubtful ones that the model found as well.
+def choose_starts(text: str, ends: list[tuple[int, Ending]], modelled: Collection[int] | None = None) -> list[int]:
+    """Return the starts of sentences: after the clear endings, and after the doubtful endings that the model confirms.
 
     Without a model (None), a doubtful ending counts when a real word is before it.
     """

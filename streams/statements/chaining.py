@@ -1,4 +1,4 @@
-"""Drafts and the chain model's links -> statements, each with the earlier sentences that it needs."""
+"""Drafts and the chain model's links -> statements, each with the earlier sentences that are its context."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -20,12 +20,12 @@ MAX_EMBEDDED_WORDS = 176
 BREAK = ""
 """The sentence that marks the border of a section for the chain model."""
 MAX_SECTION = 256
-"""Maximum sentences of a section for the chain model. The next one begins a section of its own."""
+"""Maximum sentences of a section for the chain model. The next sentence begins a new section."""
 _CHAINED = frozenset({"sentence", "item"})
 
 
 def chain_input(drafts: Sequence[Draft]) -> tuple[list[str], list[int]]:
-    """The sentences for the chain model, with breaks between sections, and the index of each one's draft (or -1)."""
+    """Return the chain model's sentences, with breaks between sections, and each sentence's draft (its index or -1)."""
     sentences: list[str] = []
     owners: list[int] = []
     section, length = -1, 0
@@ -43,10 +43,11 @@ def chain_input(drafts: Sequence[Draft]) -> tuple[list[str], list[int]]:
 
 
 def chain_of(position: int, links: Sequence[Link], words: Sequence[int], room: int = MAX_CHAIN_WORDS) -> list[int]:
-    """The antecedents of a sentence, the most probable first, each followed backwards until a sentence needs none.
+    """Return the antecedents of a sentence, the most probable first, each with its own antecedents.
 
-    `words` are the lengths of the sentences. The most probable antecedent is kept in any case; others are left out
-    where there is no room for them. Each hop leads to an earlier sentence, so there is no cycle.
+    Each antecedent is followed backwards until a sentence needs none. `words` are the lengths of the sentences. The
+    most probable antecedent is kept in any case; others are left out where there is no room for them. Each hop leads
+    to an earlier sentence, so there is no cycle.
     """
     chain: list[int] = []
 
@@ -68,10 +69,10 @@ def chain_of(position: int, links: Sequence[Link], words: Sequence[int], room: i
     return chain
 
 
-def statements(
+def make_statements(
     page_id: UUID, drafts: Sequence[Draft], owners: Sequence[int], links: Sequence[Link]
 ) -> tuple[Statement, ...]:
-    """The page's statements. `links` and `owners` are by position in the chain input."""
+    """Return the page's statements. `links` and `owners` are by position in the chain input."""
     chains = _Chains(drafts, owners, links)
     return tuple(
         Statement(
@@ -106,24 +107,24 @@ class _Chains:
         if len(owners) != len(links):
             raise ValueError(f"{len(links)} links for {len(owners)} sentences")
         self._drafts, self._owners = drafts, owners
-        self._links = [_within(link, owners) for link in links]
+        self._links = [_drop_invalid_antecedents(link, owners) for link in links]
         self._positions = {owner: position for position, owner in enumerate(owners) if owner >= 0}
         self._words = [0 if owner < 0 else word_count(drafts[owner].text) for owner in owners]
 
     def around(self, ordinal: int) -> _Around:
-        """The draft's structural context with its antecedents behind it, and what the model answered."""
+        """Return the draft's structural context with its antecedents behind it, and the model's probabilities."""
         draft = self._drafts[ordinal]
         link = self._links[self._positions[ordinal]] if ordinal in self._positions else Link()
         chain = self._chain(ordinal) if link.antecedents else []
         context = draft.context
         if chain:
             left = MAX_EMBEDDED_WORDS - word_count(draft.text) - sum(word_count(self._drafts[at].text) for at in chain)
-            context = (*_cut(context, left), *(self._drafts[at].text for at in chain))
+            context = (*_shorten_context(context, left), *(self._drafts[at].text for at in chain))
         # In hundredths, as they are stored.
         return _Around(context=context, chain=tuple(chain), need=round(link.need, 2), leaf=round(link.leaf, 2))
 
     def _chain(self, ordinal: int) -> list[int]:
-        """The ordinals of a draft's antecedents, the earliest first."""
+        """Return the ordinals of a draft's antecedents, the earliest first."""
         draft = self._drafts[ordinal]
         used = word_count(draft.text) + sum(map(word_count, draft.context))
         room = min(MAX_CHAIN_WORDS, MAX_EMBEDDED_WORDS - used)
@@ -131,8 +132,8 @@ class _Chains:
         return [self._owners[at] for at in sorted(chain)]
 
 
-def _within(link: Link, owners: Sequence[int]) -> Link:
-    """The link, without an antecedent that is no sentence (a break, or beyond the page)."""
+def _drop_invalid_antecedents(link: Link, owners: Sequence[int]) -> Link:
+    """Return the link, without an antecedent that is no sentence (a break, or beyond the page)."""
 
     def is_sentence(at: int) -> bool:
         return 0 <= at < len(owners) and owners[at] >= 0
@@ -141,8 +142,11 @@ def _within(link: Link, owners: Sequence[int]) -> Link:
     return Link(tuple(filter(is_sentence, link.antecedents)), followed, link.need, link.leaf)
 
 
-def _cut(context: Sequence[str], words: int) -> list[str]:
-    """The context without its widest parts where it is too long. The title goes last: it names the page's topic."""
+def _shorten_context(context: Sequence[str], words: int) -> list[str]:
+    """Return the context without its widest parts where it is too long.
+
+    The title goes last: it names the page's topic.
+    """
     kept = list(context)
     while kept and sum(map(word_count, kept)) > words:
         del kept[1 if len(kept) > 1 else 0]

@@ -4,10 +4,10 @@
     statement  [id, text, context, kind, block, start, end, chain, need, leaf]
 
 Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
-the indexer needs this blob alone. The generation isn't among them (it was, where there is a 0 now): a page whose
-statements are unchanged has the same bytes at each fetch, so its vectors are not computed again. A later release may
-append to the arrays; what it appended is ignored. The chain and the probabilities were appended: statements of
-earlier releases have none. Probabilities are in hundredths, so that machines that differ in the last bit agree.
+the indexer only needs this blob. The generation isn't among them (it was in the place of the 0): a page with unchanged
+statements has the same bytes at each fetch, so its vectors are not computed again. A later release may append to the
+arrays; this release ignores the appended fields. The chain and the probabilities were appended: statements of earlier
+releases have none. Probabilities are in hundredths, so that machines that differ in the last bit agree.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _PAGE_FIELDS, _STATEMENT_FIELDS = 6, 10
 
 
 class InvalidStatements(PoisonError):
-    """The bytes are not statements of a version that this release knows."""
+    """Bytes that are not statements in a layout of this release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PageStatements:
 
 
 def encode_statements(page: PageStatements) -> bytes:
-    """The bytes of a page's statements, the same for the same statements."""
+    """Return the bytes of a page's statements. Equal statements have equal bytes."""
     layout = [
         VERSION,
         page.page_id.bytes,
@@ -57,7 +57,7 @@ def encode_statements(page: PageStatements) -> bytes:
 
 
 def decode_statements(content: bytes) -> PageStatements:
-    """The statements of these bytes. Raises InvalidStatements."""
+    """Return the statements of these bytes. Raises InvalidStatements."""
     try:
         version, *layout = msgpack.unpackb(content, raw=False, unicode_errors="surrogatepass")
         if version != VERSION:

@@ -1,7 +1,7 @@
 """Pieces -> drafts: statements with their structural context, before the chains between sentences are known.
 
-Every character of the document that isn't white space is in a draft's text or context, unless the page has more
-than MAX_STATEMENTS, MAX_BLOCKS or MAX_CHARS: then its beginning is kept.
+Every character of the document except white space is in a draft's text or context, unless the page has more than
+MAX_STATEMENTS, MAX_BLOCKS or MAX_CHARS: then its beginning is kept.
 """
 
 import re
@@ -11,8 +11,8 @@ from itertools import zip_longest
 
 from streams.pages.document.model import Block, Document
 from streams.statements.boundaries import Span
-from streams.statements.contexts import Contexts, plain
-from streams.statements.lengths import MAX_WORDS, bounded, word_count
+from streams.statements.contexts import Contexts, collapse_spaces
+from streams.statements.lengths import MAX_WORDS, bound_lengths, word_count
 from streams.statements.outline import Kind, Piece, outline
 from streams.statements.sentences import SentenceSplitter
 
@@ -21,7 +21,7 @@ MAX_STATEMENTS = 2_000
 MAX_BLOCKS = 100_000
 """Maximum blocks of a page that are drafted: MAX_STATEMENTS rows of 50 cells."""
 MAX_CHARS = 2_000_000
-"""Maximum characters of a page that are drafted: twice those of MAX_STATEMENTS statements of MAX_WORDS words."""
+"""Maximum characters of a page that are drafted: twice as many as MAX_STATEMENTS statements of MAX_WORDS words have."""
 CELLS = " | "
 """The separator between the cells of a row."""
 _PARAGRAPH = re.compile(r"\n[ \t]*+(?=\n)")
@@ -42,16 +42,16 @@ class Draft:
     """Chains stay within a section."""
 
 
-def drafts(document: Document, splitter: SentenceSplitter) -> tuple[list[Draft], int]:
-    """The drafts of a document, and how many were left out (a block that was left out counts as one)."""
+def draft_statements(document: Document, splitter: SentenceSplitter) -> tuple[list[Draft], int]:
+    """Return the drafts of a document, and the number of drafts left out (a block that was left out counts as one)."""
     first = _first_blocks(document.blocks)
     left_out = sum(one is not other for one, other in zip_longest(document.blocks, first))
-    found = _all_drafts(replace(document, blocks=first) if left_out else document, splitter)
+    found = _draft_blocks(replace(document, blocks=first) if left_out else document, splitter)
     return found[:MAX_STATEMENTS], left_out + max(0, len(found) - MAX_STATEMENTS)
 
 
 def _first_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The first blocks of a page, the last of them cut where the page gets too long."""
+    """Return the first blocks of a page, the last of them cut where the page gets too long."""
     first: list[Block] = []
     left = MAX_CHARS
     for block in blocks[:MAX_BLOCKS]:
@@ -62,32 +62,32 @@ def _first_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(first)
 
 
-def _all_drafts(document: Document, splitter: SentenceSplitter) -> list[Draft]:
+def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]:
     pieces = outline(document)
     spans = _sentence_spans(document, pieces, splitter)
     contexts = Contexts(document, spans)
     by_piece = [
-        [] if piece.is_name else list(_drafts(document, piece, spans, contexts, section))
-        for section, piece in zip(_sections(document, pieces), pieces, strict=True)
+        [] if piece.is_name else list(_draft_piece(document, piece, spans, contexts, section))
+        for section, piece in zip(_number_sections(document, pieces), pieces, strict=True)
     ]
-    shown = _shown(document, pieces, by_piece, contexts)
+    shown = _texts_in_contexts(document, pieces, by_piece, contexts)
     for index, piece in enumerate(pieces):
-        if piece.is_name and plain(document.blocks[piece.block].text) not in shown:
-            by_piece[index] = list(_drafts(document, piece, spans, contexts, -1 - index))
+        if piece.is_name and collapse_spaces(document.blocks[piece.block].text) not in shown:
+            by_piece[index] = list(_draft_piece(document, piece, spans, contexts, -1 - index))
     return [draft for group in by_piece for draft in group]
 
 
-def _shown(
+def _texts_in_contexts(
     document: Document, pieces: Sequence[Piece], by_piece: Sequence[Sequence[Draft]], contexts: Contexts
 ) -> set[str]:
-    """The texts that are in the context (or row) of some statement, as a whole."""
+    """Return the whole texts in the context (or row) of some statement."""
     shown = {part for group in by_piece for draft in group for part in draft.context}
     heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
-    return shown | {plain(document.blocks[head].text) for head in heads if contexts.is_whole(head)}
+    return shown | {collapse_spaces(document.blocks[head].text) for head in heads if contexts.is_whole(head)}
 
 
-def _sections(document: Document, pieces: Sequence[Piece]) -> list[int]:
-    """A number for each piece: the same for paragraphs that follow each other beneath the same heading."""
+def _number_sections(document: Document, pieces: Sequence[Piece]) -> list[int]:
+    """Return a number for each piece: the same for paragraphs that follow each other beneath the same heading."""
     numbers: list[int] = []
     last: object = None
     for piece in pieces:
@@ -104,23 +104,23 @@ def _sentence_spans(document: Document, pieces: Sequence[Piece], splitter: Sente
     return dict(zip(wanted, split, strict=True))
 
 
-def _drafts(
+def _draft_piece(
     document: Document, piece: Piece, spans: dict[int, list[Span]], contexts: Contexts, section: int
 ) -> Iterator[Draft]:
     context = contexts.context(piece)
     text = document.blocks[piece.block].text
     if piece.kind == "row":
-        yield from _row(document, piece, context, contexts, section)
+        yield from _draft_row(document, piece, context, contexts, section)
         return
-    parts = listing_spans(text) if piece.kind == "code" else bounded(text, spans[piece.block])
+    parts = listing_spans(text) if piece.kind == "code" else bound_lengths(text, spans[piece.block])
     for start, end in parts:
         yield Draft(text[start:end], context, piece.kind, piece.block, start, end, section)
 
 
-def _row(
+def _draft_row(
     document: Document, piece: Piece, context: tuple[str, ...], contexts: Contexts, section: int
 ) -> Iterator[Draft]:
-    """The row as "Name: x | Type: y", in parts when it is wide; the first cell names the further parts."""
+    """Yield the row as "Name: x | Type: y", in parts when it is wide; the first cell names the further parts."""
     parts: list[list[tuple[int, str]]] = [[]]
     for head, cell in piece.cells:
         text = document.blocks[cell].text
@@ -139,21 +139,21 @@ def _row(
 
 
 def listing_spans(text: str) -> list[Span]:
-    """A listing in parts of at most MAX_WORDS: cut at empty lines, then between lines, then anywhere."""
+    """Return a listing in parts of at most MAX_WORDS: cut at empty lines, then between lines, then anywhere."""
     spans: list[Span] = []
-    for start, end in _between(text, _PARAGRAPH):
-        lines = [(start + a, start + b) for a, b in _between(text[start:end], _LINE)]
+    for start, end in _split_spans(text, _PARAGRAPH):
+        lines = [(start + a, start + b) for a, b in _split_spans(text[start:end], _LINE)]
         for line in lines:
             joined = (spans[-1][0], line[1]) if spans and spans[-1][0] >= start else None
             if joined and word_count(text[slice(*joined)]) <= MAX_WORDS:
                 spans[-1] = joined
             else:
                 spans.append(line)
-    return bounded(text, spans)
+    return bound_lengths(text, spans)
 
 
-def _between(text: str, separator: re.Pattern[str]) -> Iterator[Span]:
-    """The trimmed, non-empty spans between separators."""
+def _split_spans(text: str, separator: re.Pattern[str]) -> Iterator[Span]:
+    """Yield the trimmed, non-empty spans between separators."""
     start = 0
     for end in [*(match.start() for match in separator.finditer(text)), len(text)]:
         piece = text[start:end]

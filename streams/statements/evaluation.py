@@ -4,10 +4,10 @@ FILE is a JSONL file with one sentence a line, in the format of `/labs/label`'s 
 
     doc, i          document, and the sentence's place in it
     sent_id, text
-    needs_context   true if the sentence begins an entity by a pronoun or demonstrative whose antecedent is earlier;
+    needs_context   true if a pronoun or demonstrative of the sentence has its antecedent in an earlier sentence;
                     null for a sentence without a label, which is read and not measured
-    deps            its dependencies; of those with `via` "coref" and `form` "pron3", "dem" or "label", `to` names the
-                    sentence with the nearest antecedent, and `nominal_to` the one that names the entity (or null)
+    deps            its dependencies; if `via` is "coref" and `form` "pron3", "dem" or "label", `to` names the sentence
+                    with the nearest antecedent, and `nominal_to` the sentence that names the entity (or null)
 
 A chain is made by the stage's own code, within its limits of hops and words.
 """
@@ -34,7 +34,7 @@ _REFERRING_WORDS = re.compile(
     re.IGNORECASE,
 )
 _FIRST_WORDS = 6
-"""Number of words at a sentence's start in which the narrower pronoun rule looks."""
+"""Number of words at a sentence's start that the narrower pronoun rule reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class LabelledSentence:
 
     text: str
     needs: bool | None
-    """It needs an earlier sentence. None: it has no label."""
+    """Whether the sentence needs an earlier one. None: it has no label."""
     nominal: frozenset[int] = frozenset()
-    """The sentences that name what it refers to."""
+    """The sentences that name the entity that it refers to."""
     nearest: int = -1
     """The nearest sentence with an antecedent, or -1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainQuality:
-    """Shares, 0..1."""
+    """The quality of chains, as shares (0..1)."""
 
     contained: float
-    """Share of the sentences that need context, and whose antecedent is named, whose chain has a naming sentence."""
+    """Share of chains with a naming sentence, among the sentences that need context and have a named antecedent."""
     added: float
     """Share of the other sentences that got a chain."""
     nearest_f1: float
@@ -69,11 +69,11 @@ class ChainQuality:
 
 Document = Sequence[LabelledSentence]
 Chains = Sequence[Sequence[int]]
-"""For each sentence of a document its antecedents, the most probable first."""
+"""The antecedents of each sentence of a document, the most probable first."""
 
 
-def quality(documents: Sequence[tuple[Document, Chains]]) -> ChainQuality:
-    """The quality of the chains of these documents."""
+def measure_quality(documents: Sequence[tuple[Document, Chains]]) -> ChainQuality:
+    """Return the quality of the chains of these documents."""
     pairs = [
         (sentence, chain)
         for document, chains in documents
@@ -103,13 +103,13 @@ def _share(part: int, whole: int) -> float:
 
 
 def chains_of(links: Sequence[Link], texts: Sequence[str]) -> Chains:
-    """The chains that the stage makes of a document without headings."""
+    """Return the chains that the stage makes of a document without headings."""
     words = [word_count(text) for text in texts]
     return [chain_of(position, links, words) for position in range(len(links))]
 
 
-def compared(documents: Sequence[Document]) -> dict[str, ChainQuality]:
-    """The quality of the simple ways to chain, by their names. They are bounded by hops alone."""
+def compare_baselines(documents: Sequence[Document]) -> dict[str, ChainQuality]:
+    """Return the quality of the simple ways to chain, by their names. Only the number of hops bounds their chains."""
     ways = {
         "never": [_by_rule(document, 0, _never) for document in documents],
         "always previous, one hop": [_by_rule(document, 1, _always) for document in documents],
@@ -117,7 +117,7 @@ def compared(documents: Sequence[Document]) -> dict[str, ChainQuality]:
         "pronoun anywhere": [_by_rule(document, MAX_HOPS, _refers) for document in documents],
         "pronoun near the start": [_by_rule(document, MAX_HOPS, _refers_early) for document in documents],
     }
-    return {name: quality(list(zip(documents, chains, strict=True))) for name, chains in ways.items()}
+    return {name: measure_quality(list(zip(documents, chains, strict=True))) for name, chains in ways.items()}
 
 
 def _never(text: str) -> bool:
@@ -137,7 +137,7 @@ def _refers_early(text: str) -> bool:
 
 
 def _by_rule(document: Document, hops: int, needs: Any) -> Chains:
-    """Chains of previous sentences, as long as each one needs the one before."""
+    """Return chains of previous sentences, as long as each sentence needs the one before it."""
     chains: list[list[int]] = []
     for number, sentence in enumerate(document):
         chain: list[int] = []
@@ -148,7 +148,7 @@ def _by_rule(document: Document, hops: int, needs: Any) -> Chains:
 
 
 def read_documents(path: Path) -> list[Document]:
-    """The labelled documents of a file. Raises UsageError that names the first invalid line."""
+    """Return the labelled documents of a file. Raises UsageError with the first invalid line."""
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for number, row in read_rows(path):
         try:

@@ -1,6 +1,6 @@
 """Sentences -> spans of bounded length: a fragment joins its neighbour, an overlong sentence is cut at a clause.
 
-A model reads about 256 tokens, context included, and one vector for too much text is near to nothing in particular.
+A model reads about 256 tokens, context included. A vector of a longer text is similar to no query in particular.
 """
 
 import re
@@ -15,9 +15,9 @@ MAX_WORDS = 80
 SPACELESS_CHARS_PER_WORD = 2.0
 """Characters that count as one word in Chinese, Japanese, Thai and the like, which have no spaces between words."""
 LONG_WORD_CHARS = 40
-"""Characters after which a word counts as one more: base64, long URLs, and whatever else a tokenizer cuts to pieces."""
+"""Characters of a word that count as one word more: base64, long URLs, and other words that a tokenizer cuts."""
 WINDOW_CHARS = 1_024
-"""Characters in which the end of a part is looked for first: most parts of MAX_WORDS words are shorter."""
+"""Number of characters that are searched first for the end of a part: most parts of MAX_WORDS words are shorter."""
 
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7ff]")
 _SPACES = re.compile(r"\s*+")
@@ -31,7 +31,7 @@ _CLAUSE_ENDS = (
 
 
 def word_count(text: str) -> int:
-    """About how many words a text has: exact enough to bound a length with, in any script."""
+    """Return about how many words a text has: exact enough for a limit of length, in any script."""
     if text.isascii():
         return sum(1 + len(word) // LONG_WORD_CHARS for word in text.split())
     spaceless = len(_SPACELESS.findall(text))
@@ -39,12 +39,12 @@ def word_count(text: str) -> int:
     return others + round(spaceless / SPACELESS_CHARS_PER_WORD)
 
 
-def bounded(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The same text in spans that are no fragments (where there is a neighbour to join) and not too long."""
-    return [part for span in _joined(text, spans) for part in _cut(text, span)]
+def bound_lengths(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return spans of the same text that are neither fragments (if they have a neighbour to join) nor too long."""
+    return [part for span in _join_fragments(text, spans) for part in _cut_sentence(text, span)]
 
 
-def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
+def _join_fragments(text: str, spans: Sequence[Span]) -> list[Span]:
     joined: list[Span] = []
     for start, end in spans:
         if joined and (_is_fragment(text, (start, end)) or (len(joined) == 1 and _is_fragment(text, joined[0]))):
@@ -64,8 +64,8 @@ def _fits(text: str, start: int, end: int) -> bool:
     return word_count(text[start:end]) <= MAX_WORDS
 
 
-def _cut(text: str, span: Span) -> Iterator[Span]:
-    """The span in parts of at most MAX_WORDS, each as long as the clauses allow."""
+def _cut_sentence(text: str, span: Span) -> Iterator[Span]:
+    """Yield the span in parts of at most MAX_WORDS, each as long as the clauses allow."""
     start, end = span
     while (limit := _limit(text, start, end)) < end:
         at = _best_cut(text, start, limit)
@@ -76,9 +76,10 @@ def _cut(text: str, span: Span) -> Iterator[Span]:
 
 
 def _limit(text: str, start: int, end: int) -> int:
-    """The furthest offset at which a part that begins at `start` has to end.
+    """Return the furthest offset where a part that begins at `start` has to end.
 
-    Looks at a window that doubles until it holds too many words: all the rest would be counted again for each part.
+    The window doubles until it holds too many words: with all of the text, the rest would be counted again for each
+    part.
     """
     window = WINDOW_CHARS
     while _fits(text, start, min(start + window, end)):
@@ -96,7 +97,7 @@ def _limit(text: str, start: int, end: int) -> int:
 
 
 def _best_cut(text: str, start: int, limit: int) -> int:
-    """The last good place before the limit, in the second half of the room; the limit itself where there is none."""
+    """Return the last good place to cut before the limit, in the second half of the room; else the limit itself."""
     middle = start + (limit - start) // 2
     for pattern in _CLAUSE_ENDS:
         places = [match.end() for match in pattern.finditer(text, middle, limit)]

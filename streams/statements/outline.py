@@ -1,6 +1,6 @@
 """Document -> pieces: each block (or table row, or part of a listing) with the blocks that are its context.
 
-The context of a piece comes from structure alone: the title, the headings above it, the sentence that leads into its
+The context of a piece only comes from structure: the title, the headings above it, the sentence that leads into its
 list or listing, the term that it defines, the heading of its column. Containers are read, never text.
 """
 
@@ -13,27 +13,27 @@ from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "row", "code", "heading"]
 MAX_TERMS = 64
-"""Maximum terms that are context of one description: the last ones. More words than that don't fit into a context."""
+"""Maximum terms in the context of one description: the last ones. Further words don't fit into a context."""
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block with its kind, its place in the outline, and the blocks whose text is its context."""
+    """A block with its kind, its place in the outline, and the blocks of its context."""
 
     block: int
     kind: Kind
     headings: tuple[int, ...] = ()
     """Blocks of the headings above it, the widest first."""
     leads: tuple[int, ...] = ()
-    """Blocks whose last sentence leads into it, the widest first."""
+    """Blocks with a last sentence that leads into this block, the widest first."""
     labels: tuple[int, ...] = ()
-    """Blocks whose whole text names it: a term, a caption, the heading of its column."""
+    """Blocks with a text that names this block: a term, a caption, the heading of its column."""
     cells: tuple[tuple[int | None, int], ...] = ()
     """The cells of a row: the block of the column's heading, and the block of the cell."""
     is_name: bool = False
-    """It is a heading, a term or a caption: part of other pieces' context, and a statement only where it is in none."""
+    """Whether the block is a heading, a term or a caption: a statement only if it is in no other piece's context."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class _State:
 
 
 def outline(document: Document) -> list[Piece]:
-    """The pieces of a document in reading order."""
+    """Return the pieces of a document in reading order."""
     tables = tables_of(document)
     state, pieces = _State(), []
     for index, block in enumerate(document.blocks):
@@ -65,11 +65,11 @@ def outline(document: Document) -> list[Piece]:
         else:
             labels = (*context.labels, *tables.captions.get(index, ()), *tables.columns.get(index, ()))
             pieces.append(replace(context, labels=labels))
-    return sorted([*_marked(pieces), *_heading_pieces(document)], key=lambda piece: piece.block)
+    return sorted([*_mark_names(pieces), *_heading_pieces(document)], key=lambda piece: piece.block)
 
 
-def _marked(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces, with those marked that name others."""
+def _mark_names(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield the pieces. Those that name other pieces are marked."""
     heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
     names = heads.union(*(piece.labels for piece in pieces))
     for piece in pieces:
@@ -84,7 +84,7 @@ def _enter_heading(document: Document, state: _State, index: int) -> None:
 
 
 def _context(document: Document, state: _State, index: int) -> Piece:
-    """The piece of a block: its headings, leads and terms, and its kind by the containers around it."""
+    """Return the piece of a block: its headings, leads and terms, and its kind by the containers around it."""
     block = document.blocks[index]
     chain = document.ancestors(block)
     leads: list[int] = []
@@ -108,8 +108,11 @@ def _context(document: Document, state: _State, index: int) -> Piece:
 
 
 def _lead(document: Document, state: _State, index: int, container: int) -> int | None:
-    """The block that leads into a list: the one just before it, if it has the same parent and ends in a colon, or if it
-    is the item that the list is nested in."""
+    """Return the block that leads into a list, if there is one.
+
+    It is the block just before the list, if it has the same parent and ends in a colon, or if it is the item that the
+    list is nested in.
+    """
     if container not in state.leads:
         before = index - 1
         beside = before >= 0 and document.blocks[before].parent == document.containers[container].parent
@@ -125,7 +128,7 @@ def _lead(document: Document, state: _State, index: int, container: int) -> int 
 
 
 def _terms(document: Document, state: _State, index: int, dl: int, inside: int) -> list[int]:
-    """The terms that a description belongs to. A term after a description begins a new group."""
+    """Return the terms that a description belongs to. A term after a description begins a new group."""
     tag = document.containers[inside].tag if inside >= 0 else ""
     if tag == "dt":
         if dl in state.term_done:

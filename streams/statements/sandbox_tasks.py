@@ -1,6 +1,6 @@
 """Drafting as a task of a sandbox process: the bytes of a document go in, the bytes of its drafts come out.
 
-A stranger wrote the text, so the process that reads it can be killed, and it doesn't hold the Kafka membership.
+A stranger wrote the text, so a process reads it that can be killed and has no part in the Kafka group.
 """
 
 from dataclasses import dataclass
@@ -10,38 +10,38 @@ from typing import Any
 import msgpack
 
 from streams.pages.document.codec import decode_document
-from streams.statements.drafting import Draft, drafts
+from streams.statements.drafting import Draft, draft_statements
 from streams.statements.sentences import SentenceSplitter
 
 DRAFT = "streams.statements.sandbox_tasks:draft"
 CPU_SECONDS = 10.0
-"""Maximum CPU time for one document. The largest that the parser lets in take 6 seconds."""
+"""Maximum CPU time for one document (seconds). The largest documents that the parser accepts take 6 seconds."""
 MEMORY_BYTES = 512 * 1024 * 1024
-"""Maximum memory of a process beyond what the sentence model takes."""
+"""Maximum memory of a process beyond the memory of the sentence model."""
 _START_TEXT = "Dr. A. Smith wrote No. 5 of the series. It was read by many."
 """A text with doubtful endings, so that the sentence model is loaded and used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """The drafts of a document, with the facts of the document that its statements need."""
+    """The drafts of a document, with the document's facts for its statements."""
 
     title: str
     language: str
     drafts: tuple[Draft, ...]
     left_out: int
-    """Number of statements that were left out, see `drafting.drafts`."""
+    """Number of statements that were left out, see `drafting.draft_statements`."""
 
 
 def draft(content: bytes) -> bytes:
     """Draft the document of these bytes. Raises PoisonError for bytes that are no document."""
     document = decode_document(content)
-    found, left_out = drafts(document, _splitter())
-    return _packed([document.title, document.language, [_row(one) for one in found], left_out])
+    found, left_out = draft_statements(document, _splitter())
+    return _pack([document.title, document.language, [_encode_draft(one) for one in found], left_out])
 
 
-def drafted(answer: bytes) -> Drafted:
-    """The drafts of the task's answer."""
+def decode_drafts(answer: bytes) -> Drafted:
+    """Read the drafts of the task's answer."""
     title, language, rows, left_out = msgpack.unpackb(answer, raw=False, unicode_errors="surrogatepass")
     found = tuple(Draft(text, tuple(context), *rest) for text, context, *rest in rows)
     return Drafted(title, language, found, left_out)
@@ -57,10 +57,10 @@ def _splitter() -> SentenceSplitter:
     return SentenceSplitter()
 
 
-def _row(one: Draft) -> list[Any]:
+def _encode_draft(one: Draft) -> list[Any]:
     return [one.text, one.context, one.kind, one.block, one.start, one.end, one.section]
 
 
-def _packed(value: list[Any]) -> bytes:
+def _pack(value: list[Any]) -> bytes:
     packed: bytes = msgpack.packb(value, use_bin_type=True, unicode_errors="surrogatepass")
     return packed

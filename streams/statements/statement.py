@@ -17,22 +17,22 @@ class Statement:
     kind: str = "sentence"
     """sentence, item, row, code or heading."""
     block: int = 0
-    """Index of the document's block that it comes from."""
+    """Index of the statement's block in the document."""
     start: int = 0
     end: int = 0
     """Place in the block: its text is `document.blocks[block].text[start:end]`, except in a row."""
     chain: tuple[int, ...] = ()
     """Ordinals of its antecedents, the earliest first. Their texts are the last ones of the context."""
     need: float = 0.0
-    """Probability that it needs an earlier sentence, by the chain model."""
+    """Probability that the statement needs an earlier sentence, by the chain model."""
     leaf: float = 1.0
-    """Probability that it can be matched alone, by the chain model."""
+    """Probability that the statement can be matched alone, by the chain model."""
 
     @property
     def in_context(self) -> str:
         """The embedding text: the context and the statement, each on one line.
 
-        A listing of several lines is one line here: an encoder that has no room for all of the text leaves out lines
-        before the last one.
+        A listing of several lines is one line here: an encoder without room for the whole text leaves out lines before
+        the last one.
         """
         return "\n".join(" ".join(part.split("\n")) for part in (*self.context, self.text))

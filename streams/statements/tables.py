@@ -1,4 +1,4 @@
-"""Tables: which rows are data (one statement each), and which cells are text that happens to stand in a table."""
+"""Tables: the choice between rows of data (one statement each) and cells of prose, in tables that lay out a page."""
 
 from dataclasses import dataclass, field
 from itertools import chain as chained
@@ -12,13 +12,13 @@ Cells = tuple[tuple[int | None, int], ...]
 MAX_CELL_WORDS = 40
 """Maximum words of a cell of data. A row with a longer cell is prose in columns."""
 MAX_CAPTION_BLOCKS = 64
-"""Maximum blocks of a caption that are context: the last ones. More words than that don't fit."""
+"""Maximum blocks of a caption in the context: the last ones. Further words don't fit."""
 _CELLS = frozenset({"td", "th"})
 
 
 @dataclass(slots=True)
 class Tables:
-    """The tables of a document as the outline needs them: all fields are by block."""
+    """The tables of a document. The keys of all fields are blocks."""
 
     rows: dict[int, Cells] = field(default_factory=dict)
     """The cells of a data row, by the row's first block."""
@@ -38,7 +38,7 @@ class _Table:
 
 
 def tables_of(document: Document) -> Tables:
-    """All tables of a document. A block belongs to the innermost table around it."""
+    """Return all tables of a document. A block belongs to the innermost table around it."""
     tables, found = Tables(), _collect(document)
     for table in found.values():
         _describe(document, table, tables)
@@ -104,7 +104,7 @@ def _describe(document: Document, table: _Table, tables: Tables) -> None:
 
 
 def _header_row(document: Document, table: _Table) -> int | None:
-    """The row of column headings: the last one in thead, or a first row of nothing but th; None without data below."""
+    """Return the row of column headings: the last row in thead, or a first row of only th; None without data below."""
     rows = list(table.rows)
     if len(rows) < 2:
         return None
@@ -116,7 +116,7 @@ def _header_row(document: Document, table: _Table) -> int | None:
 
 
 def _is_data(document: Document, cells: dict[int, list[int]]) -> bool:
-    """At least two cells with text, and each a single short block of its own."""
+    """Return whether a row has at least two cells with text, each a single short block of its own."""
     filled = [(cell, blocks) for cell, blocks in cells.items() if blocks]
     return len(filled) > 1 and all(
         len(blocks) == 1

@@ -148,7 +148,7 @@ async def _skewed_clocks(home: Path, chance: random.Random, times: Times) -> Non
     ):
         await until_logged(early_log, "worker started")
         await until_logged(late_log, "worker started")
-        await until_logged(beyond_log, "s ahead of that of Cassandra")
+        await until_logged(beyond_log, "s ahead of Cassandra")
         await asyncio.sleep(times.stop)
 
 

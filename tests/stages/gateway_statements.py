@@ -4,9 +4,9 @@ from typing import Any
 
 from schemas.ids import page_id
 from streams.pages.normalize import normalize
-from streams.statements.chaining import chain_input, statements
+from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.drafting import drafts
+from streams.statements.drafting import draft_statements
 from streams.statements.sentences import SentenceSplitter
 from streams.stores.opener import Stores
 from streams.vectors.codec import encode_vectors
@@ -17,9 +17,9 @@ async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:
     """Store the statements and vectors of this HTML. `records` are fields to overwrite, by part."""
     identity = page_id(url)
     document = normalize(html.encode(), url=url).document
-    found, _ = drafts(document, SentenceSplitter())
+    found, _ = draft_statements(document, SentenceSplitter())
     sentences, owners = chain_input(found)
-    made = statements(identity, found, owners, await stores.chains.links(sentences))
+    made = make_statements(identity, found, owners, await stores.chains.links(sentences))
     page = PageStatements(identity, url, document.title, document.language, made)
     reference = await stores.blobs.put(encode_statements(page))
     info = await stores.embedder.info()

@@ -10,7 +10,7 @@ from streams.sandbox.inline import InlineSandbox
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import SandboxPool
 from streams.statements.agent import StatementsAgent
-from streams.statements.sandbox_tasks import DRAFT, MEMORY_BYTES, draft, drafted
+from streams.statements.sandbox_tasks import DRAFT, MEMORY_BYTES, decode_drafts, draft
 from streams.stores.opener import memory_stores
 from tests.stages.test_vector_stages import BODY, PAGE, Journey
 
@@ -69,7 +69,7 @@ def test_drafts_survive_their_way_through_a_process() -> None:
     containers = (Container("table"), Container("tr", 0), Container("td", 1), Container("td", 1))
     blocks = (Block("h1", "A heading"), Block("p", "One. Two is here."), Block("p", "a", 2), Block("p", "b", 3))
     document = Document(url="https://a.test/", title="T", language="en", containers=containers, blocks=blocks)
-    found = drafted(draft(encode_document(document)))
+    found = decode_drafts(draft(encode_document(document)))
     assert (found.title, found.language, found.left_out) == ("T", "en", 0)
     assert [(one.kind, one.text) for one in found.drafts] == [("sentence", "One. Two is here."), ("row", "a | b")]
     assert found.drafts[0].context == ("T", "A heading")

@@ -5,12 +5,12 @@ import sys
 
 CODE = """
 import gc
-from streams.collector import exempt_what_is_loaded
+from streams.collector import exempt_loaded_objects
 loaded = [[] for _ in range(1_000)]
 cycle = []
 cycle.append(cycle)
 del cycle
-exempt_what_is_loaded(1_234)
+exempt_loaded_objects(1_234)
 print(gc.get_freeze_count() >= 1_000, len(gc.get_objects()) < 1_000, gc.get_threshold()[0])
 class Node: pass
 node = Node()

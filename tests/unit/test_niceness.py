@@ -12,9 +12,9 @@ from streams.niceness import set_session_niceness
 
 APART = """
 import os
-from streams.niceness import be_nice_apart
+from streams.niceness import raise_niceness_in_own_session
 before = os.nice(0)
-be_nice_apart({added})
+raise_niceness_in_own_session({added})
 print(os.nice(0) - before, os.getsid(0) == os.getpid(), *open("/proc/self/autogroup").read().split()[1:], before)
 """
 

@@ -191,7 +191,7 @@ async def eval_chains(
     Example:  riffle eval chains dev.jsonl --json
     """
     from streams.models.inprocess import open_chains
-    from streams.statements.evaluation import chains_of, compared, quality, read_documents
+    from streams.statements.evaluation import chains_of, compare_baselines, measure_quality, read_documents
 
     documents = read_documents(file)
     name, chains = open_chains(load_settings())
@@ -199,8 +199,8 @@ async def eval_chains(
     for document in documents:
         texts = [sentence.text for sentence in document]
         made.append((document, chains_of(await chains.links(texts), texts)))
-    ours = quality(made)
-    others = compared(documents)
+    ours = measure_quality(made)
+    others = compare_baselines(documents)
     if as_json:
         ways = {way: figures.to_dict() for way, figures in others.items()}
         print_json({**ours.to_dict(), "model": name, "compared": ways})

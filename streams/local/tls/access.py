@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
 
 from streams.errors import StoreUnavailable
 from streams.local.tls.identities import OPERATOR
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.settings import Settings
 from streams.topology import Grant
 
@@ -41,7 +41,7 @@ def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:
                 deleted.result(timeout=TIMEOUT_SECONDS)
         _wait_until_known(admin, bindings)
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
 
 
 def _wait_until_known(admin: AdminClient, bindings: set[AclBinding]) -> None:

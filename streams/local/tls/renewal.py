@@ -20,7 +20,7 @@ from streams.local.kafka import NODE_ID
 from streams.local.probing import cassandra_answers, triton_answers
 from streams.local.state import ProcessState, StackState, running_state
 from streams.local.tls.identities import NAMES, Identities
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.settings import Settings
 from streams.tls import TlsFiles, client_context
 
@@ -65,7 +65,7 @@ def reload_kafka(settings: Settings, keystore: Path) -> None:
             (changed,) = admin.incremental_alter_configs([broker], request_timeout=TIMEOUT_SECONDS).values()
             changed.result(timeout=TIMEOUT_SECONDS)
     except KafkaException as error:
-        raise unreachable(settings.kafka, error) from error
+        raise unreachable_error(settings.kafka, error) from error
 
 
 def roll(home: Path, name: str, settings: Settings) -> None:

@@ -12,7 +12,7 @@ import triton_python_backend_utils as pb_utils
 
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import parameters_of
-from streams.niceness import be_nice_apart
+from streams.niceness import raise_niceness_in_own_session
 
 
 class TritonPythonModel:
@@ -23,7 +23,7 @@ class TritonPythonModel:
         self.encoder = SentenceEncoder(parameters, Path(args["model_repository"]) / args["model_version"])
         # Bulk instances yield the processor to whatever a person waits for, once they are loaded: Triton answers
         # nothing before that, and on a busy machine they would load for minutes.
-        be_nice_apart(int(parameters.get("nice", "0")))
+        raise_niceness_in_own_session(int(parameters.get("nice", "0")))
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """One answer for each request."""

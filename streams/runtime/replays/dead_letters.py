@@ -1,8 +1,8 @@
 """The dead letters that wait: a selection of them, page by page, in memory that does not grow with their values.
 
-Dead-letter topics are read twice. The first time notes an 8-byte hash of each letter's id, its time and its kind of
-failure, about 200 bytes. The second time takes the letters of one page. A letter that was delivered twice counts
-once, with its last failure. One that was replayed after its last failure waits no longer.
+Dead-letter topics are read twice. The first pass notes an 8-byte hash of each letter's id, its time and its kind of
+failure, about 200 bytes. The second pass takes the letters of one page. A letter that was delivered twice counts once,
+with its last failure. A letter that was replayed after its last failure waits no longer.
 """
 
 import heapq
@@ -44,7 +44,7 @@ class DeadLetter:
         return dict(self.record.headers).get("ce_subject", b"").decode("utf-8", "replace")
 
     def value_text(self) -> str:
-        """The original value for people: JSON indented, anything else as Python writes bytes."""
+        """Return the original value for people: indented JSON, or bytes as Python writes them."""
         if self.failure.value_ref:
             return f"(too large for a record; it is the blob {self.failure.value_ref})"
         value = self.record.value or b""
@@ -76,7 +76,7 @@ class Selection:
 
 @dataclass(slots=True)
 class DeadLetters:
-    """The letters of a selection that waited when this was made. Raises StoreUnavailable."""
+    """The letters of a selection that waited when this object was made. Raises StoreUnavailable."""
 
     settings: Settings
     selection: Selection = field(default_factory=Selection)
@@ -98,11 +98,11 @@ class DeadLetters:
         return len(self._waiting)
 
     def kinds(self) -> Counter[tuple[str, str]]:
-        """The number of letters of each stage and type of error."""
+        """Return the number of letters of each stage and type of error."""
         return Counter(kind for _, kind in self._waiting.values())
 
     def page(self, limit: int, after: str = "") -> list[DeadLetter]:
-        """At most `limit` letters, oldest first, behind the one with the id `after`. Raises UsageError."""
+        """Return at most `limit` letters, oldest first, behind the letter with the id `after`. Raises UsageError."""
         first: _Place = (float("-inf"), 0)
         if after:
             if _hash(after) not in self._waiting:
@@ -121,7 +121,7 @@ class DeadLetters:
         return [found[place] for place in sorted(found)]
 
     def __iter__(self) -> Iterator[DeadLetter]:
-        """All letters, in the order of their topics."""
+        """Yield all letters, in the order of their topics."""
         left = {(time, number) for number, (time, _) in self._waiting.items()}
         for place, letter in self._matching():
             if place in left:
@@ -135,7 +135,7 @@ class DeadLetters:
                 yield (time, number), letter
 
     def _records(self, replayed: dict[int, float]) -> Iterator[DeadLetter]:
-        """The letters of the selection. Times of replays are added to `replayed`."""
+        """Yield the letters of the selection. Times of replays are added to `replayed`."""
         for stage in self.selection.stages:
             for record in self.read(self.settings, stage.dead_topic):
                 headers = dict(record.headers)
@@ -148,7 +148,10 @@ class DeadLetters:
 
 
 def find_dead_letters(settings: Settings, ids: frozenset[str], read: Read = read_topic) -> DeadLetters:
-    """The letters with these ids. Only the topics of their stages are read. Raises UsageError if one is missing."""
+    """Return the letters with these ids.
+
+    Only the topics of their stages are read. Raises UsageError if one is missing.
+    """
     names = {letter_id.partition("/")[0] for letter_id in ids}
     stages = tuple(stage for stage in STAGES if stage.name in names)
     letters = DeadLetters(settings, Selection(stages, ids=ids), read)

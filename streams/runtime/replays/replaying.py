@@ -22,7 +22,7 @@ from streams.topology import stage as stage_named
 
 
 def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:
-    """The records that have a dead letter tried again and mark it as replayed."""
+    """Return the records to send for a replay of a dead letter: the event itself, and the mark of its replay."""
     stage = dead.failure.stage
     again = replay_record(stage_named(stage), dead.record, now, origin=dead.failure)
     mark = Record(
@@ -37,7 +37,7 @@ def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:
 def stage_inputs(
     settings: Settings, stage: Stage, *, host: str | None = None, since: datetime | None = None
 ) -> Iterator[Incoming]:
-    """The stage's inputs that Kafka still holds, optionally only those of one host or since a time."""
+    """Yield the stage's inputs that Kafka still holds, optionally only inputs of one host or since a time."""
     for event in stage.inputs:
         for record in read_topic(settings, event.topic, since):
             if record.value is not None and (host is None or _is_of_host(record, host)):
@@ -45,7 +45,7 @@ def stage_inputs(
 
 
 def replay_record(stage: Stage, record: Incoming, now: datetime, origin: FailureInfo | None = None) -> Record:
-    """A record for the stage's replay topic that has the stage handle `record` as if for the first time."""
+    """Return a record for the stage's replay topic that has the stage handle `record` as if for the first time."""
     failure = FailureInfo(
         topic=origin.topic if origin else record.topic,
         partition=origin.partition if origin else record.partition,

@@ -11,10 +11,10 @@ from streams.links.pagerank import (
     GraphBuilder,
     HostGraph,
     Ranks,
-    batch,
+    compute_ranks,
     residuals_of,
     start_ranks,
-    updated,
+    update_ranks,
 )
 
 TIGHT = 1e-12
@@ -31,7 +31,7 @@ def graph_of(linking: Links) -> HostGraph:
 
 
 def by_host(graph: HostGraph) -> dict[str, float]:
-    return dict(zip(graph.hosts, batch(graph, tolerance=TIGHT), strict=True))
+    return dict(zip(graph.hosts, compute_ranks(graph, tolerance=TIGHT), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ GRAPHS = st.lists(st.tuples(NAMES, st.lists(NAMES, max_size=6)), max_size=20)
 @given(GRAPHS)
 def test_the_batch_is_the_eigenvector_of_the_google_matrix(linking: Links) -> None:
     graph = graph_of(linking)
-    ranks = batch(graph, tolerance=TIGHT)
+    ranks = compute_ranks(graph, tolerance=TIGHT)
     if len(ranks):
         assert ranks / ranks.sum() == pytest.approx(dense_pagerank(graph), abs=1e-8)
 
@@ -91,8 +91,8 @@ def test_the_batch_is_the_eigenvector_of_the_google_matrix(linking: Links) -> No
 def test_the_update_after_new_links_gives_what_the_batch_gives(before: Links, added: Links) -> None:
     former = by_host(graph_of(before))
     graph = graph_of([*before, *added])
-    ranks = updated(graph, start_ranks(graph, former), tolerance=TIGHT)
-    assert ranks == pytest.approx(batch(graph, tolerance=TIGHT), rel=1e-7)
+    ranks = update_ranks(graph, start_ranks(graph, former), tolerance=TIGHT)
+    assert ranks == pytest.approx(compute_ranks(graph, tolerance=TIGHT), rel=1e-7)
 
 
 @settings(max_examples=30, deadline=None)
@@ -100,8 +100,8 @@ def test_the_update_after_new_links_gives_what_the_batch_gives(before: Links, ad
 def test_the_update_after_links_were_taken_away_gives_what_the_batch_gives(kept: Links, gone: Links) -> None:
     former = by_host(graph_of([*kept, *gone]))
     graph = graph_of(kept)
-    ranks = updated(graph, start_ranks(graph, former), tolerance=TIGHT)
-    assert ranks == pytest.approx(batch(graph, tolerance=TIGHT), rel=1e-7)
+    ranks = update_ranks(graph, start_ranks(graph, former), tolerance=TIGHT)
+    assert ranks == pytest.approx(compute_ranks(graph, tolerance=TIGHT), rel=1e-7)
 
 
 def random_web(hosts: int, links: int, seed: int) -> Links:
@@ -138,12 +138,12 @@ def test_a_thousand_new_hosts_change_only_the_ranks_of_what_they_link_to() -> No
 
 def test_an_empty_graph_has_no_ranks() -> None:
     empty = graph_of([])
-    assert len(batch(empty)) == len(updated(empty, start_ranks(empty, {}))) == 0
+    assert len(compute_ranks(empty)) == len(update_ranks(empty, start_ranks(empty, {}))) == 0
 
 
 def test_the_rounds_are_enough_for_the_tolerance() -> None:
     """A ring passes a residual on without loss but damping."""
     ring = graph_of([(f"h{(n + 1) % 50}", [f"h{n}"]) for n in range(50)])
-    ranks = updated(ring, start_ranks(ring, {}), tolerance=TIGHT)
+    ranks = update_ranks(ring, start_ranks(ring, {}), tolerance=TIGHT)
     assert np.abs(residuals_of(ring, ranks)).max() <= TIGHT
     assert np.log(TIGHT) / np.log(DAMPING) < MAX_ROUNDS

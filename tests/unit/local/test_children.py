@@ -12,7 +12,7 @@ import pytest
 
 from streams.local.child_process import Child, Launch, keep_previous, kill_orphans, stop, tail
 from streams.local.riffle_processes import gateway, workers
-from streams.niceness import make_session_nice
+from streams.niceness import raise_session_niceness
 from tests.child_processes import unreaped
 
 DEADLINE_SECONDS = 20.0
@@ -97,7 +97,7 @@ def test_a_child_that_ended_can_not_be_nice(tmp_path: Path) -> None:
     child = Child("child", python("", nice=3), tmp_path / "child.log")
     child.process.wait()
     with pytest.raises(ProcessLookupError):
-        make_session_nice(child.pid, 3)
+        raise_session_niceness(child.pid, 3)
 
     child.yield_processor()
 

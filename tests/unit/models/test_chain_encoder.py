@@ -22,7 +22,7 @@ from streams.models.inference.link_columns import MAX_ANTECEDENTS, from_columns,
 from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read_config
 from streams.models.protocols import Link, moved
 from streams.settings import Settings
-from streams.statements.evaluation import chains_of, quality, read_documents
+from streams.statements.evaluation import chains_of, measure_quality, read_documents
 
 FOLDER = Settings().models_path / "local" / CHAIN_MODEL
 LABELLED = Path(__file__).parents[4] / "shared" / "data" / "chains" / "dev.jsonl"
@@ -189,6 +189,6 @@ def test_the_shipped_model_reaches_its_quality(encoder: ChainEncoder) -> None:
     for document in read_documents(LABELLED):
         texts = [sentence.text for sentence in document]
         made.append((document, chains_of(encoder.links(texts), texts)))
-    found = quality(made)
+    found = measure_quality(made)
     assert found.contained >= 0.82
     assert found.added <= 0.12

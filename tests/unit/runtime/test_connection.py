@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from streams.runtime import connection
-from streams.runtime.connection import patiently
+from streams.runtime.connection import retry_while_moving
 
 
 class Broker:
@@ -27,17 +27,17 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("code", [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.COORDINATOR_LOAD_IN_PROGRESS])
 def test_what_passes_by_itself_is_asked_again(code: int) -> None:
-    assert patiently(Broker(3, code).ask) == "answer"
+    assert retry_while_moving(Broker(3, code).ask) == "answer"
 
 
 def test_other_errors_are_raised_at_once() -> None:
     broker = Broker(1, KafkaError.TOPIC_AUTHORIZATION_FAILED)
     with pytest.raises(KafkaException):
-        patiently(broker.ask)
+        retry_while_moving(broker.ask)
     assert broker.asked == 1
 
 
 def test_a_broker_that_never_settles_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "MOVING_SECONDS", -1)
     with pytest.raises(KafkaException):
-        patiently(Broker(10, KafkaError.NOT_LEADER_FOR_PARTITION).ask)
+        retry_while_moving(Broker(10, KafkaError.NOT_LEADER_FOR_PARTITION).ask)

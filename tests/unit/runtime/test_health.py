@@ -30,7 +30,7 @@ def test_a_worker_is_healthy_while_it_gets_on(looks: LOOKS, now: float, healthy:
     progress = Progress(stall_seconds=60)
     for committed, finished, lag, at in looks:
         progress.observe({"partition": offsets(committed, lag)}, finished, at)
-    assert progress.healthy(now) == healthy, f"stalled for {progress.stalled_seconds(now)} s"
+    assert progress.is_healthy(now) == healthy, f"stalled for {progress.stalled_seconds(now)} s"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_worker_without_partitions_is_healthy_for_a_while(
     progress = Progress(stall_seconds=60)
     for at, assigned in looks:
         progress.observe({"partition": offsets(5, 0)} if assigned else {}, 0, at, assigned=assigned)
-    assert progress.healthy(now) == healthy, f"stalled for {progress.stalled_seconds(now)} s"
+    assert progress.is_healthy(now) == healthy, f"stalled for {progress.stalled_seconds(now)} s"
 
 
 def test_finished_but_not_committed_shows_in_its_own_age() -> None:
@@ -69,7 +69,7 @@ def test_r10_one_stuck_partition_is_seen_beside_others_that_move() -> None:
         moving = {"moves": offsets(minute, 100), "idle": offsets(7, 0), "stuck": offsets(5, 9)}
         progress.observe(moving, minute, at)
         assert progress.uncommitted_seconds(at) == at, "the age is that of the stuck partition"
-        assert progress.healthy(at) == (minute < 10)
+        assert progress.is_healthy(at) == (minute < 10)
     progress.observe({"stuck": offsets(6, 8)}, 99, 700.0)
     assert progress.uncommitted_seconds(700.0) == 0.0
 
@@ -78,11 +78,11 @@ def test_r9_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
     progress = Progress(stall_seconds=60, stuck_seconds=600)
     for at in range(0, 7_201, 60):
         progress.observe({"p": offsets(5, 9)}, 0, at, waiting_for="StoreUnavailable: Cassandra")
-    assert progress.healthy(7_200)
+    assert progress.is_healthy(7_200)
     assert progress.waiting_for
     progress.observe({"p": offsets(5, 9)}, 0, 7_201)
-    assert progress.healthy(7_202), "the time starts again when the store is back"
-    assert not progress.healthy(7_300)
+    assert progress.is_healthy(7_202), "the time starts again when the store is back"
+    assert not progress.is_healthy(7_300)
 
 
 def test_r5_events_that_retention_deleted_are_counted_and_are_not_progress() -> None:
@@ -91,7 +91,7 @@ def test_r5_events_that_retention_deleted_are_counted_and_are_not_progress() -> 
     progress.observe({"p": PartitionOffsets(committed=100, start=300, end=400)}, 0, 50.0)
     progress.observe({"p": PartitionOffsets(committed=100, start=300, end=400)}, 0, 59.0)
     assert (progress.lost, progress.lag) == (200, 100)
-    assert not progress.healthy(60.0)
+    assert not progress.is_healthy(60.0)
     progress.observe({"p": PartitionOffsets(committed=310, start=300, end=400)}, 10, 61.0)
     progress.observe({"p": PartitionOffsets(committed=310, start=320, end=400)}, 10, 62.0)
     assert progress.lost == 210

@@ -51,7 +51,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     made.starts[STAGE.retry_topic, 0] = 4
     monkeypatch.setattr(lag, "AdminClient", lambda _: made)
     monkeypatch.setattr(lag, "_places", lambda *_: [])
-    monkeypatch.setattr(lag, "_note_starts", lambda *_: None)
+    monkeypatch.setattr(lag, "_commit_starts", lambda *_: None)
     monkeypatch.setattr(lag, "committed_offsets", made.committed_offsets)
     monkeypatch.setattr(lag, "_offsets", made.first_offsets)
     return made

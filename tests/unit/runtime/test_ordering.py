@@ -21,7 +21,7 @@ def test_whatever_finishes_first_acknowledgements_keep_the_order_of_arrival(fini
             async def acknowledge() -> None:
                 acknowledged.append(number)
 
-            return order.arrived("partition", acknowledge)
+            return order.add("partition", acknowledge)
 
         places = [place(number) for number in range(12)]
         for n, number in enumerate(finish):
@@ -41,8 +41,8 @@ async def test_partitions_do_not_wait_for_each_other() -> None:
     async def acknowledge() -> None:
         acknowledged.append("b")
 
-    order.arrived("a", acknowledge)
-    await order.arrived("b", acknowledge)()
+    order.add("a", acknowledge)
+    await order.add("b", acknowledge)()
     assert acknowledged == ["b"]
 
 

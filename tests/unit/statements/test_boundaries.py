@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.statements.boundaries import decided, endings, spans_between
-from streams.statements.lengths import MAX_WORDS, bounded, word_count
+from streams.statements.boundaries import choose_starts, find_endings, spans_between
+from streams.statements.lengths import MAX_WORDS, bound_lengths, word_count
 from streams.statements.sentences import SentenceSplitter
 
 
 def by_rule(text: str) -> list[str]:
-    return [text[start:end] for start, end in spans_between(text, decided(text, endings(text)))]
+    return [text[start:end] for start, end in spans_between(text, choose_starts(text, find_endings(text)))]
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ texts = st.lists(
 
 @given(texts, st.sampled_from(["en", "de", "", "zh"]))
 def test_spans_cover_all_but_white_space(text: str, language: str) -> None:
-    """In order, disjoint, trimmed, and nothing that can be read is lost: before and behind `bounded`."""
+    """In order, disjoint, trimmed, and nothing that can be read is lost: before and behind `bound_lengths`."""
     spans = SentenceSplitter().split([text], ["de" if language == "en" else language])[0]
-    for found in (spans, bounded(text, spans)):
+    for found in (spans, bound_lengths(text, spans)):
         assert [span for span in found if not text[slice(*span)].strip()] == []
         assert sorted(found) == found
         assert all(first[1] <= second[0] for first, second in pairwise(found))
@@ -88,13 +88,13 @@ def test_spans_cover_all_but_white_space(text: str, language: str) -> None:
 
 @given(st.text(alphabet="ab ,;。中文x\n", max_size=3_000))
 def test_no_span_is_too_long(text: str) -> None:
-    spans = bounded(text, spans_between(text, []))
+    spans = bound_lengths(text, spans_between(text, []))
     assert all(word_count(text[start:end]) <= MAX_WORDS for start, end in spans)
 
 
 def test_an_overlong_sentence_is_cut_at_clauses() -> None:
     text = "the first clause has exactly seven words; " * 20
-    parts = [text[start:end] for start, end in bounded(text, spans_between(text, []))]
+    parts = [text[start:end] for start, end in bound_lengths(text, spans_between(text, []))]
     assert len(parts) > 1
     assert all(part.endswith(";") for part in parts), parts
 
@@ -102,7 +102,7 @@ def test_an_overlong_sentence_is_cut_at_clauses() -> None:
 def test_a_fragment_joins_its_neighbour() -> None:
     text = "No. The file is never deleted. See below. Nothing else is stored in this place."
     spans = spans_between(text, [4, 31, 42])
-    assert [text[start:end] for start, end in bounded(text, spans)] == [
+    assert [text[start:end] for start, end in bound_lengths(text, spans)] == [
         "No. The file is never deleted. See below.",
         "Nothing else is stored in this place.",
     ]

@@ -9,7 +9,14 @@ import pytest
 
 from streams.errors import UsageError
 from streams.models.inference.antecedents import links_by_rule
-from streams.statements.evaluation import ChainQuality, LabelledSentence, chains_of, compared, quality, read_documents
+from streams.statements.evaluation import (
+    ChainQuality,
+    LabelledSentence,
+    chains_of,
+    compare_baselines,
+    measure_quality,
+    read_documents,
+)
 
 NAMES = LabelledSentence("Ada wrote a program.", False)
 REFERS = LabelledSentence("She published it in 1843.", True, frozenset({0}), 0)
@@ -31,23 +38,23 @@ STORY = [NAMES, REFERS, AGAIN, ELSE, UNNAMED]
     ],
 )
 def test_quality(chains: list[list[int]], contained: float, added: float, nearest_f1: float, why: str) -> None:
-    found = quality([(STORY, chains)])
+    found = measure_quality([(STORY, chains)])
     assert (found.contained, found.added, found.nearest_f1) == (contained, added, nearest_f1), why
 
 
 def test_nothing_labelled_has_no_quality() -> None:
-    assert quality([]) == ChainQuality(0.0, 0.0, 0.0, 0.0)
+    assert measure_quality([]) == ChainQuality(0.0, 0.0, 0.0, 0.0)
 
 
 def test_simple_ways_are_bounded_by_their_hops() -> None:
     long = [LabelledSentence(f"Sentence number {n}.", False) for n in range(9)]
-    ways = compared([[*long, LabelledSentence("This is it.", True, frozenset({2}), 8)]])
+    ways = compare_baselines([[*long, LabelledSentence("This is it.", True, frozenset({2}), 8)]])
     assert ways["never"].added == 0
     assert ways["always previous, one hop"].contained == 0
     assert ways["always previous, six hops"].contained == 0
     assert ways["pronoun anywhere"].added == 0
     near = [*long, LabelledSentence("This is it.", True, frozenset({3}), 8)]
-    assert compared([near])["always previous, six hops"].contained == 1
+    assert compare_baselines([near])["always previous, six hops"].contained == 1
 
 
 def test_chains_are_those_of_the_stage() -> None:

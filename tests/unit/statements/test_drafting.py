@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from streams.models.protocols import Link
 from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document
-from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, statements
+from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, make_statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.contexts import MAX_CONTEXT_WORDS
-from streams.statements.drafting import MAX_STATEMENTS, Draft, drafts
+from streams.statements.drafting import MAX_STATEMENTS, Draft, draft_statements
 from streams.statements.lengths import word_count
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement
@@ -23,7 +23,7 @@ PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 
 def cut(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "Guide") -> list[Draft]:
     document = Document(url="https://a.test/", title=title, language="de", containers=containers, blocks=blocks)
-    return drafts(document, SPLITTER)[0]
+    return draft_statements(document, SPLITTER)[0]
 
 
 def linked(antecedents: Iterable[int]) -> list[Link]:
@@ -153,7 +153,7 @@ def test_a_page_has_at_most_so_many_statements() -> None:
     document = Document(
         url="https://a.test/", blocks=tuple(Block("p", f"Number {n} is a number.") for n in range(MAX_STATEMENTS + 7))
     )
-    found, left_out = drafts(document, SPLITTER)
+    found, left_out = draft_statements(document, SPLITTER)
     assert (len(found), left_out) == (MAX_STATEMENTS, 7)
 
 
@@ -178,7 +178,7 @@ def documents(draw: st.DrawFn) -> Document:
 
 @given(documents())
 def test_every_text_is_in_a_statement_or_its_context(document: Document) -> None:
-    found, left_out = drafts(document, SPLITTER)
+    found, left_out = draft_statements(document, SPLITTER)
     assert left_out == 0
     shown_text = " ".join(part for draft in found for part in (draft.text, *draft.context))
     covered: dict[int, set[int]] = {}
@@ -197,9 +197,9 @@ def test_every_text_is_in_a_statement_or_its_context(document: Document) -> None
 @given(documents())
 def test_statements_survive_their_bytes_and_are_the_same_for_the_same_document(document: Document) -> None:
     def page() -> PageStatements:
-        found, _ = drafts(document, SPLITTER)
+        found, _ = draft_statements(document, SPLITTER)
         sentences, owners = chain_input(found)
-        chained = statements(PAGE, found, owners, linked(index - 1 for index in range(len(sentences))))
+        chained = make_statements(PAGE, found, owners, linked(index - 1 for index in range(len(sentences))))
         return PageStatements(PAGE, document.url, document.title, document.language, chained)
 
     content = encode_statements(page())
@@ -226,7 +226,7 @@ def test_chains_lead_back_but_not_into_another_section() -> None:
     )
     sentences, owners = chain_input(found)
     assert sentences == [*(draft.text for draft in found[:3]), "", found[3].text]
-    chained: tuple[Statement, ...] = statements(PAGE, found, owners, linked([-1, 0, 1, -1, 3]))
+    chained: tuple[Statement, ...] = make_statements(PAGE, found, owners, linked([-1, 0, 1, -1, 3]))
     assert [statement.context for statement in chained] == [
         ("Guide", "One"),
         ("Guide", "One", "A dog came into the house."),
@@ -239,7 +239,7 @@ def test_a_chain_goes_on_where_a_sentence_that_needs_nothing_itself_is_followed(
     found = cut(Block("p", "A dog came into the house. It barked at the cat. The neighbours did not like that."))
     _, owners = chain_input(found)
     links = [Link(), Link((), 0), Link((1,), 1)]
-    contexts = [statement.context for statement in statements(PAGE, found, owners, links)]
+    contexts = [statement.context for statement in make_statements(PAGE, found, owners, links)]
     assert contexts == [("Guide",), ("Guide",), ("Guide", "A dog came into the house.", "It barked at the cat.")]
 
 
@@ -251,7 +251,7 @@ def test_a_chain_is_cut_at_its_far_end_and_the_context_before_the_chain() -> Non
     texts = [f"Sentence {n} has {WORDS_40}." for n in range(5)]
     found = [Draft(text, ("Guide", "Part one", f"Section {WORDS_40}"), "sentence", 0, 0, 0, 0) for text in texts]
     links = linked(range(-1, 4))
-    contexts = [statement.context for statement in statements(PAGE, found, list(range(5)), links)]
+    contexts = [statement.context for statement in make_statements(PAGE, found, list(range(5)), links)]
     assert contexts[1] == ("Guide", "Part one", f"Section {WORDS_40}", texts[0])
     assert contexts[4] == ("Guide", "Part one", f"Section {WORDS_40}", texts[2], texts[3])
     for draft, context in zip(found, contexts, strict=True):
@@ -261,7 +261,7 @@ def test_a_chain_is_cut_at_its_far_end_and_the_context_before_the_chain() -> Non
 def test_the_nearest_antecedent_is_kept_and_the_context_makes_room_for_it() -> None:
     long = "word " * 79 + "end."
     found = [Draft(long, ("Guide", WORDS_40, "Last"), "sentence", 0, 0, 0, 0) for _ in range(3)]
-    made = statements(PAGE, found, [0, 1, 2], linked([-1, 0, 1]))
+    made = make_statements(PAGE, found, [0, 1, 2], linked([-1, 0, 1]))
     assert [statement.context for statement in made[1:]] == [("Guide", "Last", long)] * 2
 
 
@@ -275,11 +275,11 @@ def test_the_nearest_antecedent_is_kept_and_the_context_makes_room_for_it() -> N
 )
 def test_an_impossible_link_is_ignored(links: list[Link], why: str) -> None:
     found = [Draft(f"Sentence number {n}.", ("Guide",), "sentence", 0, 0, 0, 0) for n in range(3)]
-    for statement in statements(PAGE, found, [0, 1, 2], links):
+    for statement in make_statements(PAGE, found, [0, 1, 2], links):
         assert statement.context in {("Guide",), ("Guide", "Sentence number 1.")}, why
 
 
 def test_a_link_to_a_break_is_ignored() -> None:
     found = [Draft(f"Sentence number {n}.", ("Guide",), "sentence", 0, 0, 0, n) for n in range(2)]
-    made = statements(PAGE, found, [0, -1, 1], [Link(), Link(), Link((1,), 1)])
+    made = make_statements(PAGE, found, [0, -1, 1], [Link(), Link(), Link((1,), 1)])
     assert [statement.context for statement in made] == [("Guide",), ("Guide",)]

@@ -12,8 +12,8 @@ from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read
 from streams.models.protocols import Link
 from streams.pages.normalize import normalize
 from streams.settings import Settings
-from streams.statements.chaining import chain_input, statements
-from streams.statements.drafting import drafts
+from streams.statements.chaining import chain_input, make_statements
+from streams.statements.drafting import draft_statements
 from streams.statements.sentences import SentenceSplitter
 from streams.statements.statement import Statement
 
@@ -64,9 +64,9 @@ def by_the_shipped_model(sentences: list[str]) -> list[Link]:
 @pytest.fixture(scope="module", params=[labelled, by_the_shipped_model])
 def guide(request: pytest.FixtureRequest) -> dict[str, Statement]:
     """The page's statements by their text, the first of each."""
-    found, _ = drafts(normalize(HTML.encode(), url="https://guide.example/").document, SentenceSplitter())
+    found, _ = draft_statements(normalize(HTML.encode(), url="https://guide.example/").document, SentenceSplitter())
     sentences, owners = chain_input(found)
-    made = statements(PAGE, found, owners, request.param(sentences))
+    made = make_statements(PAGE, found, owners, request.param(sentences))
     return {statement.text: statement for statement in reversed(made)}
 
 

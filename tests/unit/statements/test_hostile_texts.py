@@ -7,9 +7,9 @@ import pytest
 
 from streams.models.inference.antecedents import antecedents
 from streams.pages.document.model import Block, Container, Document
-from streams.statements.boundaries import endings
+from streams.statements.boundaries import find_endings
 from streams.statements.contexts import MAX_CONTEXT_WORDS
-from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, drafts
+from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, draft_statements
 from streams.statements.lengths import word_count
 from streams.statements.sentences import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
 from tests.cpu_guard import cpu_guard
@@ -26,8 +26,8 @@ def page(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "G
 @pytest.mark.parametrize("digits", [40, 5_000])
 def test_c1_superscript_digits_behind_a_full_stop_take_linear_time(digits: int) -> None:
     with cpu_guard(GUARD_SECONDS):
-        assert endings("text." + "²" * digits + "x") == []
-        assert len(endings("text." + "²" * digits + " The")) == 1
+        assert find_endings("text." + "²" * digits + "x") == []
+        assert len(find_endings("text." + "²" * digits + " The")) == 1
 
 
 TEXTS = {
@@ -53,7 +53,7 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_c2_a_block_takes_linear_time(text: str, tag: str) -> None:
     with cpu_guard(GUARD_SECONDS):
-        drafts(page(Block(tag, text), Block("p", "A paragraph below it.")), SPLITTER)
+        draft_statements(page(Block(tag, text), Block("p", "A paragraph below it.")), SPLITTER)
 
 
 def _one_of_each_category() -> dict[str, str]:
@@ -70,7 +70,7 @@ def test_c2_any_character_repeated_takes_linear_time(char: str) -> None:
     texts = [char * unit, f".{char}" * unit, f"a{char} " * unit, f"a.{char * unit}x", f"{char}\n" * unit]
     blocks = [Block(tag, text) for text in texts for tag in ("p", "pre", "h3")]
     with cpu_guard(GUARD_SECONDS):
-        found, _ = drafts(page(*blocks), SPLITTER)
+        found, _ = draft_statements(page(*blocks), SPLITTER)
         antecedents([draft.text for draft in found])
 
 
@@ -81,7 +81,7 @@ def test_c2_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None
     containers = (*nested, *[Container(tag, deep - 1)] * wide)
     blocks = [Block("p", f"text {number}", number) for number in range(deep + wide)]
     with cpu_guard(GUARD_SECONDS):
-        drafts(page(*blocks, containers=containers), SPLITTER)
+        draft_statements(page(*blocks, containers=containers), SPLITTER)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_c2_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None
 def test_c2_the_rest_of_a_page_that_is_too_long_is_left_out(
     blocks: list[Block], last: tuple[int, int] | None, left_out: int, why: str
 ) -> None:
-    found, counted = drafts(page(*blocks), SPLITTER)
+    found, counted = draft_statements(page(*blocks), SPLITTER)
     assert max(((draft.block, draft.end) for draft in found), default=None) == last, why
     assert counted == left_out, why
 
 
 def test_c2_a_million_blocks_take_the_time_of_the_first_ones() -> None:
     with cpu_guard(GUARD_SECONDS):
-        drafts(page(*[Block("p", "a.")] * 1_000_000), SPLITTER)
+        draft_statements(page(*[Block("p", "a.")] * 1_000_000), SPLITTER)
 
 
 def test_c2_a_row_of_5000_cells_takes_linear_time() -> None:
@@ -111,7 +111,7 @@ def test_c2_a_row_of_5000_cells_takes_linear_time() -> None:
     containers = (Container("table"), Container("tr", 0), *(Container("td", 1) for _ in range(cells)))
     blocks = (Block("p", f"cell {number}", 2 + number) for number in range(cells))
     with cpu_guard(GUARD_SECONDS):
-        found, _ = drafts(page(*blocks, containers=containers), SPLITTER)
+        found, _ = draft_statements(page(*blocks, containers=containers), SPLITTER)
     assert found[0].text.startswith("cell 0 | cell 1")
 
 
@@ -126,13 +126,13 @@ def test_c2_long_column_headings_are_cut_once() -> None:
             containers.append(Container("td", row))
             blocks.append(Block("p", f"cell {column}", len(containers) - 1))
     with cpu_guard(GUARD_SECONDS):
-        drafts(page(*blocks, containers=tuple(containers)), SPLITTER)
+        draft_statements(page(*blocks, containers=tuple(containers)), SPLITTER)
 
 
 def test_c2_a_long_heading_is_cut_once_for_all_paragraphs_below_it() -> None:
     blocks = (Block("h1", "heading " * 25_000), *(Block("p", f"Paragraph number {n}.") for n in range(3_000)))
     with cpu_guard(GUARD_SECONDS):
-        drafts(page(*blocks, title="title " * 25_000), SPLITTER)
+        draft_statements(page(*blocks, title="title " * 25_000), SPLITTER)
 
 
 def test_c2_thousands_of_terms_before_thousands_of_descriptions_take_linear_time() -> None:
@@ -144,7 +144,7 @@ def test_c2_thousands_of_terms_before_thousands_of_descriptions_take_linear_time
     ]
     blocks = [Block("p", f"text {n}", 1 + n) for n in range(2 * count)]
     with cpu_guard(GUARD_SECONDS):
-        found, _ = drafts(page(*blocks, containers=tuple(containers)), SPLITTER)
+        found, _ = draft_statements(page(*blocks, containers=tuple(containers)), SPLITTER)
     assert all(sum(map(word_count, draft.context)) <= MAX_CONTEXT_WORDS for draft in found)
 
 
@@ -156,7 +156,7 @@ def test_c2_a_caption_of_thousands_of_blocks_takes_linear_time() -> None:
         containers += [Container("tr", 0), Container("td", len(containers)), Container("td", len(containers))]
         blocks += [Block("p", f"a {n}", len(containers) - 2), Block("p", f"b {n}", len(containers) - 1)]
     with cpu_guard(GUARD_SECONDS):
-        drafts(page(*blocks, containers=tuple(containers)), SPLITTER)
+        draft_statements(page(*blocks, containers=tuple(containers)), SPLITTER)
 
 
 class _RecordingSplitter(SentenceSplitter):

@@ -22,7 +22,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from streams.models.inference.chain_encoder import ChainEncoder, SentenceAnswer
-from streams.statements.evaluation import ChainQuality, Document, chains_of, quality, read_documents
+from streams.statements.evaluation import ChainQuality, Document, chains_of, measure_quality, read_documents
 from triton_models.statement_chain.training.network import ChainNetwork
 
 NEEDS = [0.05, 0.1, 0.15, *(round(0.2 + 0.02 * step, 2) for step in range(11)), 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -157,13 +157,13 @@ def curve(
                 (document, chains_of(limited.linked(given), [sentence.text for sentence in document]))
                 for document, given in zip(documents, answers, strict=True)
             ]
-            points.append((need, floor, quality(made)))
+            points.append((need, floor, measure_quality(made)))
     return points
 
 
 def _quality(encoder: ChainEncoder, documents: Sequence[Document]) -> ChainQuality:
     texts = [[sentence.text for sentence in document] for document in documents]
-    return quality(
+    return measure_quality(
         [(document, chains_of(encoder.links(own), own)) for document, own in zip(documents, texts, strict=True)]
     )
 

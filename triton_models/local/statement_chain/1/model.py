@@ -8,7 +8,7 @@ import triton_python_backend_utils as pb_utils
 from streams.models.inference.chain_encoder import chain_model
 from streams.models.inference.link_columns import NAMES, to_columns
 from streams.models.inference.repository import parameters_of
-from streams.niceness import be_nice_apart
+from streams.niceness import raise_niceness_in_own_session
 
 
 class TritonPythonModel:
@@ -17,7 +17,7 @@ class TritonPythonModel:
         folder = Path(args["model_repository"]) / args["model_version"]
         parameters = parameters_of(config)
         self.links = chain_model(parameters, folder)
-        be_nice_apart(int(parameters.get("nice", "0")))  # after the load, as `sbert`
+        raise_niceness_in_own_session(int(parameters.get("nice", "0")))  # after the load, as `sbert`
 
     def execute(self, requests):
         return [self._answer(request) for request in requests]
