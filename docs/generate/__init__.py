@@ -11,6 +11,7 @@ from docs.generate.capacity import capacity_tables
 from docs.generate.chart import chart_topology, with_stage_names
 from docs.generate.infrastructure import clients_manifest, topics_manifest, users_manifest
 from docs.generate.journey import journey_diagram, journey_page
+from docs.generate.operators import operators_table
 from docs.generate.reference import commands_page, settings_page
 from docs.generate.schemas import asyncapi, json_schema
 from schemas import EVENTS
@@ -23,6 +24,7 @@ DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 INFRASTRUCTURE = ROOT / "infra" / "k8s" / "base"
 CAPACITY = DOCS / "operate" / "capacity.md"
+RETRIEVAL = DOCS / "reference" / "retrieval.md"
 CHART = ROOT / "helm" / "riffle"
 
 
@@ -35,6 +37,7 @@ def published_files() -> dict[Path, str]:
     files[DOCS / "reference" / "commands.md"] = commands_page()
     files[README] = with_generated(README.read_text(), "journey", journey_diagram())
     files[CAPACITY] = with_generated(CAPACITY.read_text(), "capacity", capacity_tables())
+    files[RETRIEVAL] = with_generated(RETRIEVAL.read_text(), "operators", operators_table())
     files[INFRASTRUCTURE / "kafka" / "topics.yaml"] = topics_manifest()
     files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()
     files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()

@@ -1,7 +1,7 @@
 """The operators of the query's language: one row for each. Pure.
 
 From this table follow how a query is parsed (`query.py`), which results meet its conditions, what the index is asked
-for, and the table in docs/reference/retrieval.md.
+for, and the generated table in docs/reference/retrieval.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,9 +54,7 @@ PHRASE = Operator(
     read=read_words,
     is_met=lambda page, phrases: has_all_in_one(page.texts, phrases),
     examples='`"write-ahead log"`, `“write-ahead log”`',
-    meaning="only pages with exactly these words in a row, in one statement, its context or the title. Names and "
-    'versions are whole: `"SQLITE_BUSY"` is not in `SQLITE_BUSY_SNAPSHOT`, nor `"3.11.4"` in `3.11.4.1`. Where words '
-    "have no spaces between them (Chinese, Japanese, Thai), any part is found",
+    meaning="only pages with exactly these words in a row, in one statement, its context or the title",
 )
 EXCLUDED = Operator(
     name="-phrase",
@@ -159,9 +157,3 @@ def narrow(filters: Filters, conditions: Conditions) -> Filters:
         if operator.narrow and operator.name in conditions:
             filters = operator.narrow(filters, conditions[operator.name])
     return filters
-
-
-def operators_table() -> str:
-    """The operators in Markdown."""
-    rows = (f"| {operator.examples} | {operator.meaning} |" for operator in OPERATORS)
-    return "\n".join(("| operator | meaning |", "|---|---|", *rows))
