@@ -27,8 +27,8 @@ from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.triton import open_models
 from streams.search.depth import FIRST_STATEMENTS
-from streams.search.ranking.feedback import examples, moved
-from streams.search.ranking.fusion import combine
+from streams.search.ranking.feedback import examples, move_towards
+from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
 from streams.settings import Settings
 from streams.stores.memory import MemoryIndex
@@ -69,7 +69,7 @@ async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dic
     features = features_of(query.text, terms, found)
     statements = examples(found, weight_of(query.text, terms, found).meaning)
     towards = await index.dense_vectors([hit.id for hit in statements])
-    second = await index.candidates(dense=moved(vector, towards), sparse=None, limit=FIRST_STATEMENTS)
+    second = await index.candidates(dense=move_towards(vector, towards), sparse=None, limit=FIRST_STATEMENTS)
     lists = replace(found, dense=second.dense)
     return {
         **{name: round(features[name], 4) for name in FEATURES},
@@ -78,7 +78,7 @@ async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dic
 
 
 def _gain(found: Candidates, query: Query, weight: float) -> float:
-    return ndcg([str(page.hits[0].payload["url"]) for page in combine(found, weight)[:10]], query.grades)
+    return ndcg([str(page.hits[0].payload["url"]) for page in merge_lists(found, weight)[:10]], query.grades)
 
 
 def fit(sets: Mapping[str, Sequence[Row]]) -> dict[str, Any]:

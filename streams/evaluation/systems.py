@@ -14,7 +14,7 @@ from streams.errors import UsageError
 from streams.evaluation.metrics import Ranking
 from streams.models.protocols import Vectors
 from streams.pages.document.model import Document
-from streams.search.ranking.fusion import combine
+from streams.search.ranking.fusion import merge_lists
 from streams.search.request import SearchRequest
 from streams.search.searcher import Searcher
 from streams.stores.protocols import SparseVector, VectorIndex
@@ -55,7 +55,7 @@ async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vec
 
 async def _documents(index: VectorIndex, dense: Sequence[float] | None, sparse: SparseVector | None) -> Ranking:
     found = await index.candidates(dense=dense, sparse=sparse, limit=LIST_STATEMENTS)
-    return [_url(page.hits[0].payload) for page in combine(found)[:DEPTH]]
+    return [_url(page.hits[0].payload) for page in merge_lists(found)[:DEPTH]]
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking]) -> Ranking:

@@ -11,7 +11,7 @@ from time import monotonic
 
 import structlog
 
-from streams.search.ranking.block_list import BlockList, joined, read_block_list
+from streams.search.ranking.block_list import BlockList, merge_block_lists, read_block_list
 
 CHECK_SECONDS = 5.0
 """Seconds between two looks at the files."""
@@ -58,7 +58,7 @@ class BlockLists:
     def _load(self) -> None:
         changed = [path for path in self._paths if self._read(path)]
         if changed:
-            self._all = joined(self._lists.values())
+            self._all = merge_block_lists(self._lists.values())
 
     def _read(self, path: Path) -> bool:
         """Read the file if it has changed; True if there are new rules. A read that failed is made again."""

@@ -56,7 +56,7 @@ def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
             yield Depth(further, STATEMENTS_PER_RESULT * further)
 
 
-def continued(settled: Filtered, further: Filtered) -> Filtered:
+def append_new_results(settled: Filtered, further: Filtered) -> Filtered:
     """The settled results, and behind them those that only the longer lists have."""
     shown = {page.page_id for page in settled.pages}
     known = shown.union(*({page.page_id for page in pages} for pages in settled.similar.values()))

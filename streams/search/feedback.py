@@ -11,7 +11,7 @@ import structlog
 from streams.errors import DeadlineExceeded, RiffleError
 from streams.search.deadline import Deadline
 from streams.search.failures import OnFailure
-from streams.search.ranking.feedback import PAGES, SHARE, Feedback, examples, moved
+from streams.search.ranking.feedback import PAGES, SHARE, Feedback, examples, move_towards
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Hit
@@ -65,6 +65,6 @@ class FeedbackSearch:
         if not vectors:  # they were removed meanwhile
             trace.feedback = Feedback(skipped="The statements that were found first are not in the index any more.")
             return first
-        second = await again(dense=moved(dense, vectors, self._share))
+        second = await again(dense=move_towards(dense, vectors, self._share))
         trace.feedback = Feedback(tuple(statements))
         return replace(first, dense=second.dense)

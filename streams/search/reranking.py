@@ -7,7 +7,7 @@ says so. After a failure the model is not asked for some seconds.
 from streams.errors import DeadlineExceeded, RiffleError
 from streams.search.deadline import Deadline
 from streams.search.failures import OnFailure, Rest
-from streams.search.ranking.reranking import reordered, text_of
+from streams.search.ranking.reranking import reorder, text_of
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import PageHits
@@ -49,4 +49,4 @@ class Reranking:
                 return pages
         trace.states["rerank"] = "ok"
         trace.reranked = {page.page_id: score for page, score in zip(first, scores, strict=True)}
-        return [*reordered(first, scores), *pages[self._pages :]]
+        return [*reorder(first, scores), *pages[self._pages :]]

@@ -51,7 +51,11 @@ class Retrieval:
                 filters=replace(self._filters, exclude_pages=tuple(sorted(left_out))),
                 limit=self._limit,
             )
-            found = replace(found, dense=_joined(found.dense, more.dense), sparse=_joined(found.sparse, more.sparse))
+            found = replace(
+                found,
+                dense=_append_new_hits(found.dense, more.dense),
+                sparse=_append_new_hits(found.sparse, more.sparse),
+            )
         self._words = found.sparse or self._words
         return found
 
@@ -62,7 +66,7 @@ class Retrieval:
         return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit}
 
 
-def _joined(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
+def _append_new_hits(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
     """Both parts of a list. The second one was cut behind the first one, so the order stays."""
     known = {hit.id for hit in hits}
     return (*hits, *(hit for hit in more if hit.id not in known))

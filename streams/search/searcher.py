@@ -19,23 +19,23 @@ from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
 from streams.search.active_model import ActiveModel
 from streams.search.block_lists import BlockLists
 from streams.search.deadline import Deadline
-from streams.search.depth import continued, depths
+from streams.search.depth import append_new_results, depths
 from streams.search.errors import SearchUnavailable
 from streams.search.failures import OnFailure
 from streams.search.feedback import FeedbackSearch
 from streams.search.host_ranks import HostRanks
 from streams.search.query_embedder import QueryEmbedder
 from streams.search.ranking.answer_form import WEIGHT as ANSWER_WEIGHT
-from streams.search.ranking.answer_form import with_answers
+from streams.search.ranking.answer_form import add_answer_bonuses
 from streams.search.ranking.feedback import PAGES, SHARE
-from streams.search.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, filtered
-from streams.search.ranking.fusion import MEANING_WEIGHT, combine, first_pages
+from streams.search.ranking.filters import RESULTS_PER_HOST, Filtered, Rules, apply_filters
+from streams.search.ranking.fusion import MEANING_WEIGHT, first_pages, merge_lists
 from streams.search.ranking.matching import has_all, identifiers
 from streams.search.ranking.neighbours import WEIGHT as NEIGHBOUR_WEIGHT
-from streams.search.ranking.neighbours import with_neighbours
+from streams.search.ranking.neighbours import add_neighbour_gains
 from streams.search.ranking.operators import SITE, Conditions, narrow
 from streams.search.ranking.priors import PAGES as PRIOR_PAGES
-from streams.search.ranking.priors import PriorWeights, hosts_of, prior_of, with_priors
+from streams.search.ranking.priors import PriorWeights, add_priors, hosts_of, prior_of
 from streams.search.ranking.query import ParsedQuery, parse_query
 from streams.search.ranking.weights import weight_of
 from streams.search.recall_probe import RecallProbe
@@ -171,7 +171,7 @@ class Searcher:
             found = await self._feedback.search(found, dense, partial(retrieve, sparse=None), deadline, trace)
             with trace.timed("rank_ms"):
                 further = await self._ranked(request, query, found, depth.wanted(end, found), deadline, trace)
-            settled = continued(settled, further)
+            settled = append_new_results(settled, further)
             if len(settled.pages) > end or depth.has_all(found):
                 break
             # Few pages meet a condition as a rule, and they are among the first. And a few results in time are worth
@@ -192,12 +192,12 @@ class Searcher:
     ) -> Filtered:
         """The first pages in the order of their scores, after the filters."""
         weight = trace.weight.meaning if trace.weight else MEANING_WEIGHT
-        pages, trace.answer = with_answers(combine(found, weight), query.text, self._answer_weight)
+        pages, trace.answer = add_answer_bonuses(merge_lists(found, weight), query.text, self._answer_weight)
         if trace.answer is None:  # a question of this kind is often answered by one page alone
-            pages, trace.neighbours = with_neighbours(pages, self._neighbour_weight)
-        pages = await self._with_priors(pages, deadline, trace)
+            pages, trace.neighbours = add_neighbour_gains(pages, self._neighbour_weight)
+        pages = await self._add_priors(pages, deadline, trace)
         pages = await self._reranking.of(query.text, pages, deadline, trace)
-        pages = exact_first(pages, identifiers(query.text))
+        pages = put_exact_first(pages, identifiers(query.text))
         rules = Rules(
             query.conditions,
             _index_filters(request, query.conditions).languages,
@@ -206,17 +206,17 @@ class Searcher:
             request.per_page,
             0 if request.host or SITE.name in query.conditions else self._filtering.results_per_host,
         )
-        ranked = filtered(pages, rules, wanted)
+        ranked = apply_filters(pages, rules, wanted)
         trace.filtered = dict(ranked.counts)
         return ranked
 
-    async def _with_priors(self, pages: list[PageHits], deadline: Deadline, trace: Trace) -> list[PageHits]:
+    async def _add_priors(self, pages: list[PageHits], deadline: Deadline, trace: Trace) -> list[PageHits]:
         """The pages in the order of their scores with the authority of their hosts and their freshness."""
         first = pages[:PRIOR_PAGES]
         ranks = await self._host_ranks.of(hosts_of(first), deadline) if self._priors.authority else {}
         now = self._clock()
         trace.priors = {page.page_id: prior_of(page, ranks, now, self._priors) for page in first}
-        return with_priors(pages, trace.priors)
+        return add_priors(pages, trace.priors)
 
     async def _dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         vector = await self._embedder.embed(text, deadline, trace)
@@ -269,7 +269,7 @@ class Searcher:
             return await retrieve(dense=None, sparse=sparse)
 
 
-def exact_first(pages: list[PageHits], names: tuple[str, ...]) -> list[PageHits]:
+def put_exact_first(pages: list[PageHits], names: tuple[str, ...]) -> list[PageHits]:
     """The pages that have all of these identifiers first. Where no page has them, the order stays."""
     return sorted(pages, key=lambda page: not has_all(page, names)) if names else pages
 

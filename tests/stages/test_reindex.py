@@ -25,7 +25,7 @@ from streams.maintenance.reindexing import FIRST_TOKEN, LAST_TOKEN, PARTS, Reind
 from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import Vectors
 from streams.runtime.agent import Delivery
-from streams.search.ranking.fusion import combine
+from streams.search.ranking.fusion import merge_lists
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
@@ -130,7 +130,9 @@ def alter(stores: Stores, collection: str, number: int, **changes: object) -> No
 
 async def found(stores: Stores, text: str, embedder: Any) -> list[UUID]:
     (vector,) = await embedder.embed([text])
-    return [page.page_id for page in combine(await stores.vectors.candidates(dense=vector.tolist(), sparse=None))][:10]
+    return [page.page_id for page in merge_lists(await stores.vectors.candidates(dense=vector.tolist(), sparse=None))][
+        :10
+    ]
 
 
 async def test_another_model_is_filled_beside_the_present_one_switched_and_switched_back(stores: Stores) -> None:

@@ -18,7 +18,7 @@ from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Agent, Delivery
 from streams.sandbox.inline import InlineSandbox
-from streams.search.ranking.fusion import combine
+from streams.search.ranking.fusion import merge_lists
 from streams.statements.agent import StatementsAgent
 from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
@@ -113,7 +113,7 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
     assert (chunked.statements, embedded.statements, indexed.statements, indexed.crawl_id) == (3, 3, 3, "c")
     asked = "is a reader blocked by a writer"
     dense = (await journey.stores.embedder.embed([asked]))[0].tolist()
-    found = combine(await journey.stores.vectors.candidates(dense=dense, sparse=query_vector(asked)))
+    found = merge_lists(await journey.stores.vectors.candidates(dense=dense, sparse=query_vector(asked)))
     assert [page.page_id for page in found] == [PAGE]
     payload = found[0].hits[0].payload
     assert payload == {

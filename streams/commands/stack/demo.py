@@ -18,7 +18,7 @@ from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
 from streams.search.depth import FIRST_STATEMENTS
-from streams.search.ranking.fusion import combine, first_pages
+from streams.search.ranking.fusion import first_pages, merge_lists
 from streams.search.searcher import STATEMENTS_PER_PAGE
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -129,7 +129,7 @@ async def _judged(settings: Settings) -> list[Verdict]:
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
     """The statements of the first pages by BM25 alone, with their pages, best page first."""
     found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
-    pages = first_pages(combine(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
+    pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
     return [(str(hit.payload["text"]), str(hit.payload["url"])) for page in pages for hit in page.hits]
 
 

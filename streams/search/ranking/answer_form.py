@@ -72,7 +72,7 @@ class AnswerForm:
     """The gain of each page's score. Pages without a bonus are left out."""
 
 
-def with_answers(
+def add_answer_bonuses(
     pages: Sequence[PageHits], query: str, weight: float = WEIGHT
 ) -> tuple[list[PageHits], AnswerForm | None]:
     """The pages in the order of their scores with the bonus; None and the same pages where no form is asked for.

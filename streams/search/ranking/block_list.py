@@ -94,7 +94,7 @@ def _domain(text: str) -> str:
     return domain if _DOMAIN.fullmatch(domain) else ""
 
 
-def joined(lists: Iterable[BlockList]) -> BlockList:
+def merge_block_lists(lists: Iterable[BlockList]) -> BlockList:
     """All lists as one."""
     found = list(lists)
     return BlockList(

@@ -40,7 +40,7 @@ def examples(found: Candidates, meaning: float, pages: int = PAGES) -> list[Hit]
     return [best[page] for page in best_pages(found, meaning, pages)]
 
 
-def moved(query: Sequence[float], vectors: Sequence[Sequence[float]], share: float = SHARE) -> list[float]:
+def move_towards(query: Sequence[float], vectors: Sequence[Sequence[float]], share: float = SHARE) -> list[float]:
     """The query's vector, turned towards the mean of the others. Its length stays."""
     own = np.asarray(query, dtype=np.float64)
     length = float(np.linalg.norm(own))

@@ -65,7 +65,7 @@ def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
     return best
 
 
-def combine(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits]:
+def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits]:
     """All pages of both lists, the best first, each with its statements in the order of their own combined scores.
 
     With one list the other has no weight. Equal scores are ordered by the ids of their best statements.
@@ -82,7 +82,7 @@ def combine(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits
 
 
 def best_pages(found: Candidates, meaning: float, count: int) -> list[UUID]:
-    """The first pages of `combine`, without the order of their statements, which takes most of its time."""
+    """The first pages of `merge_lists`, without the order of their statements, which takes most of its time."""
     scores = _page_scores(_weighted(found, meaning))
     return nsmallest(count, scores, key=lambda page: (-round_score(scores[page]), page))
 

@@ -39,7 +39,7 @@ _SATURATION = 1.2
 """The k1 of BM25: how soon another occurrence of a word in a page counts less."""
 
 
-def with_neighbours(pages: Sequence[PageHits], weight: float = WEIGHT) -> tuple[list[PageHits], dict[UUID, float]]:
+def add_neighbour_gains(pages: Sequence[PageHits], weight: float = WEIGHT) -> tuple[list[PageHits], dict[UUID, float]]:
     """The pages in the order of their scores with the gain, and the gain of each page that has one.
 
     The pages come with the best first. Those behind the first ones stay as they are.

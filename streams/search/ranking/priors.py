@@ -82,7 +82,7 @@ def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weigh
     )
 
 
-def with_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[PageHits]:
+def add_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[PageHits]:
     """The pages in the order of their scores with their priors. Pages with equal scores stay in their order."""
     scored = [
         replace(page, score=page.score + priors[page.page_id].total) if page.page_id in priors else page

@@ -20,7 +20,7 @@ def text_of(page: PageHits) -> str:
     return whole if len(whole) <= MAX_CHARS else f"{str(payload.get('title') or '')[:200]}\n{statement}"[:MAX_CHARS]
 
 
-def reordered(pages: Sequence[PageHits], scores: Sequence[float]) -> list[PageHits]:
+def reorder(pages: Sequence[PageHits], scores: Sequence[float]) -> list[PageHits]:
     """The pages in the order of the model's scores; equal ones stay in their order.
 
     The page at each place gets the score of the page that was there, so that scores still fall from place to place.

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from streams.errors import PoisonError, StoreUnavailable, UsageError
 from streams.models.protocols import ModelInfo
-from streams.search.ranking.fusion import combine, first_pages
+from streams.search.ranking.fusion import first_pages, merge_lists
 from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, PageHits, Point, SparseVector
@@ -138,7 +138,7 @@ async def search(
 ) -> list[PageHits]:
     """The first pages of the two lists, as the gateway combines them."""
     found = await index.candidates(dense=dense, sparse=sparse, filters=filters, limit=candidates)
-    return first_pages(combine(found), pages, per_page)
+    return first_pages(merge_lists(found), pages, per_page)
 
 
 async def filled(index: Index, *points: Point) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.pages.text.tokens import words
-from streams.search.ranking.answer_form import PAGES, STATEMENTS, form_of, has_form, with_answers
+from streams.search.ranking.answer_form import PAGES, STATEMENTS, add_answer_bonuses, form_of, has_form
 from streams.stores.protocols import Hit, PageHits
 
 NAMES = UUID("0b1f9f4e-2a53-4c4d-8a34-6f6b5a0e1d22")
@@ -81,7 +81,7 @@ def test_a_page_gains_as_much_as_its_best_statement() -> None:
         page("c", 2.9, (WITHOUT, 2.9), (WITH, 2.6)),  # 3.2 with the bonus, .3 more than its best had
         page("d", 2.6, (WITHOUT, 2.6), (WITH, 1.0)),
     ]
-    ordered, answer = with_answers(pages, "when did it open", 0.6)
+    ordered, answer = add_answer_bonuses(pages, "when did it open", 0.6)
     assert [round(one.score, 3) for one in ordered] == [3.3, 3.2, 3.0, 2.6]
     assert [one.hits[0].payload["text"] for one in ordered] == [WITH, WITH, WITHOUT, WITHOUT]
     assert answer is not None
@@ -95,7 +95,7 @@ def test_a_page_gains_as_much_as_its_best_statement() -> None:
 @pytest.mark.parametrize(("query", "weight"), [("when did it open", 0.0), ("it opened", 0.6)])
 def test_without_a_form_or_a_weight_nothing_changes(query: str, weight: float) -> None:
     pages = [page("a", 1.0, (WITHOUT, 1.0)), page("b", 1.0, (WITH, 1.0))]
-    assert with_answers(pages, query, weight) == (pages, None)
+    assert add_answer_bonuses(pages, query, weight) == (pages, None)
 
 
 @given(
@@ -110,7 +110,7 @@ def test_no_page_is_lost_and_none_gains_more_than_the_weight(
         page(str(number), score, *((text, score - place) for place, text in enumerate(texts)))
         for number, score in enumerate(sorted(scores, reverse=True))
     ]
-    ordered, _ = with_answers(pages, "when did it open", weight)
+    ordered, _ = add_answer_bonuses(pages, "when did it open", weight)
     before = {one.page_id: one for one in pages}
     assert {one.page_id for one in ordered} == before.keys()
     for one in ordered:

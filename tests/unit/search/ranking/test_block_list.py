@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.search.ranking.block_list import BlockList, joined, read_block_list
+from streams.search.ranking.block_list import BlockList, merge_block_lists, read_block_list
 
 LISTS = [
     # lines, a blocked host, a host that is not blocked
@@ -51,6 +51,6 @@ def test_a_rule_for_a_part_of_a_site_blocks_nothing(line: str) -> None:
 
 
 def test_lists_are_joined() -> None:
-    found = joined([read_block_list(["a.example"]), read_block_list(["@@||b.a.example^"]), BlockList()])
+    found = merge_block_lists([read_block_list(["a.example"]), read_block_list(["@@||b.a.example^"]), BlockList()])
     assert found.blocks("a.example")
     assert not found.blocks("b.a.example")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.ranking.feedback import examples, moved
+from streams.search.ranking.feedback import examples, move_towards
 from streams.stores.protocols import Candidates, Hit
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
@@ -50,7 +50,7 @@ MOVES = [
 def test_the_moved_vector(
     why: str, query: Sequence[float], vectors: Sequence[Sequence[float]], share: float, expected: Sequence[float]
 ) -> None:
-    assert moved(query, vectors, share) == pytest.approx(expected, abs=1e-4)
+    assert move_towards(query, vectors, share) == pytest.approx(expected, abs=1e-4)
 
 
 vectors = st.lists(st.floats(-1, 1).filter(lambda x: abs(x) > 1e-3), min_size=4, max_size=4)
@@ -63,4 +63,4 @@ def test_the_vector_comes_nearer_to_the_mean(query: list[float], others: list[li
     def near(vector: Sequence[float]) -> float:
         return float(np.dot(vector, mean) / (np.linalg.norm(vector) or 1))
 
-    assert near(moved(query, others, share)) >= near(query) - 1e-9
+    assert near(move_towards(query, others, share)) >= near(query) - 1e-9

@@ -10,14 +10,11 @@ from hypothesis import strategies as st
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import read_block_list
 from streams.search.ranking.filters import (
-    DUPLICATE_SIMILARITY,
-    MIN_DUPLICATE_CHARS,
     Rules,
-    filtered,
-    similarity,
-    trigrams,
+    apply_filters,
 )
 from streams.search.ranking.matching import fold
+from streams.search.ranking.near_duplicates import DUPLICATE_SIMILARITY, MIN_DUPLICATE_CHARS, similarity, trigrams
 from streams.search.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
 
@@ -54,7 +51,7 @@ CASES = [
 
 @pytest.mark.parametrize(("rules", "pages", "expected", "counts"), CASES)
 def test_a_filter(rules: Rules, pages: list[PageHits], expected: str, counts: dict[str, int]) -> None:
-    found = filtered(pages, rules, 10)
+    found = apply_filters(pages, rules, 10)
     assert (shown(found.pages), dict(found.counts)) == (expected, counts)
 
 
@@ -85,21 +82,21 @@ def test_a_host_is_named_for_adult_content(host: str, expected: bool) -> None:
 
 def test_a_result_keeps_its_near_duplicates() -> None:
     pages = [page("a", text=LONG), page("b", text=LONG + "!"), page("c", text="else")]
-    found = filtered(pages, Rules(), 10)
+    found = apply_filters(pages, Rules(), 10)
     assert {key: shown(value) for key, value in found.similar.items()} == {pages[0].page_id: "b"}
 
 
 def test_further_pages_of_a_host_come_behind_the_first_page() -> None:
     pages = [page(name, host="x.example" if name in "abcd" else "") for name in "abcdefgh"]
-    found = filtered(pages, Rules(first_page=4, per_host=2), 8)
+    found = apply_filters(pages, Rules(first_page=4, per_host=2), 8)
     assert shown(found.pages) == "abefcdgh"
     assert found.counts["host"] == 2
-    assert shown(filtered(pages, Rules(first_page=4, per_host=0), 8).pages) == "abcdefgh"
+    assert shown(apply_filters(pages, Rules(first_page=4, per_host=0), 8).pages) == "abcdefgh"
 
 
 def test_a_web_of_one_host_fills_the_first_page() -> None:
     pages = [page(name, host="x.example") for name in "abcdef"]
-    found = filtered(pages, Rules(first_page=4, per_host=1), 6)
+    found = apply_filters(pages, Rules(first_page=4, per_host=1), 6)
     assert shown(found.pages) == "abcdef"
     assert not found.counts["host"]
 
@@ -107,8 +104,8 @@ def test_a_web_of_one_host_fills_the_first_page() -> None:
 @pytest.mark.parametrize("wanted", range(1, 30))
 def test_pages_of_results_are_parts_of_one_order(wanted: int) -> None:
     pages = [page(f"p{n}", text=f"text number {n}", host=f"h{n % 3}.example") for n in range(40)]
-    whole = filtered(pages, Rules(first_page=5, per_host=1), 30).pages
-    assert filtered(pages, Rules(first_page=5, per_host=1), wanted).pages == whole[:wanted]
+    whole = apply_filters(pages, Rules(first_page=5, per_host=1), 30).pages
+    assert apply_filters(pages, Rules(first_page=5, per_host=1), wanted).pages == whole[:wanted]
 
 
 def test_similarity_is_that_of_sets_of_trigrams() -> None:
@@ -129,5 +126,5 @@ def test_near_duplicates_are_those_of_a_whole_comparison(text: str, changed: lis
     """The quick check by a third of the trigrams refuses no pair that a comparison of all would accept."""
     other = "".join("x" if place in changed else char for place, char in enumerate(text))
     near = similarity(trigrams(f"t {text}"), trigrams(f"t {other}")) >= DUPLICATE_SIMILARITY
-    found = filtered([page("a", title="t", text=text), page("b", title="t", text=other)], Rules(), 10)
+    found = apply_filters([page("a", title="t", text=text), page("b", title="t", text=other)], Rules(), 10)
     assert found.counts["duplicate"] == near

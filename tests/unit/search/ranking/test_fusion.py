@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.ranking.fusion import best_of_pages, best_pages, combine, first_pages, scale_of
+from streams.search.ranking.fusion import best_of_pages, best_pages, first_pages, merge_lists, scale_of
 from streams.stores.protocols import Candidates, Hit
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
@@ -27,7 +27,7 @@ def lists(dense: dict[str, float], sparse: dict[str, float], limit: int = 100) -
 
 
 def names(found: Candidates, meaning: float = 0.7) -> list[str]:
-    return [str(page.hits[0].payload["name"])[0] for page in combine(found, meaning)]
+    return [str(page.hits[0].payload["name"])[0] for page in merge_lists(found, meaning)]
 
 
 CASES = [
@@ -53,12 +53,12 @@ def test_the_weight_decides_between_the_lists() -> None:
 
 def test_equal_texts_of_a_page_are_one_statement() -> None:
     same = [hit("a1", 0.9, "They do."), hit("a2", 0.8, "they  DO."), hit("b1", 0.7, "They do.")]
-    found = combine(Candidates(tuple(same), (), 10))
+    found = merge_lists(Candidates(tuple(same), (), 10))
     assert [[one.payload["name"] for one in page.hits] for page in found] == [["a1"], ["b1"]]
 
 
 def test_the_first_statements_of_the_first_pages() -> None:
-    found = combine(lists({"a1": 0.9, "a2": 0.8, "a3": 0.7, "b1": 0.6}, {}))
+    found = merge_lists(lists({"a1": 0.9, "a2": 0.8, "a3": 0.7, "b1": 0.6}, {}))
     assert [[one.payload["name"] for one in page.hits] for page in first_pages(found, 1, 2)] == [["a1", "a2"]]
 
 
@@ -70,8 +70,8 @@ def test_the_order_depends_on_no_list_unit(
     dense: dict[str, float], sparse: dict[str, float], meaning: float, factor: float
 ) -> None:
     """Scores that are a multiple of others, as those of another engine, give the same order but for near ties."""
-    first = combine(lists(dense, sparse), meaning)
-    second = combine(lists(dense, {name: score * factor for name, score in sparse.items()}), meaning)
+    first = merge_lists(lists(dense, sparse), meaning)
+    second = merge_lists(lists(dense, {name: score * factor for name, score in sparse.items()}), meaning)
     assert {page.page_id for page in first} == {page.page_id for page in second}
     by_page = {page.page_id: page.score for page in second}
     assert [page.score for page in first] == pytest.approx([by_page[page.page_id] for page in first], abs=0.05)
@@ -79,7 +79,7 @@ def test_the_order_depends_on_no_list_unit(
 
 @given(dense=scores, sparse=scores)
 def test_no_score_is_below_that_of_a_page_that_is_nowhere(dense: dict[str, float], sparse: dict[str, float]) -> None:
-    found = combine(lists(dense, sparse))
+    found = merge_lists(lists(dense, sparse))
     assert all(page.score >= 0 for page in found)
     assert [page.score for page in found] == sorted((page.score for page in found), reverse=True)
 
@@ -89,7 +89,7 @@ def test_the_best_pages_are_the_first_of_the_combination(
     dense: dict[str, float], sparse: dict[str, float], meaning: float
 ) -> None:
     found = lists(dense, sparse)
-    combined = combine(found, meaning)
+    combined = merge_lists(found, meaning)
     by_page = {page.page_id: page.score for page in combined}
     best = [by_page[page] for page in best_pages(found, meaning, 3)]
     assert best == pytest.approx([page.score for page in combined[:3]], abs=1e-4), "equal scores in any order"

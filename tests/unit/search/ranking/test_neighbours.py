@@ -14,8 +14,8 @@ from streams.search.ranking.neighbours import (
     SIMILARITY,
     STATEMENTS,
     WEIGHT,
+    add_neighbour_gains,
     similarities,
-    with_neighbours,
 )
 from streams.stores.protocols import Hit, PageHits
 
@@ -70,7 +70,7 @@ def test_context_counts_like_text_and_once() -> None:
 
 def test_a_page_gains_from_a_similar_page_above_it() -> None:
     pages = [page("a", 3.0, WING), page("b", 2.0, HEAT), page("c", 1.9, WING_TOO), page("d", 0.5, STEEL)]
-    ordered, gains = with_neighbours(pages)
+    ordered, gains = add_neighbour_gains(pages)
     texts = named(*pages)
     # a distance of 1.1, of five neighbours that it could have
     assert {texts[one]: gain for one, gain in gains.items()} == {WING_TOO: pytest.approx(WEIGHT * 1.1 / NEIGHBOURS)}
@@ -83,22 +83,22 @@ def test_only_the_nearest_neighbours_count() -> None:
     topic = [page(f"t{number}", 10.0, f"{WING} part{number}") for number in range(10)]
     others = [page(f"o{number}", 5.0, f"{HEAT} part{number}") for number in range(20)]
     last = page("last", 0.0, WING)
-    _, gains = with_neighbours([*topic, *others, last])
+    _, gains = add_neighbour_gains([*topic, *others, last])
     assert gains[last.page_id] == pytest.approx(WEIGHT * 10.0)
 
 
 def test_a_page_loses_nothing_to_similar_pages_below_it() -> None:
     best, worst = page("a", 3.0, WING), page("b", 1.0, WING_TOO)
-    ordered, gains = with_neighbours([best, page("c", 2.0, HEAT), worst])
+    ordered, gains = add_neighbour_gains([best, page("c", 2.0, HEAT), worst])
     assert best.page_id not in gains
     assert ordered[0] == best
 
 
 def test_weight_0_and_a_single_page_change_nothing() -> None:
     pages = [page("a", 3.0, WING), page("b", 1.0, WING_TOO)]
-    assert with_neighbours(pages, 0.0) == (pages, {})
-    assert with_neighbours(pages[:1]) == (pages[:1], {})
-    assert with_neighbours([]) == ([], {})
+    assert add_neighbour_gains(pages, 0.0) == (pages, {})
+    assert add_neighbour_gains(pages[:1]) == (pages[:1], {})
+    assert add_neighbour_gains([]) == ([], {})
 
 
 def test_what_is_read_is_bounded() -> None:
@@ -108,7 +108,7 @@ def test_what_is_read_is_bounded() -> None:
     assert similarities(many)[2, :2].max() == 0
     behind = [page(f"p{number}", 100.0 - number, f"word{number}") for number in range(PAGES)]
     last = page("last", 1.0, "word0")
-    ordered, gains = with_neighbours([*behind, last])
+    ordered, gains = add_neighbour_gains([*behind, last])
     assert not gains
     assert ordered[-1] is last
 
@@ -122,7 +122,7 @@ def test_laws_of_the_gain(drawn: list[tuple[list[str], float]], weight: float) -
     """All pages stay, no score falls or passes the best one, and the best page stays the first."""
     scored = sorted(drawn, key=lambda one: -one[1])
     pages = [page(str(number), score, *texts) for number, (texts, score) in enumerate(scored)]
-    ordered, gains = with_neighbours(pages, weight)
+    ordered, gains = add_neighbour_gains(pages, weight)
     after, before = {one.page_id: one.score for one in ordered}, {one.page_id: one.score for one in pages}
     assert after.keys() == before.keys()
     assert all(after[one] == pytest.approx(score + gains.get(one, 0)) for one, score in before.items())

@@ -9,11 +9,11 @@ from streams.search.ranking.priors import (
     UNDATED_SHARE,
     Prior,
     PriorWeights,
+    add_priors,
     authority,
     freshness,
     hosts_of,
     prior_of,
-    with_priors,
 )
 from streams.stores.protocols import Hit, HostRank, PageHits
 
@@ -80,7 +80,7 @@ def names(pages: list[PageHits]) -> list[str]:
 
 
 def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: PriorWeights) -> list[str]:
-    return names(with_priors(pages, {one.page_id: prior_of(one, ranks, NOW, weights) for one in pages}))
+    return names(add_priors(pages, {one.page_id: prior_of(one, ranks, NOW, weights) for one in pages}))
 
 
 def test_priors_decide_between_pages_that_are_about_equal() -> None:
@@ -100,7 +100,7 @@ def test_a_recent_page_comes_before_an_old_one() -> None:
 def test_without_hosts_and_dates_scores_and_order_stay_as_they_were() -> None:
     pages = [page("b", 2.0, generation=1), page("a", 2.0, generation=1), page("c", 1.0)]
     priors = {one.page_id: prior_of(one, {}, NOW, PriorWeights()) for one in pages}
-    assert with_priors(pages, priors) == pages
+    assert add_priors(pages, priors) == pages
     assert set(priors.values()) == {Prior()}
 
 

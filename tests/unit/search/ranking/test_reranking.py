@@ -4,7 +4,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from streams.search.ranking.reranking import MAX_CHARS, reordered, text_of
+from streams.search.ranking.reranking import MAX_CHARS, reorder, text_of
 from streams.stores.protocols import Hit, PageHits
 
 SPACE = UUID(int=1)
@@ -24,7 +24,7 @@ def page(name: str, score: float, **payload: object) -> PageHits:
     ],
 )
 def test_pages_get_the_order_of_the_model_and_scores_still_fall(scores: list[float], expected: list[str]) -> None:
-    pages = reordered([page("a", 3.0), page("b", 2.0), page("c", 1.0)], scores)
+    pages = reorder([page("a", 3.0), page("b", 2.0), page("c", 1.0)], scores)
     assert [one.hits[0].payload["title"] for one in pages] == expected
     assert [one.score for one in pages] == [3.0, 2.0, 1.0]
 
