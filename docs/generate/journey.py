@@ -1,5 +1,6 @@
 """The journey of a page as a diagram and as tables, generated from the topology."""
 
+from docs.generate.reference import wrapped_item
 from docs.generate.schemas import summary
 from schemas import EVENTS, Event
 from streams.topology import OUTSIDE_PRODUCERS, STAGES
@@ -30,13 +31,9 @@ def _node(name: str) -> str:
 
 def journey_page() -> str:
     """docs/concepts/journey.md: the stages and topics as tables."""
-    stages = "\n".join(
-        f"| `{s.name}` | {s.says} | {_topics(s.inputs)} | {_topics(s.outputs)} | {', '.join(s.stores)} |"
-        for s in STAGES
-    )
-    topics = "\n".join(
-        f"| `{e.topic}` | `{e.key_field}` | {summary(e)} | {_writers(e)} | {_readers(e)} |" for e in EVENTS
-    )
+    stages = "\n".join(f"| `{s.name}` | {s.says} | {', '.join(s.stores)} |" for s in STAGES)
+    topics = "\n".join(f"| `{e.topic}` | `{e.key_field}` | {_writers(e)} | {_readers(e)} |" for e in EVENTS)
+    meanings = "\n".join(wrapped_item(f"`{e.topic}`: {summary(e)}") for e in EVENTS)
     return f"""# The journey of a page
 
 This page is generated from `streams/topology.py` by `make schemas`.
@@ -47,24 +44,24 @@ This page is generated from `streams/topology.py` by `make schemas`.
 
 Each stage is one consumer group and one worker type (`riffle worker NAME`), and scales independently.
 
-| stage | what it does | reads | sends | stores |
-|---|---|---|---|---|
+| stage | what it does | stores |
+|---|---|---|
 {stages}
 
 ## Topics
 
-| topic | key | meaning | sent by | read by |
-|---|---|---|---|---|
+| topic | key | sent by | read by |
+|---|---|---|---|
 {topics}
+
+What an event of each topic means:
+
+{meanings}
 
 A stage NAME also has topics that only it reads: `NAME.retry` and `NAME.retry-long` (events that failed and are tried
 again after a short or a long delay) and `NAME.replay` (events that an operator has it handle again, see
 `riffle replay`). Its dead letters are in `NAME.dead`, for 90 days (see `riffle dead-letters`).
 """
-
-
-def _topics(events: tuple[type[Event], ...]) -> str:
-    return "<br>".join(f"`{event.topic}`" for event in events) or "-"
 
 
 def _writers(event: type[Event]) -> str:

@@ -1,6 +1,8 @@
 """The reference pages of settings and commands, generated from the settings' fields and the commands' help."""
 
 import inspect
+import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,6 +15,7 @@ from typer import Context
 from streams.settings import Settings
 
 HELP_WIDTH = 100
+LINE_WIDTH = 120
 GENERATED_FROM = "This page is generated from {} by `make schemas`."
 
 
@@ -20,12 +23,12 @@ def settings_page() -> str:
     """docs/reference/settings.md: each setting with its variable, type, default and meaning."""
     single = [(name, field) for name, field in Settings.model_fields.items() if not _is_group(field)]
     groups = [(name, field) for name, field in Settings.model_fields.items() if _is_group(field)]
-    parts = [SETTINGS_INTRODUCTION, _settings_table("RIFFLE_", single)]
+    parts = [SETTINGS_INTRODUCTION, _settings_list("RIFFLE_", single)]
     for name, field in groups:
         model: type[BaseModel] = field.annotation  # type: ignore[assignment]  # checked by _is_group
         about = inspect.cleandoc(model.__doc__ or "")
         parts += [f"## {name.capitalize()}", about] if about else [f"## {name.capitalize()}"]
-        parts.append(_settings_table(f"RIFFLE_{name.upper()}__", list(model.model_fields.items())))
+        parts.append(_settings_list(f"RIFFLE_{name.upper()}__", list(model.model_fields.items())))
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,7 +39,7 @@ SETTINGS_INTRODUCTION = f"""# Settings
 Settings are environment variables. They have precedence over the addresses of the running local stack (`stack.json` in
 `RIFFLE_HOME`, written by `riffle up`), and those over the defaults. Lists and mappings are written as JSON:
 `RIFFLE_CASSANDRA__HOSTS='["10.0.0.1", "10.0.0.2"]'`. The `production` profile ignores `stack.json`, requires a
-contact address, and refuses settings that map hosts to loopback.
+contact address, and refuses settings that map hosts to loopback. Behind each variable are its type and its default.
 
 ## General"""
 
@@ -45,12 +48,23 @@ def _is_group(field: FieldInfo) -> bool:
     return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 
 
-def _settings_table(prefix: str, fields: list[tuple[str, FieldInfo]]) -> str:
-    rows = [
-        f"| `{prefix}{name.upper()}` | {_type_words(field)} | {_default_words(field)} | {_cell(field.description)} |"
-        for name, field in fields
-    ]
-    return "\n".join(["| variable | type | default | meaning |", "|---|---|---|---|", *rows])
+def _settings_list(prefix: str, fields: list[tuple[str, FieldInfo]]) -> str:
+    return "\n".join(_setting(f"{prefix}{name.upper()}", field) for name, field in fields)
+
+
+def _setting(variable: str, field: FieldInfo) -> str:
+    default = _default_words(field)
+    about = f"{_type_words(field)}; default {default}" if default else _type_words(field)
+    return wrapped_item(f"`{variable}` ({about}): {field.description or ''}")
+
+
+def wrapped_item(text: str) -> str:
+    """A list item in Markdown with wrapped lines. Inline code is never divided."""
+    words = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), " ".join(text.split()))
+    wrapper = textwrap.TextWrapper(
+        LINE_WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.fill(words).replace("\0", " ")
 
 
 def _type_words(field: FieldInfo) -> str:
@@ -99,10 +113,6 @@ def _default_words(field: FieldInfo) -> str:
         case tuple():
             return ", ".join(f"`{each}`" for each in default)
     return f"`{default}`"
-
-
-def _cell(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("|", "\\|")
 
 
 def commands_page() -> str:
