@@ -53,10 +53,11 @@ faults: setup ## Run the fault suite at length: every fault, then each store awa
 	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults -s
 	@RIFFLE_TEST_FAULTS='away$$' RIFFLE_TEST_TIME_SCALE=40 RIFFLE_TEST_OUTAGE_SECONDS=180 RIFFLE_TEST_CRAWL_DELAY=5 $(BIN)/pytest tests/faults -s
 
-check: setup ## Lint, format and types.
+check: setup ## Lint, format, types and the rules of imports.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache
 
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
 	@.tools/helm-docs --chart-search-root helm --log-level error

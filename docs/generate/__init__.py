@@ -11,6 +11,7 @@ from docs.generate.capacity import capacity_tables
 from docs.generate.chart import chart_topology, with_stage_names
 from docs.generate.infrastructure import clients_manifest, topics_manifest, users_manifest
 from docs.generate.journey import journey_diagram, journey_page
+from docs.generate.layers import layers_table
 from docs.generate.operators import operators_table
 from docs.generate.reference import commands_page, settings_page
 from docs.generate.schemas import asyncapi, json_schema
@@ -23,6 +24,7 @@ GENERATED = ROOT / "schemas" / "generated"
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 INFRASTRUCTURE = ROOT / "infra" / "k8s" / "base"
+ARCHITECTURE = DOCS / "concepts" / "architecture.md"
 CAPACITY = DOCS / "operate" / "capacity.md"
 RETRIEVAL = DOCS / "reference" / "retrieval.md"
 CHART = ROOT / "helm" / "riffle"
@@ -38,6 +40,7 @@ def published_files() -> dict[Path, str]:
     files[README] = with_generated(README.read_text(), "journey", journey_diagram())
     files[CAPACITY] = with_generated(CAPACITY.read_text(), "capacity", capacity_tables())
     files[RETRIEVAL] = with_generated(RETRIEVAL.read_text(), "operators", operators_table())
+    files[ARCHITECTURE] = with_generated(ARCHITECTURE.read_text(), "layers", layers_table(ROOT / "pyproject.toml"))
     files[INFRASTRUCTURE / "kafka" / "topics.yaml"] = topics_manifest()
     files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()
     files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()

