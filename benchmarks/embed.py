@@ -118,7 +118,7 @@ def compare_runtimes(settings: Settings, pages: Sequence[PageStatements]) -> dic
 
 
 async def stage_alone(settings: Settings, pages: Sequence[PageStatements]) -> dict[str, Any]:
-    async with open_stores(settings, ["triton"]) as opened:
+    async with open_stores(settings, ["models"]) as opened:
         stores = memory_stores()
         stores.embedder = opened.embedder
         await opened.embedder.embed([text for page in pages[:4] for text in texts_of(page)][:128])  # warm up

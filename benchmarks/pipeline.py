@@ -74,7 +74,7 @@ async def run(settings: Settings, folder: Path, pages: int | None, *, as_json: b
     conditions = machine()
     with tempfile.TemporaryDirectory() as chosen:
         sample(folder, Path(chosen), pages)
-        async with open_stores(settings, ["cassandra", "triton"]) as stores:
+        async with open_stores(settings, ["records", "models"]) as stores:
             measured = await measure(settings, stores, state, Path(chosen))
             measured |= await ceiling(stores, measured.pop("chunked"))
     result = {"machine": conditions, **measured}

@@ -46,7 +46,7 @@ async def run(settings: Settings, questions: Path, count: int, while_indexing: P
     if len(asked) < WARM_UP + 10:
         raise UsageError(f"{questions} holds {len(asked)} questions; at least {WARM_UP + 10} are needed, one a line")
     conditions = machine()
-    async with open_stores(settings, ["qdrant", "triton"]) as stores:
+    async with open_stores(settings, ["vectors", "models"]) as stores:
         collection = await stores.vectors.ensure(await stores.embedder.info())
         points = await stores.vectors.count(collection)
     result = {"machine": conditions, "statements": points, **await asyncio.to_thread(ask_all, settings, asked)}
@@ -62,7 +62,7 @@ async def run(settings: Settings, questions: Path, count: int, while_indexing: P
 async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path) -> dict[str, Any]:
     """Ask while pages are indexed. The cache of query vectors is of no help: each question gets a word of its own."""
     connection = TritonConnection(settings.triton)
-    async with open_stores(settings, ["cassandra"]) as stores, EventProducer(settings, "bench") as producer:
+    async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "bench") as producer:
         with tempfile.TemporaryDirectory() as scratch:
             run_id = uuid4().hex[:8]
             renamed = rename_hosts(folder, Path(scratch), run_id)

@@ -69,7 +69,7 @@ async def run(settings: Settings, counts: Sequence[int], binary: Path | None, qu
             running = running.model_copy(update={"qdrant": running.qdrant.model_copy(update={"url": url})})
         (port,) = free_ports(1)
         running = running.model_copy(update={"gateway": running.gateway.model_copy(update={"port": port})})
-        async with open_stores(running, ["qdrant", "triton"]) as stores:
+        async with open_stores(running, ["vectors", "models"]) as stores:
             embedder = CachedEmbedder([stores.embedder], settings.home / "eval", progress("Embedding"))
             vectors = await embedder.embed([text for page in pages for text in texts_of(page)])
             filled = 0

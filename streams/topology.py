@@ -27,8 +27,8 @@ from schemas import (
     QueryMade,
     ResultClicked,
 )
+from streams.servers import Store
 
-Store = Literal["cassandra", "qdrant", "triton"]
 Order = Literal["key", "subject", "none"]
 _REPLAY = ".replay"
 
@@ -111,7 +111,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageDiscovered, PageFetched, PageSettled),
         outputs=(PageScheduled, PageDiscovered, OriginChanged, PageRemoved),
         agent="streams.crawl.frontier.agent:build",
-        stores=("cassandra",),
+        stores=("records",),
         concurrency=64,
         source=True,
     ),
@@ -121,7 +121,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageScheduled,),
         outputs=(PageFetched,),
         agent="streams.crawl.fetch.agent:build",
-        stores=("cassandra",),
+        stores=("records",),
         concurrency=32,
         regional=True,
     ),
@@ -131,7 +131,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageFetched,),
         outputs=(PageNormalized, PageDiscovered, LinkFound, PageRemoved, PageSettled),
         agent="streams.pages.agent:build",
-        stores=("cassandra",),
+        stores=("records",),
         concurrency=8,
         order="subject",  # the key is the host: an import of one large site is parsed side by side
     ),
@@ -141,7 +141,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageNormalized, PageRemoved),
         outputs=(PageDeduplicated, PageRemoved, PageSettled),
         agent="streams.dedup.agent:build",
-        stores=("cassandra",),
+        stores=("records",),
     ),
     Stage(
         name="statements",
@@ -149,7 +149,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageDeduplicated,),
         outputs=(PageChunked, PageRemoved),
         agent="streams.statements.agent:build",
-        stores=("cassandra", "triton"),
+        stores=("records", "models"),
         concurrency=4,
     ),
     Stage(
@@ -158,7 +158,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageChunked,),
         outputs=(PageEmbedded,),
         agent="streams.vectors.embed_agent:build",
-        stores=("cassandra", "triton"),
+        stores=("records", "models"),
         concurrency=8,
     ),
     Stage(
@@ -167,7 +167,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageEmbedded, PageRemoved),
         outputs=(PageIndexed,),
         agent="streams.vectors.index_agent:build",
-        stores=("cassandra", "qdrant", "triton"),
+        stores=("records", "vectors", "models"),
         concurrency=8,
     ),
     Stage(
@@ -176,7 +176,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(LinkFound,),
         outputs=(),
         agent="streams.links.agent:build",
-        stores=("cassandra",),
+        stores=("records",),
         concurrency=64,
     ),
     Stage(
@@ -197,7 +197,7 @@ STAGES: tuple[Stage, ...] = (
         ),
         outputs=(),
         agent="streams.ledger.agent:build",
-        stores=("cassandra",),
+        stores=("records",),
         concurrency=512,
         order="none",  # each event is a row of its own
     ),

@@ -5,6 +5,7 @@ from typing import Any
 
 from streams.planning.capacity import Workload
 from streams.planning.costs import load_unit_costs
+from streams.servers import server_of
 from streams.topology import STAGES, Stage
 
 
@@ -25,7 +26,7 @@ def _stage(stage: Stage) -> dict[str, Any]:
         "outputs": [event.topic for event in stage.outputs],
         "ownTopics": list(stage.own_topics),
         "deadTopic": stage.dead_topic,
-        "stores": list(stage.stores),
+        "stores": [server_of(store).name for store in stage.stores],
         "concurrency": stage.concurrency,
         "source": stage.source,
         "regional": stage.regional,

@@ -3,6 +3,7 @@
 from docs.generate.reference import wrapped_item
 from docs.generate.schemas import summary
 from schemas import EVENTS, Event
+from streams.servers import STORES, server_of
 from streams.topology import OUTSIDE_PRODUCERS, STAGES
 
 
@@ -34,6 +35,8 @@ def journey_page() -> str:
     stages = "\n".join(f"| `{s.name}` | {s.says} | {', '.join(s.stores)} |" for s in STAGES)
     topics = "\n".join(f"| `{e.topic}` | `{e.key_field}` | {_writers(e)} | {_readers(e)} |" for e in EVENTS)
     meanings = "\n".join(wrapped_item(f"`{e.topic}`: {summary(e)}") for e in EVENTS)
+    roles = ", ".join(f"`{store}` are in {server_of(store).title}" for store in STORES[:-1])
+    roles += f", and {server_of(STORES[-1]).title} runs the `{STORES[-1]}`"
     return f"""# The journey of a page
 
 This page is generated from `streams/topology.py` by `make schemas`.
@@ -43,6 +46,7 @@ This page is generated from `streams/topology.py` by `make schemas`.
 ## Stages
 
 Each stage is one consumer group and one worker type (`riffle worker NAME`), and scales independently.
+Its stores are named by their role: {roles}.
 
 | stage | what it does | stores |
 |---|---|---|

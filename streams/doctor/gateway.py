@@ -53,10 +53,10 @@ def _context(base: str, settings: GatewaySettings) -> ssl.SSLContext | bool:
 
 
 def judge_readiness(address: str, stores: Mapping[str, str]) -> Finding:
-    """Without Qdrant nothing can be searched. Without another store, searches are answered in part."""
+    """Without vectors nothing can be searched. Without another store, searches are answered in part."""
     away = {name: state for name, state in stores.items() if state != "ok"}
     lines = [f"{name}: {state}" for name, state in away.items()]
-    if "qdrant" in away:
+    if "vectors" in away:
         return failure(
             "gateway", f"{address} can't answer searches", "Mend the store; the gateway recovers by itself.", *lines
         )

@@ -109,16 +109,16 @@ def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[
 async def probe(context: GatewayContext) -> dict[str, tuple[str, Exception | None]]:
     """Send every store its smallest request, all at once. Gives each store's state, and its error."""
     requests: dict[str, Callable[[], Awaitable[object]]] = {
-        "cassandra": lambda: context.stores.ledger.history(_NO_PAGE),
-        "qdrant": lambda: context.stores.vectors.collections(),
-        "triton": lambda: context.stores.embedder.embed(["ready"], urgent=True),
+        "records": lambda: context.stores.ledger.history(_NO_PAGE),
+        "vectors": lambda: context.stores.vectors.collections(),
+        "models": lambda: context.stores.embedder.embed(["ready"], urgent=True),
     }
     return dict(zip(requests, await asyncio.gather(*map(_probe, requests.values())), strict=True))
 
 
 def readiness_of(states: dict[str, str]) -> Readiness:
-    """Without Qdrant nothing can be searched; without the others searches are answered in part."""
-    if states["qdrant"] != "ok":
+    """Without vectors nothing can be searched; without the others searches are answered in part."""
+    if states["vectors"] != "ok":
         return Readiness(status="unavailable", stores=states)
     return Readiness(status="ready" if set(states.values()) == {"ok"} else "partial", stores=states)
 

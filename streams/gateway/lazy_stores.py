@@ -12,20 +12,13 @@ from typing import Any, cast
 import structlog
 
 from streams.errors import StoreUnavailable
+from streams.servers import STORES, Store, server_of
 from streams.settings import Settings
-from streams.stores.opener import Stores, open_stores
-from streams.topology import Store
+from streams.stores.opener import Stores, fields_of, open_stores
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds between two tries to open a store; the last one repeats."""
 OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[Stores]]
-
-_FIELDS: dict[Store, tuple[str, ...]] = {
-    "cassandra": ("blobs", "pages", "ledger", "fingerprints", "frontier", "host_links"),
-    "qdrant": ("vectors",),
-    "triton": ("embedder", "reranker"),
-}
-"""The fields of `Stores` that each store fills, of those that the gateway uses."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +34,7 @@ class AbsentStore:
             raise AttributeError(name)
 
         async def unavailable(*args: object, **keywords: object) -> None:
-            raise StoreUnavailable(f"{self._store} is not connected: {self._reason}")
+            raise StoreUnavailable(f"{server_of(self._store).title} is not connected: {self._reason}")
 
         return unavailable
 
@@ -49,7 +42,7 @@ class AbsentStore:
 @asynccontextmanager
 async def open_lazily(
     settings: Settings,
-    needs: Iterable[Store] = ("cassandra", "qdrant", "triton"),
+    needs: Iterable[Store] = STORES,
     *,
     open_store: OpenStores = open_stores,
     retry_seconds: Sequence[float] = RETRY_SECONDS,
@@ -107,11 +100,11 @@ async def _or_stop(stop: asyncio.Event, awaitable: Any) -> Any:
 
 
 def _use(stores: Stores, store: Store, opened: Stores) -> None:
-    for name in _FIELDS[store]:
+    for name in fields_of(store):
         setattr(stores, name, getattr(opened, name))
     log.info("a store was opened", store=store)
 
 
 def _use_placeholder(stores: Stores, store: Store, absent: AbsentStore) -> None:
-    for name in _FIELDS[store]:
+    for name in fields_of(store):
         setattr(stores, name, cast(Any, absent))

@@ -183,7 +183,7 @@ def ensure_collection(settings: Settings) -> None:
     from streams.stores.opener import open_stores
 
     async def ensure() -> None:
-        async with open_stores(settings, ("triton", "qdrant")) as stores:
+        async with open_stores(settings, ("models", "vectors")) as stores:
             await stores.vectors.ensure(await stores.embedder.info())
 
     asyncio.run(ensure())

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from time import monotonic
 
-OnFailure = Callable[[str, BaseException], None]
-"""Called with a store's name and its error, for the metrics."""
+from streams.servers import Store
+
+OnFailure = Callable[[Store, BaseException], None]
+"""Called with the role of the store that failed and its error, for the metrics."""
 
 
 class Rest:

@@ -46,7 +46,7 @@ class FeedbackSearch:
                 async with deadline.for_feedback():
                     return await self._search(first, dense, statements, again, trace)
             except (RiffleError, TimeoutError) as error:
-                self._on_failure("qdrant", error)
+                self._on_failure("vectors", error)
                 slow = isinstance(error, TimeoutError | DeadlineExceeded)
                 reason = "took too long" if slow else "failed"
                 trace.feedback = Feedback(skipped=f"The second search by meaning {reason}.")

@@ -47,7 +47,7 @@ class HostRanks:
                 async with deadline.for_ranks():
                     found = await self._stores.host_links.ranks(missing)
             except (RiffleError, TimeoutError) as error:
-                self._on_failure("cassandra", error)
+                self._on_failure("records", error)
                 self._rest.failed()
             else:
                 self._keep({host: found.get(host, HostRank()) for host in missing})

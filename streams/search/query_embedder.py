@@ -85,7 +85,7 @@ class QueryEmbedder:
         return vector
 
     def _failed(self, error: Exception, trace: Trace) -> None:
-        self._on_failure("triton", error)
+        self._on_failure("models", error)
         self._rest.failed()
         slow = isinstance(error, TimeoutError | DeadlineExceeded)
         trace.fail("dense", _reason("took too long" if slow else "did not answer"))

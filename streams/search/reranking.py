@@ -41,7 +41,7 @@ class Reranking:
                         query, [text_of(page) for page in first], deadline_seconds=deadline.reranking_seconds
                     )
             except (RiffleError, TimeoutError) as error:
-                self._on_failure("triton", error)
+                self._on_failure("models", error)
                 self._rest.failed()
                 slow = isinstance(error, TimeoutError | DeadlineExceeded)
                 event = "took too long" if slow else "did not answer"

@@ -247,7 +247,7 @@ class Searcher:
                 async with deadline.for_index():
                     found = await self._candidates(retrieve, dense, sparse, trace)
         except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
-            self._on_failure("qdrant", error)
+            self._on_failure("vectors", error)
             slow = isinstance(error, TimeoutError | DeadlineExceeded)
             detail = "The index took too long." if slow else "The index does not answer."
             raise SearchUnavailable(detail) from error
@@ -263,7 +263,7 @@ class Searcher:
             if dense is None or sparse is None:
                 raise SearchUnavailable("The index refused the query.") from error
             # The index holds vectors of another model: while models are being switched, words can be searched.
-            self._on_failure("qdrant", error)
+            self._on_failure("vectors", error)
             log.warning("the index refused the query's vector; searching by words alone", error=str(error))
             trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
             return await retrieve(dense=None, sparse=sparse)

@@ -38,7 +38,7 @@ class SimilarPages:
             async with deadline.for_similar():
                 found = await self._stores.fingerprints.groups(pages, MAX_SIMILAR)
         except (RiffleError, TimeoutError) as error:
-            self._on_failure("cassandra", error)
+            self._on_failure("records", error)
             self._rest.failed()
             return None
         return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}

@@ -1,11 +1,12 @@
 """Opens the stores that a stage, the gateway or a command needs, and closes them again."""
 
+import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 from streams.models.protocols import ChainModel, Embedder, Reranker
+from streams.servers import STORES, Store, find, server_of
 from streams.settings import Settings
 from streams.stores.protocols import (
     BlobCollection,
@@ -18,72 +19,62 @@ from streams.stores.protocols import (
     Reindexing,
     VectorIndex,
 )
-from streams.topology import Store
+
+_ROLE = "role"
 
 
 class _NotOpened:
     """A placeholder for a store that was not asked for. Its use raises an error that names the mistake."""
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> object:
         raise RuntimeError(f"{self._store} was not opened: add it to the stage's `stores` in streams/topology.py")
 
 
-@dataclass(slots=True)
+def _of(store: Store) -> Any:
+    """A field that the server with this role fills."""
+    return dataclasses.field(default=_NotOpened(store), metadata={_ROLE: store})
+
+
+@dataclasses.dataclass(slots=True)
 class Stores:
     """All stores of one process. The use of one that was not asked for raises RuntimeError."""
 
-    blobs: Blobs = cast(Blobs, _NotOpened("cassandra"))
-    blob_collection: BlobCollection = cast(BlobCollection, _NotOpened("cassandra"))
-    pages: Pages = cast(Pages, _NotOpened("cassandra"))
-    ledger: Ledger = cast(Ledger, _NotOpened("cassandra"))
-    fingerprints: Fingerprints = cast(Fingerprints, _NotOpened("cassandra"))
-    frontier: FrontierStore = cast(FrontierStore, _NotOpened("cassandra"))
-    host_links: HostLinks = cast(HostLinks, _NotOpened("cassandra"))
-    reindexing: Reindexing = cast(Reindexing, _NotOpened("cassandra"))
-    vectors: VectorIndex = cast(VectorIndex, _NotOpened("qdrant"))
-    embedder: Embedder = cast(Embedder, _NotOpened("triton"))
-    chains: ChainModel = cast(ChainModel, _NotOpened("triton"))
-    reranker: Reranker = cast(Reranker, _NotOpened("triton"))
-    clock_ahead: Callable[[], Awaitable[float]] | None = None
-    """Returns by how many seconds this machine's clock is ahead of Cassandra's. None: Cassandra was not opened."""
+    blobs: Blobs = _of("records")
+    blob_collection: BlobCollection = _of("records")
+    pages: Pages = _of("records")
+    ledger: Ledger = _of("records")
+    fingerprints: Fingerprints = _of("records")
+    frontier: FrontierStore = _of("records")
+    host_links: HostLinks = _of("records")
+    reindexing: Reindexing = _of("records")
+    vectors: VectorIndex = _of("vectors")
+    embedder: Embedder = _of("models")
+    chains: ChainModel = _of("models")
+    reranker: Reranker = _of("models")
+    clock_ahead: Callable[[], Awaitable[float]] | None = dataclasses.field(default=None, metadata={_ROLE: "records"})
+    """Returns by how many seconds this machine's clock is ahead of the records' server. None: it was not opened."""
+
+
+def fields_of(store: Store) -> list[str]:
+    """The names of the fields that the server with this role fills."""
+    return [field.name for field in dataclasses.fields(Stores) if field.metadata[_ROLE] == store]
 
 
 @asynccontextmanager
 async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
     """Connect to what is needed. Raises StoreUnavailable, saying which server at which address."""
-    # Imported here: a worker that needs no Triton shouldn't pay for gRPC's memory, and so on.
     stores = Stores()
     wanted = set(needs)
     async with AsyncExitStack() as stack:
-        if "cassandra" in wanted:
-            from streams.stores import cassandra
-
-            session = await cassandra.connect(settings.cassandra)
-            stack.push_async_callback(session.close)
-            stores.blobs = cassandra.CassandraBlobs(session, settings.cassandra.blob_ttl_days)
-            stores.blob_collection = cassandra.CassandraBlobCollection(session)
-            stores.pages = cassandra.CassandraPages(session)
-            stores.ledger = cassandra.CassandraLedger(session)
-            stores.fingerprints = cassandra.CassandraFingerprints(session, settings.cassandra.simhash_tables)
-            stores.frontier = cassandra.CassandraFrontier(session)
-            stores.host_links = cassandra.CassandraHostLinks(session)
-            stores.reindexing = cassandra.CassandraReindexing(session)
-            stores.clock_ahead = session.clock_ahead_seconds
-        if "triton" in wanted:
-            from streams.models import triton
-
-            models = await triton.open_models(settings)
-            stack.push_async_callback(models.close)
-            stores.embedder, stores.chains = models.embedder, models.chains
-            stores.reranker = models.reranker
-        if "qdrant" in wanted:
-            from streams.stores.qdrant.index import QdrantIndex
-
-            stores.vectors = QdrantIndex(settings.qdrant, production=settings.profile == "production")
-            stack.push_async_callback(stores.vectors.close)
+        for store in STORES:
+            if store in wanted:
+                opened = await find(server_of(store).open)(settings)
+                stack.push_async_callback(opened.close)
+                for name in fields_of(store):
+                    setattr(stores, name, getattr(opened, name))
         yield stores
 
 

@@ -96,7 +96,7 @@ async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack
         await until_healthy(whole_stack.home, server)
     await until_idle(whole_stack, IDLE_SECONDS)
     idle = time.monotonic()
-    async with open_stores(whole_stack, ["cassandra", "qdrant", "triton"]) as stores:
+    async with open_stores(whole_stack, ["records", "vectors", "models"]) as stores:
         counts = await check_index(stores, expected)
         await check_limbo(stores, crawl_id, expected)
     assert dead_letters(whole_stack) == {}, "a fault of the stack is no fault of an event"

@@ -65,7 +65,7 @@ def test_no_keyspace(stack: Settings, fresh_name: str) -> None:
 
 @pytest.fixture
 async def qdrant(stack: Settings) -> AsyncIterator[QdrantRest]:
-    async with open_stores(stack, ["qdrant", "triton"]) as stores:
+    async with open_stores(stack, ["vectors", "models"]) as stores:
         await stores.vectors.ensure(await stores.embedder.info())
     with QdrantRest(stack.qdrant, 30) as rest:
         yield rest

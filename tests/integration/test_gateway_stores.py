@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from streams.gateway.lazy_stores import open_lazily
+from streams.servers import Store
 from streams.settings import QdrantSettings, Settings
 from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.stores.protocols import Point
-from streams.topology import Store
 from streams.vectors.bm25 import document_vector
 from tests.integration.qdrant_process import QdrantProcess
 from tests.stages.gateway_fakes import client, gateway, statement
@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 60
 async def _open(settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
     """The real Qdrant, and memory for all else."""
     needs = tuple(needs)
-    if "qdrant" not in needs:
+    if "vectors" not in needs:
         yield memory_stores()
         return
     async with open_stores(settings, needs) as stores:

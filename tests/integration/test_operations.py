@@ -192,7 +192,7 @@ async def test_page_shows_the_whole_life(stack: Settings, host: str) -> None:
             {"outcome": "redirect", "redirect_to": "https://b.test/"},
         ),
     ]
-    async with open_stores(stack, ["cassandra"]) as stores:
+    async with open_stores(stack, ["records"]) as stores:
         for seconds, (topic, stage, outcome, data) in enumerate(steps):
             at = micros_from_utc(NOW + timedelta(seconds=seconds))
             await stores.ledger.record(

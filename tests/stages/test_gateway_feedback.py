@@ -112,7 +112,7 @@ async def test_meaning_is_searched_once_when_the_first_search_took_most_of_the_t
 async def test_an_index_that_is_opened_after_the_start_is_searched_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     made = await stores()
     with monkeypatch.context() as starting:
-        starting.setattr(made, "vectors", AbsentStore("qdrant", "it is being opened"))
+        starting.setattr(made, "vectors", AbsentStore("vectors", "it is being opened"))
         app = gateway(made, limits={"feedback_pages": 1})
     found = await asked(app)
     assert (urls(found), found["explain"]["feedback"]["skipped"]) == ([NAMED, RELATED, OTHER], "")

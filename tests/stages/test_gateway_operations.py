@@ -19,9 +19,9 @@ from streams.errors import StartError, StoreUnavailable
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.ledger.history import history_of
+from streams.servers import Store
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.topology import Store
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 
 WAL = statement("https://sqlite.org/wal.html", "The write-ahead log.", title="Write-Ahead Logging")
@@ -48,7 +48,7 @@ class Opener:
 async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
     opener = Opener(failures=2)
     async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,)) as stores:
-        with pytest.raises(StoreUnavailable, match="qdrant is not connected"):
+        with pytest.raises(StoreUnavailable, match="Qdrant is not connected"):
             await stores.vectors.collections()
         async with asyncio.timeout(10):
             while len(opener.tries) < 3 or min(opener.tries.values()) <= 2:
@@ -56,7 +56,7 @@ async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
             await asyncio.sleep(0.05)
         assert await stores.vectors.collections() == []
         assert await history_of(stores, UUID(int=1)) == [], "what a page's view needs is there, too"
-    assert sorted(opener.closed) == ["cassandra", "qdrant", "triton"]
+    assert sorted(opener.closed) == ["models", "records", "vectors"]
 
 
 async def test_the_end_does_not_wait_for_a_store_that_never_comes() -> None:
@@ -135,7 +135,7 @@ async def test_l4_the_address_of_a_failed_store_is_in_the_log_once() -> None:
             for _ in range(3):
                 await web.get("/readyz")
     (line,) = [line for line in lines if line["event"] == "a store does not answer"]
-    assert line["store"] == "cassandra"
+    assert line["store"] == "records"
     assert "127.0.0.1:1" in line["error"]
 
 
@@ -161,7 +161,7 @@ async def test_metrics_count_by_route_and_never_by_a_persons_input() -> None:
         'riffle_gateway_requests_total{method="GET",route="/api/v1/pages/{page:path}",status="400"} 1.0',
         'riffle_gateway_latency_seconds_count{route="/search"} 1.0',
         'riffle_gateway_partial_answers_total{part="dense"} 1.0',
-        'riffle_gateway_store_errors_total{error="StoreUnavailable",store="triton"} 1.0',
+        'riffle_gateway_store_errors_total{error="StoreUnavailable",store="models"} 1.0',
     ):
         assert line in metrics
     assert "secret" not in metrics

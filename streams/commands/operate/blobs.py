@@ -67,7 +67,7 @@ async def sweep(
         ReferenceSet(memory_mb * 1024 * 1024, os.urandom(32)),
     )
     keeper = Keeper(file, references, mode, rows_per_second)
-    async with open_stores(settings, ["cassandra"]) as stores:
+    async with open_stores(settings, ["records"]) as stores:
         sweeper = Sweeper(
             stores.blob_collection, references, progress, keeper.report, grace_seconds=grace_seconds, delete=delete
         )

@@ -43,7 +43,7 @@ async def rank(
         riffle links rank --anew --json
     """
     settings = load_settings()
-    async with open_stores(settings, ["cassandra"]) as stores:
+    async with open_stores(settings, ["records"]) as stores:
         with err.status("Reading links ...") as status:
             ranked = await rank_hosts(
                 stores.host_links,
@@ -85,7 +85,7 @@ async def show(
             f"{host!r} is not a host: leave out https:// and the path, as in `riffle links show example.org`"
         )
     name = host.strip().lower()
-    async with open_stores(load_settings(), ["cassandra"]) as stores:
+    async with open_stores(load_settings(), ["records"]) as stores:
         known = (await stores.host_links.ranks([name])).get(name, HostRank())
         sources = await stores.host_links.sources(name, SHOWN_SOURCES)
     if as_json:

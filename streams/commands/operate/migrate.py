@@ -89,9 +89,9 @@ async def _collection(settings: Settings, repository: str) -> str:
     from streams.stores.opener import open_stores
 
     if not repository:
-        async with open_stores(settings, ["qdrant", "triton"]) as stores:
+        async with open_stores(settings, ["vectors", "models"]) as stores:
             return f"Collection: {await stores.vectors.ensure(await stores.embedder.info())}."
     folder = settings.models_path / repository if "/" not in repository else Path(repository)
     described = read_config(folder / settings.triton.model)
-    async with open_stores(settings, ["qdrant"]) as stores:
+    async with open_stores(settings, ["vectors"]) as stores:
         return f"Collection: {await stores.vectors.ensure(model_info(parameters_of(described), str(folder)))}."

@@ -57,7 +57,7 @@ async def reindex(
         raise UsageError("--activate, --back and --drop stand alone: each only changes which collections there are")
     settings = load_settings()
     if activate or back or drop:
-        async with open_stores(settings, ["qdrant"]) as stores:
+        async with open_stores(settings, ["vectors"]) as stores:
             answer = await _dropped(stores, drop) if drop else await _switched(stores, activate)
         _print(answer, as_json)
         return 0
@@ -110,7 +110,7 @@ async def _fill(
     settings: Settings, model: str, host: str, rate: float, *, switch: bool, skip_failed: bool, as_json: bool
 ) -> int:
     chosen = settings.triton.model_copy(update={"model": model, "query_model": "", "query_url": ""})
-    async with open_stores(settings, ["cassandra", "qdrant"]) as stores:
+    async with open_stores(settings, ["records", "vectors"]) as stores:
         models = await open_models(settings.model_copy(update={"triton": chosen}))
         try:
             reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate)

@@ -50,7 +50,7 @@ async def round_trip_command(
 
 
 async def _run(settings: Settings, find: Find, timeout_seconds: float) -> RoundTrip:
-    async with open_stores(settings, ["cassandra"]) as stores, EventProducer(settings, "round-trip") as producer:
+    async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "round-trip") as producer:
         word = f"trip{uuid4().hex[:16]}"
         return await round_trip(word, stores.blobs, producer, find, CLOCK, timeout_seconds=timeout_seconds)
 

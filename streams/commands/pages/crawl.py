@@ -63,7 +63,7 @@ async def run_crawl(
     seeds = [seed.model_copy(update={"crawl_id": crawl_id}) for seed in seeds]
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
-        async with open_stores(settings, ["cassandra"]) as stores:
+        async with open_stores(settings, ["records"]) as stores:
             async with EventProducer(settings, "crawl") as producer:
                 await producer.send_all(seeds, cause=crawl_id)
             if not wait:

@@ -57,7 +57,7 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
         with Progress(*PROGRESS_COLUMNS, console=err) as bars:
-            async with open_stores(settings, ["cassandra"]) as stores, EventProducer(settings, "import") as producer:
+            async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "import") as producer:
                 reading = bars.add_task("Read", total=None)
 
                 def show(report: ImportReport) -> None:

@@ -39,7 +39,7 @@ async def page(
 
     settings = load_settings()
     identity, url = _identity(address)
-    async with open_stores(settings, ["cassandra"]) as stores:
+    async with open_stores(settings, ["records"]) as stores:
         if document:
             return await print_document_of(stores, identity, url)
         if removed:

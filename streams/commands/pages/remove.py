@@ -59,7 +59,7 @@ async def remove(
     if not yes:
         typer.confirm(f"Erase all that is stored of {len(pages)} page(s)?", abort=True)
     now = time.time_ns() // 1_000
-    async with open_stores(settings, ["cassandra", "qdrant"]) as stores:
+    async with open_stores(settings, ["records", "vectors"]) as stores:
         printer = _Printer()
         eraser = Eraser(stores, printer.report)
         await _request(settings, stores, pages, now, why)
@@ -88,7 +88,7 @@ def _pages(addresses: Collection[str]) -> dict[UUID, str]:
 
 async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
     """Withdraw the removals. Raises UsageError, before anything is changed, for a page without one."""
-    async with open_stores(settings, ["cassandra"]) as stores:
+    async with open_stores(settings, ["records"]) as stores:
         records = {identity: await stores.pages.get(identity) for identity in pages}
         kept = [url for identity, url in pages.items() if not is_held_back(records[identity])]
         if kept:

@@ -117,7 +117,7 @@ async def _crawl(settings: Settings, hosts: list[str]) -> None:
 
 async def _judged(settings: Settings) -> list[Verdict]:
     """Ask the gateway each question and rank the statements by their scores. Ask the word index alone beside it."""
-    async with open_stores(settings, ["qdrant"]) as stores:
+    async with open_stores(settings, ["vectors"]) as stores:
         verdicts = []
         for question in QUESTIONS:
             answer = await asyncio.to_thread(ask, settings, question.question, limit=10)

@@ -143,9 +143,9 @@ PAGE: dict[str, Any] = {
     "missing": [],
 }
 
-READY: dict[str, Any] = {"status": "ready", "stores": {"cassandra": "ok", "qdrant": "ok", "triton": "ok"}}
+READY: dict[str, Any] = {"status": "ready", "stores": {"records": "ok", "vectors": "ok", "models": "ok"}}
 NOT_READY: dict[str, Any] = {
     "status": "unavailable",
-    "stores": {"cassandra": "ok", "qdrant": "not reachable", "triton": "ok"},
+    "stores": {"records": "ok", "vectors": "not reachable", "models": "ok"},
 }
 METRICS = 'riffle_gateway_requests_total{method="GET",route="/api/v1/search",status="200"} 12.0\n'

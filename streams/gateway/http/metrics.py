@@ -3,12 +3,14 @@
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from streams.servers import Store
+
 LATENCY_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 RECALL_BUCKETS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 class Metrics:
-    """The metrics of one app. Labels are route templates and store names, never a person's input."""
+    """The metrics of one app. Labels are route templates and roles of stores, never a person's input."""
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -52,7 +54,7 @@ class Metrics:
             "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka", registry=self.registry
         )
 
-    def store_failed(self, store: str, error: BaseException) -> None:
+    def store_failed(self, store: Store, error: BaseException) -> None:
         self.store_errors.labels(store, type(error).__name__).inc()
 
     def exposition(self) -> bytes:

@@ -163,7 +163,7 @@ async def _scores(
     except PoisonError:
         return None, "The page's vectors can't be read."
     except (RiffleError, TimeoutError) as error:
-        context.metrics.store_failed("triton", error)
+        context.metrics.store_failed("models", error)
         return None, "The embedding model does not answer."
 
 

@@ -18,6 +18,7 @@ from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import history_of
+from streams.servers import Store
 from streams.stores.protocols import Hit, Part, Transition
 
 MAX_STATEMENTS = 200
@@ -66,7 +67,7 @@ class _OptionalParts:
     context: GatewayContext
     missing: list[str] = field(default_factory=list)
 
-    async def get(self, store: str, part: str, read: Callable[[], Awaitable[T]], default: T) -> T:
+    async def get(self, store: Store, part: str, read: Callable[[], Awaitable[T]], default: T) -> T:
         try:
             async with asyncio.timeout(self.context.settings.gateway.deadline_seconds * OPTIONAL_SHARE):
                 return await read()
@@ -112,9 +113,9 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     representative, duplicates, statements = await asyncio.gather(
-        optional.get("cassandra", "its representative", lambda: _representative(context, page_id, parts), None),
-        optional.get("cassandra", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
-        optional.get("qdrant", "its statements", lambda: _statements(context, page_id, parts), no_hits),
+        optional.get("records", "its representative", lambda: _representative(context, page_id, parts), None),
+        optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
+        optional.get("vectors", "its statements", lambda: _statements(context, page_id, parts), no_hits),
     )
     return PageData(
         page_id=page_id,
@@ -135,7 +136,7 @@ async def _records(context: GatewayContext, page_id: UUID) -> tuple[dict[Part, d
                 context.stores.pages.get(page_id), history_of(context.stores, page_id)
             )
     except (RiffleError, TimeoutError) as error:
-        context.metrics.store_failed("cassandra", error)
+        context.metrics.store_failed("records", error)
         detail = "The store of page records does not answer."
         raise ProblemError(records_unavailable(detail)) from error
     return parts, history
@@ -195,5 +196,5 @@ async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
     except MissingBlob:
         return None
     except (RiffleError, TimeoutError) as error:
-        context.metrics.store_failed("cassandra", error)
+        context.metrics.store_failed("records", error)
         raise ProblemError(records_unavailable("The store of page contents does not answer.")) from error

@@ -33,7 +33,7 @@ async def test_qdrant_lists_collections(stack: Settings) -> None:
 
 @pytest.mark.integration("triton")
 async def test_triton_embeds(stack: Settings) -> None:
-    async with open_stores(stack, ("triton",)) as stores:
+    async with open_stores(stack, ("models",)) as stores:
         info, vectors = await stores.embedder.info(), await stores.embedder.embed(["a page of the web"])
 
     assert vectors.shape == (1, info.dimensions)

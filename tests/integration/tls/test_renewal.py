@@ -57,7 +57,7 @@ async def test_all_are_renewed_while_clients_are_connected(tls_stack: TlsStack) 
     settings = tls_stack.settings
     gateway = gateway_context(settings.gateway)
     async with (
-        open_stores(settings, ["cassandra", "qdrant", "triton"]) as stores,
+        open_stores(settings, ["records", "vectors", "models"]) as stores,
         EventProducer(settings, "test") as producer,
     ):
         await use_all(settings, stores, producer, gateway)

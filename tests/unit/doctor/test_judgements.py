@@ -251,9 +251,9 @@ def test_a_server_for_queries_alone_needs_their_model_alone(there: list[str], ne
 @pytest.mark.parametrize(
     ("stores", "level"),
     [
-        ({"cassandra": "ok", "qdrant": "ok", "triton": "ok"}, OK),
-        ({"cassandra": "ok", "qdrant": "ok", "triton": "not reachable"}, WARNING),
-        ({"cassandra": "ok", "qdrant": "not reachable", "triton": "ok"}, FAILURE),
+        ({"records": "ok", "vectors": "ok", "models": "ok"}, OK),
+        ({"records": "ok", "vectors": "ok", "models": "not reachable"}, WARNING),
+        ({"records": "ok", "vectors": "not reachable", "models": "ok"}, FAILURE),
     ],
 )
 def test_the_gateway(stores: dict[str, str], level: Level) -> None:

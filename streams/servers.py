@@ -1,0 +1,121 @@
+"""The table of servers: what Riffle asks of other programs, and which program does it.
+
+Code asks for a role: a stage declares `stores=("records", "vectors")`, and what a running Riffle reports (`/readyz`,
+the metrics' label `store`, the log's field `store`) names the role, too. What concerns one product has the product's
+name: its settings (`RIFFLE_QDRANT__URL`), its process and data folder in the local stack, its certificate, its checks
+in `riffle doctor`, its values in the Helm chart. This table is where both meet.
+
+Each package keeps its own code about a server. The table refers to that code as `module:object`, as the topology refers
+to agents, and it is imported when it is used: so the table stands below all packages, and a process that needs no model
+doesn't pay for gRPC's memory. docs/guide/servers.md says what another server needs.
+"""
+
+import pkgutil
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Store = Literal["records", "vectors", "models"]
+"""The role of a server that stages, the gateway and commands open by `open_stores`."""
+Role = Literal["events", "records", "vectors", "models"]
+STORES: tuple[Store, ...] = get_args(Store)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server, and where the code about it is. A text `module:object` is resolved by `find`."""
+
+    role: Role
+    name: str
+    """Name of its settings, its process, its certificate, its checks, and its values in the chart."""
+    title: str
+    """Name for people."""
+    open: str
+    """Opens what `Stores` has of its role: settings -> an object with these fields and `close`. Empty for events: the
+    runtime consumes and produces them."""
+    start: str
+    """The class that starts it in the local stack (`streams.local.server.StoreServer`)."""
+    check: str
+    """The check of `riffle doctor`: settings -> findings."""
+    endpoint: str
+    """Its address with TLS, for the check of certificates: settings -> `Endpoint`, or None without TLS."""
+    oldest: tuple[int, int]
+    """The oldest version that works."""
+    because: str
+    """The reason for that minimum."""
+    replicas: int | None = None
+    """Minimum number of replicas in production. None: it keeps nothing that could be lost."""
+    is_client: bool = False
+    """True if its certificate is also that of a client, to other instances of the same server."""
+
+
+def find(reference: str) -> Any:
+    """The object that a text `module:object` refers to."""
+    return pkgutil.resolve_name(reference)
+
+
+SERVERS: tuple[Server, ...] = (
+    Server(
+        role="events",
+        name="kafka",
+        title="Kafka",
+        open="",
+        start="streams.local.kafka:Kafka",
+        check="streams.doctor.kafka:check_brokers",
+        endpoint="streams.doctor.kafka:endpoint",
+        oldest=(2, 8),
+        because="idempotent producers need no permission of their own from 2.8 on",
+        replicas=3,
+        is_client=True,
+    ),
+    Server(
+        role="records",
+        name="cassandra",
+        title="Cassandra",
+        open="streams.stores.cassandra.opening:open_records",
+        start="streams.local.cassandra:Cassandra",
+        check="streams.doctor.cassandra:check_cassandra",
+        endpoint="streams.doctor.cassandra:endpoint",
+        oldest=(4, 1),
+        because="the migrations use ALTER TABLE ... ADD IF NOT EXISTS",
+        replicas=3,
+    ),
+    Server(
+        role="vectors",
+        name="qdrant",
+        title="Qdrant",
+        open="streams.stores.qdrant.opening:open_vectors",
+        start="streams.local.qdrant:Qdrant",
+        check="streams.doctor.qdrant:check_qdrant",
+        endpoint="streams.doctor.qdrant:endpoint",
+        oldest=(1, 10),
+        because="searches use the query API",
+        replicas=2,
+    ),
+    Server(
+        role="models",
+        name="triton",
+        title="Triton",
+        open="streams.models.triton:open_models",
+        start="streams.local.triton:Triton",
+        check="streams.doctor.triton:check_triton",
+        endpoint="streams.doctor.triton:endpoint",
+        oldest=(2, 30),
+        because="requests carry priorities",
+    ),
+)
+
+NAMES: tuple[str, ...] = tuple(server.name for server in SERVERS)
+_BY_ROLE: dict[Role, Server] = {server.role: server for server in SERVERS}
+
+
+def server_of(role: Role) -> Server:
+    """The server with this role."""
+    return _BY_ROLE[role]
+
+
+def named(name: str) -> Server:
+    """The server with this name. Raises KeyError with the names of all servers."""
+    for server in SERVERS:
+        if server.name == name:
+            return server
+    raise KeyError(f"no server {name!r}; the servers are {', '.join(NAMES)}")

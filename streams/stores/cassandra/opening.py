@@ -1,0 +1,48 @@
+"""Opens all stores of the role `records` over one session."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from streams.settings import Settings
+from streams.stores.cassandra.blobs import CassandraBlobs
+from streams.stores.cassandra.collection import CassandraBlobCollection
+from streams.stores.cassandra.fingerprints import CassandraFingerprints
+from streams.stores.cassandra.frontier import CassandraFrontier
+from streams.stores.cassandra.host_links import CassandraHostLinks
+from streams.stores.cassandra.ledger import CassandraLedger
+from streams.stores.cassandra.pages import CassandraPages
+from streams.stores.cassandra.reindexing import CassandraReindexing
+from streams.stores.cassandra.session import connect
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The stores in Cassandra, with the names that `Stores` has for them."""
+
+    blobs: CassandraBlobs
+    blob_collection: CassandraBlobCollection
+    pages: CassandraPages
+    ledger: CassandraLedger
+    fingerprints: CassandraFingerprints
+    frontier: CassandraFrontier
+    host_links: CassandraHostLinks
+    reindexing: CassandraReindexing
+    clock_ahead: Callable[[], Awaitable[float]]
+    close: Callable[[], Awaitable[None]]
+
+
+async def open_records(settings: Settings) -> Records:
+    """Connect to the keyspace. Raises StoreUnavailable, and UsageError without a keyspace."""
+    session = await connect(settings.cassandra)
+    return Records(
+        blobs=CassandraBlobs(session, settings.cassandra.blob_ttl_days),
+        blob_collection=CassandraBlobCollection(session),
+        pages=CassandraPages(session),
+        ledger=CassandraLedger(session),
+        fingerprints=CassandraFingerprints(session, settings.cassandra.simhash_tables),
+        frontier=CassandraFrontier(session),
+        host_links=CassandraHostLinks(session),
+        reindexing=CassandraReindexing(session),
+        clock_ahead=session.clock_ahead_seconds,
+        close=session.close,
+    )
