@@ -78,7 +78,7 @@ async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dic
 
 
 def _gain(found: Candidates, query: Query, weight: float) -> float:
-    return ndcg([str(page.hits[0].payload["url"]) for page in merge_lists(found, weight)[:10]], query.grades)
+    return ndcg([page.hits[0].payload.url for page in merge_lists(found, weight)[:10]], query.grades)
 
 
 def fit(sets: Mapping[str, Sequence[Row]]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant.index import QdrantIndex
+from streams.stores.statement_payload import StatementPayload
 
 DIMENSIONS = 384
 NEAREST = 100
@@ -131,7 +132,9 @@ async def fill(index: QdrantIndex, collection: str, generator: Any, centres: Flo
                 UUID(int=first + number + 1),
                 vector,  # type: ignore[arg-type]
                 SparseVector((int(generator.integers(5_000)),), (1.0,)),
-                {"page_id": str(UUID(int=(first + number) // 40 + 1)), "generation": 1, "host": "a.example"},
+                StatementPayload.of_row(
+                    {"page_id": str(UUID(int=(first + number) // 40 + 1)), "generation": 1, "host": "a.example"}
+                ),
             )
             for number, vector in enumerate(vectors)
         ]

@@ -38,7 +38,7 @@ async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[l
         times.append(first.took_ms)
         rest = await searcher.search(SearchRequest(query, per_page=DEPTH))
         # The first page is that of people: a longer one may show more pages of one host.
-        urls = [_url(page.hits[0].payload) for found in (first, rest) for page in found.pages]
+        urls = [page.hits[0].payload.url for found in (first, rest) for page in found.pages]
         rankings.append(list(dict.fromkeys(urls))[:DEPTH])
     return rankings, times
 
@@ -55,7 +55,7 @@ async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vec
 
 async def _documents(index: VectorIndex, dense: Sequence[float] | None, sparse: SparseVector | None) -> Ranking:
     found = await index.candidates(dense=dense, sparse=sparse, limit=LIST_STATEMENTS)
-    return [_url(page.hits[0].payload) for page in merge_lists(found)[:DEPTH]]
+    return [page.hits[0].payload.url for page in merge_lists(found)[:DEPTH]]
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking]) -> Ranking:
@@ -86,7 +86,3 @@ def bm25s_rankings(documents: Sequence[Document], queries: Sequence[str]) -> lis
         [documents[int(number)].url for number, score in zip(row, of_row, strict=True) if score > 0]
         for row, of_row in zip(found, scores, strict=True)
     ]
-
-
-def _url(payload: Any) -> str:
-    return str(payload["url"])

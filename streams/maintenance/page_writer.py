@@ -24,7 +24,6 @@ from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.removals import Parts
-from streams.stores.vector_collection import plain_payload
 from streams.vectors.batching import TextBatcher
 from streams.vectors.codec import decode_vectors
 from streams.vectors.generations import superseded_below
@@ -129,14 +128,14 @@ class PageWriter:
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """True if the collection holds the page's points as they would be written now, and no older ones of it."""
         wanted = {
-            statement.id: plain_payload(payload_of(statements, statement, page.generation, page.published))
+            statement.id: payload_of(statements, statement, page.generation, page.published)
             for statement in statements.statements
         }
         held = {
             hit.id: hit.payload
             for hit in await self._stores.vectors.scroll(target.collection, page.page_id)
             # A worker writes a newer page's points before its record.
-            if hit.id in wanted or hit.payload.get("generation", 0) <= page.generation
+            if hit.id in wanted or hit.payload.generation <= page.generation
         }
         return held == wanted
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from streams.stores.hits import page_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
 
@@ -37,7 +36,9 @@ class Retrieval:
         found = await self._index.candidates(dense=dense, sparse=sparse, filters=self._filters, limit=self._limit)
         left_out: set[UUID] = set()
         for _ in range(MAX_READS - 1):
-            counts = [Counter(map(page_of, hits)) for hits in (found.dense, found.sparse or self._words)]
+            counts = [
+                Counter(hit.payload.page_id for hit in hits) for hits in (found.dense, found.sparse or self._words)
+            ]
             if len(set().union(*counts)) >= MIN_PAGES_SHARE * self._limit:
                 break
             fill_dense, fill_sparse = (self._filling(count) - left_out for count in counts)

@@ -1,9 +1,7 @@
-"""Hits of the vector index: their order and their pages, the same for the real index and the one in memory."""
+"""The order of the hits of the vector index, the same for the real index and the one in memory."""
 
 import math
 from collections.abc import Iterable
-from functools import lru_cache
-from uuid import UUID
 
 from streams.stores.protocols import Hit
 
@@ -19,14 +17,3 @@ def in_order(hits: Iterable[Hit]) -> list[Hit]:
 def round_score(score: float) -> float:
     """The score in five decimal digits. `round` does the same in four times the time, 2,000 times in a search."""
     return math.floor(score * _TIE_STEPS + 0.5) / _TIE_STEPS
-
-
-def page_of(hit: Hit) -> UUID:
-    """The page that a statement belongs to."""
-    return id_of(str(hit.payload["page_id"]))
-
-
-@lru_cache(maxsize=8_192)
-def id_of(text: str) -> UUID:
-    """The id, made once: a search asks some 2,000 times for the pages of its hits, which come in three lists."""
-    return UUID(text)

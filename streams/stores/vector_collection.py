@@ -1,8 +1,7 @@
-"""Names of collections, payloads and refusals, the same for the real vector index and the one in memory."""
+"""Names of collections, the order of a page's statements, and refusals: the same for Qdrant and in memory."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from streams.errors import StoreUnavailable, UsageError
@@ -22,14 +21,9 @@ def collection_name(alias: str, model: ModelInfo) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{alias}-{model.name}-{model.version}")
 
 
-def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload with ids as strings, as JSON holds them."""
-    return {key: str(value) if isinstance(value, UUID) else value for key, value in payload.items()}
-
-
 def by_ordinal(hit: Hit) -> tuple[int, UUID]:
     """The sort key for the order of a page's statements."""
-    return hit.payload.get("ordinal", 0), hit.id
+    return hit.payload.ordinal, hit.id
 
 
 def check_dimensions(name: str, held: int | None, model: ModelInfo) -> None:

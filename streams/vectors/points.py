@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from streams.statements.codec import PageStatements
 from streams.statements.statement import Statement
 from streams.stores.protocols import Point
+from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
 
 
@@ -25,24 +26,23 @@ def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: in
     ]
 
 
-def payload_of(page: PageStatements, statement: Statement, generation: int, published: str = "") -> dict[str, object]:
-    """The fields that the index holds of a statement. Its vectors follow from them and from the model."""
+def payload_of(page: PageStatements, statement: Statement, generation: int, published: str = "") -> StatementPayload:
+    """The facts that the index holds of a statement. Its vectors follow from them and from the model."""
     host = urlsplit(page.url).netloc
-    sites = sites_of(host)
-    return {
-        "text": statement.text,
-        "context": list(statement.context),
-        "ordinal": statement.ordinal,
-        "kind": statement.kind,
-        "page_id": str(page.page_id),
-        "url": page.url,
-        "title": page.title,
-        "language": page.language,
-        "host": host,
-        "generation": generation,
-        **({"sites": sites} if sites else {}),
-        **({"published": published} if published else {}),
-    }
+    return StatementPayload(
+        page_id=page.page_id,
+        url=page.url,
+        host=host,
+        sites=sites_of(host),
+        title=page.title,
+        text=statement.text,
+        context=statement.context,
+        language=page.language,
+        published=published,
+        ordinal=statement.ordinal,
+        kind=statement.kind,
+        generation=generation,
+    )
 
 
 def sites_of(host: str) -> list[str]:

@@ -16,7 +16,7 @@ from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.stores.protocols import Point
 from streams.vectors.bm25 import document_vector
 from tests.integration.qdrant_process import QdrantProcess
-from tests.stages.gateway_fakes import client, gateway, statement
+from tests.stages.gateway_fakes import client, gateway, payload_of, statement
 
 pytestmark = pytest.mark.integration("qdrant")
 
@@ -57,7 +57,9 @@ async def test_qdrant_comes_dies_and_comes_back(tmp_path: Path) -> None:
             collection = await stores.vectors.ensure(await stores.embedder.info())
             (vector,) = await stores.embedder.embed([WAL["text"]])
             words = document_vector(WAL["text"])
-            await stores.vectors.upsert(collection, [Point(uuid5(WAL["page_id"], "0"), vector.tolist(), words, WAL)])
+            await stores.vectors.upsert(
+                collection, [Point(uuid5(WAL["page_id"], "0"), vector.tolist(), words, payload_of(WAL))]
+            )
             found = (await _status(web, 200)).json()
             assert [result["url"] for result in found["results"]] == [WAL["url"]]
             assert found["results"][0]["statements"][0]["text"] == WAL["text"]

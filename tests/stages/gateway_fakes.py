@@ -20,6 +20,7 @@ from streams.models.protocols import ModelInfo
 from streams.settings import CrawlSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
+from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -35,7 +36,7 @@ async def searchable(statements: Sequence[dict[str, Any]]) -> Stores:
             uuid5(each["page_id"], each["text"]),
             vector.tolist(),
             document_vector(each["text"], each["context"]),
-            each | {"ordinal": number},
+            payload_of(each | {"ordinal": number}),
         )
         for number, (each, vector) in enumerate(zip(statements, vectors, strict=True))
     ]
@@ -48,8 +49,8 @@ async def with_vectors(made: Stores, model: ModelInfo, points: Sequence[tuple[st
     collection = await made.vectors.ensure(model)
     filled = []
     for url, text, vector in points:
-        payload = statement(url, text)
-        filled.append(Point(uuid5(payload["page_id"], text), vector, SparseVector((), ()), payload))
+        row = statement(url, text)
+        filled.append(Point(uuid5(row["page_id"], text), vector, SparseVector((), ()), payload_of(row)))
     await made.vectors.upsert(collection, filled)
     return made
 
@@ -68,6 +69,11 @@ def statement(
         "ordinal": 0,
         "generation": 1,
     }
+
+
+def payload_of(row: dict[str, Any]) -> StatementPayload:
+    """The stored form of a `statement`."""
+    return StatementPayload.of_row(row | {"page_id": str(row["page_id"])})
 
 
 class Dead:

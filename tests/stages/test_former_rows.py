@@ -138,7 +138,7 @@ async def test_r14_a_page_in_the_middle_of_its_journey_reaches_the_index(topic: 
         delivery = former_delivery(event.topic, event)
     assert isinstance(delivery.event, PageIndexed)
     collection = await stores.vectors.ensure(await stores.embedder.info())
-    texts = {str(hit.payload["text"]) for hit in await stores.vectors.scroll(collection, PAGE)}
+    texts = {hit.payload.text for hit in await stores.vectors.scroll(collection, PAGE)}
     assert "Riffles are shallow and fast." in texts
 
 

@@ -90,7 +90,7 @@ async def test_r4_an_older_page_whose_worker_was_killed_leaves_the_newer_one_who
     for _ in range(2):
         assert await index.handle(journey.delivery(older)) == []
         assert sorted(await journey.texts()) == ["This is the text of generation 6.", shared]
-        assert {hit.payload["generation"] for hit in await journey.points()} == {6}
+        assert {hit.payload.generation for hit in await journey.points()} == {6}
 
 
 @given(order=ORDERS)

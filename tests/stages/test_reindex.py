@@ -30,6 +30,7 @@ from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.statement_payload import StatementPayload
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
 
@@ -115,7 +116,7 @@ async def lose_statements(stores: Stores, number: int) -> None:
     stores.blobs.get = without  # type: ignore[method-assign]
 
 
-async def payloads(stores: Stores, collection: str, number: int) -> list[Any]:
+async def payloads(stores: Stores, collection: str, number: int) -> list[StatementPayload]:
     return [hit.payload for hit in await stores.vectors.scroll(collection, page_id(url(number)))]
 
 
@@ -123,9 +124,9 @@ def alter(stores: Stores, collection: str, number: int, **changes: object) -> No
     """Change the payloads of a page in the index. None removes a field."""
     points = stores.vectors._of(collection).points  # type: ignore[attr-defined] # the fake's
     for id, point in points.items():
-        if point.payload["page_id"] == str(page_id(url(number))):
-            payload = {key: value for key, value in {**point.payload, **changes}.items() if value is not None}
-            points[id] = replace(point, payload=payload)
+        if point.payload.page_id == page_id(url(number)):
+            row = {key: value for key, value in {**point.payload.row(), **changes}.items() if value is not None}
+            points[id] = replace(point, payload=StatementPayload.of_row(row))
 
 
 async def found(stores: Stores, text: str, embedder: Any) -> list[UUID]:
@@ -198,7 +199,7 @@ async def test_only_what_is_missing_is_written(stores: Stores) -> None:
     reindexer = await fill(stores, again)
     assert (again.texts, reindexer.outcome.written, reindexer.outcome.pages) == (3, 1, PAGES)
     collection = await stores.vectors.ensure(await other.info())
-    texts = [hit.payload["text"] for hit in await stores.vectors.scroll(collection, page_id(url(3)))]
+    texts = [hit.payload.text for hit in await stores.vectors.scroll(collection, page_id(url(3)))]
     assert texts == [f"second statement {n} of page 3" for n in range(3)]
 
 
@@ -219,7 +220,7 @@ async def test_a_page_that_changes_while_it_is_written_is_as_its_last_event_says
 
     async def interleaved(name: str, points: Any) -> None:
         nonlocal changed
-        if not changed and name == collection and points[0].payload["page_id"] == str(page_id(url(5))):
+        if not changed and name == collection and points[0].payload.page_id == page_id(url(5)):
             changed = True
             if what == "removed":
                 event = PageRemoved(page_id=page_id(url(5)), url=url(5), generation=1, reason="gone")
@@ -231,7 +232,7 @@ async def test_a_page_that_changes_while_it_is_written_is_as_its_last_event_says
     stores.vectors.upsert = interleaved  # type: ignore[method-assign]
     await fill(stores, other)
     await fill(stores, other)
-    texts = [hit.payload["text"] for hit in await stores.vectors.scroll(collection, page_id(url(5)))]
+    texts = [hit.payload.text for hit in await stores.vectors.scroll(collection, page_id(url(5)))]
     assert changed
     assert texts == ([] if what == "removed" else [f"second statement {n} of page 5" for n in range(3)])
 
@@ -260,8 +261,8 @@ async def test_the_date_of_publication_is_written(stores: Stores) -> None:
     other = MemoryEmbedder(32, name="other")
     collection = await stores.vectors.ensure(await other.info())
     await fill(stores, other)
-    assert [payload["published"] for payload in await payloads(stores, collection, 3)] == 3 * ["2024-05-01"]
-    assert all("published" not in payload for payload in await payloads(stores, collection, 4))
+    assert [payload.published for payload in await payloads(stores, collection, 3)] == 3 * ["2024-05-01"]
+    assert all("published" not in payload.row() for payload in await payloads(stores, collection, 4))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ async def test_statements_that_another_release_made_of_the_same_fetch_are_writte
     await fill(stores, other)
     await index_page(stores, 3, heading="A heading")
     assert await _fill_and_switch(stores, Reindexer(stores, other), collection, switch=True, as_json=True) == 0
-    assert [payload["context"] for payload in await payloads(stores, collection, 3)] == 3 * [["A heading"]]
+    assert [payload.context for payload in await payloads(stores, collection, 3)] == 3 * [("A heading",)]
 
 
 async def test_points_of_a_page_that_a_worker_is_about_to_record_are_no_fault(stores: Stores) -> None:

@@ -97,7 +97,7 @@ class Journey:
         ]
 
     async def texts(self) -> list[str]:
-        return [hit.payload["text"] for hit in await self.points()]
+        return [hit.payload.text for hit in await self.points()]
 
 
 @pytest.fixture
@@ -115,8 +115,7 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
     dense = (await journey.stores.embedder.embed([asked]))[0].tolist()
     found = merge_lists(await journey.stores.vectors.candidates(dense=dense, sparse=query_vector(asked)))
     assert [page.page_id for page in found] == [PAGE]
-    payload = found[0].hits[0].payload
-    assert payload == {
+    assert found[0].hits[0].payload.row() == {
         "page_id": str(PAGE),
         "url": URL,
         "host": "site.example",
@@ -213,7 +212,7 @@ async def test_r16_unchanged_statements_are_the_same_blob_and_not_embedded_again
     assert isinstance(first[1], PageEmbedded)
     assert isinstance(second[1], PageEmbedded)
     assert (first[1].statements_ref, first[1].vectors_ref) == (second[1].statements_ref, second[1].vectors_ref)
-    assert {hit.payload["generation"] for hit in await journey.points()} == {2}
+    assert {hit.payload.generation for hit in await journey.points()} == {2}
 
 
 async def test_of_a_changed_page_only_the_changed_statements_are_embedded(journey: Journey) -> None:
@@ -356,4 +355,4 @@ async def test_a_blob_that_is_not_there_is_poison(journey: Journey) -> None:
 async def test_a_point_has_the_domains_above_its_host_and_the_date_of_its_page() -> None:
     page = PageStatements(PAGE, "https://docs.db.example.org/x", "X", "en", (Statement(PAGE, 0, "A log."),))
     (point,) = points_of(page, np.zeros((1, 4), np.float32), 1, "2024-05-01")
-    assert (point.payload["sites"], point.payload["published"]) == (["db.example.org", "example.org"], "2024-05-01")
+    assert (point.payload.sites, point.payload.published) == (("db.example.org", "example.org"), "2024-05-01")

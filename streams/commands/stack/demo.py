@@ -130,7 +130,7 @@ async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, s
     """The statements of the first pages by BM25 alone, with their pages, best page first."""
     found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
     pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
-    return [(str(hit.payload["text"]), str(hit.payload["url"])) for page in pages for hit in page.hits]
+    return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits]
 
 
 def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:

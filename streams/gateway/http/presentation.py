@@ -4,12 +4,13 @@ It is made for hostile input: a page's author wrote its title, URL and statement
 escape every piece of text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
+from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
 MAX_TITLE_CHARS = 140
@@ -101,20 +102,16 @@ def fragment_href(url: str, text: str) -> str:
     return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
 
 
-def title_of(payload: Mapping[str, Any]) -> str:
+def title_of(payload: StatementPayload) -> str:
     """A page's title; if it has none, the last step of its URL."""
-    title = clean_line(str(payload.get("title") or ""), MAX_TITLE_CHARS)
-    return title or breadcrumbs(str(payload.get("url") or ""))[-1] or "Untitled"
+    title = clean_line(payload.title, MAX_TITLE_CHARS)
+    return title or breadcrumbs(payload.url)[-1] or "Untitled"
 
 
-def context_of(payload: Mapping[str, Any]) -> tuple[str, ...]:
+def context_of(payload: StatementPayload) -> tuple[str, ...]:
     """The context of a statement, the widest first, without the page's title, which is shown above it."""
-    context: object = payload.get("context") or ()
-    lines: Sequence[object] = (
-        (context,) if isinstance(context, str) else context if isinstance(context, list | tuple) else ()
-    )
     title = title_of(payload)
-    cleaned = (clean_line(str(line), MAX_TITLE_CHARS) for line in lines)
+    cleaned = (clean_line(line, MAX_TITLE_CHARS) for line in payload.context)
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
 
 

@@ -91,7 +91,7 @@ def to_page_record(data: PageData) -> PageRecord:
         statements=tuple(
             IndexedStatement(
                 id=hit.id,
-                text=presentation.clean_line(str(hit.payload.get("text") or "")),
+                text=presentation.clean_line(hit.payload.text),
                 context=presentation.context_of(hit.payload),
             )
             for hit in data.statements

@@ -151,8 +151,7 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
     """The page's duplicates, and the results that are left out as its near-duplicates, each once."""
     known = [SimilarPage(page_id=one.page_id, url=one.url) for one in (found.similar or {}).get(page.page_id, ())]
     near = [
-        SimilarPage(page_id=one.page_id, url=str(one.hits[0].payload.get("url") or ""))
-        for one in found.left_out.get(page.page_id, ())
+        SimilarPage(page_id=one.page_id, url=one.hits[0].payload.url) for one in found.left_out.get(page.page_id, ())
     ]
     return list({one.page_id: one for one in (*known, *near)}.values())
 
@@ -161,17 +160,16 @@ def to_result(
     page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), trace: Trace | None = None
 ) -> Result:
     payload = page.hits[0].payload
-    url = str(payload.get("url") or "")
     prior = trace.priors.get(page.page_id) if trace else None
     answer = trace.answer.bonuses.get(page.page_id) if trace and trace.answer else None
     gained = trace.neighbours.get(page.page_id) if trace else None
     return Result(
         page_id=page.page_id,
-        url=url,
+        url=payload.url,
         title=presentation.title_of(payload),
-        host=str(payload.get("host") or ""),
-        language=str(payload.get("language") or ""),
-        breadcrumbs=presentation.breadcrumbs(url),
+        host=payload.host,
+        language=payload.language,
+        breadcrumbs=presentation.breadcrumbs(payload.url),
         statements=tuple(to_statement(hit, words) for hit in page.hits),
         similar=to_similar(similar) if similar else None,
         why=f"/api/v1/pages/{page.page_id}",
@@ -188,8 +186,8 @@ def to_similar(pages: Sequence[SimilarPage]) -> Similar:
 
 
 def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
-    language = str(hit.payload.get("language") or "")
-    text = presentation.snippet(str(hit.payload.get("text") or ""), words, language=language)
+    language = hit.payload.language
+    text = presentation.snippet(hit.payload.text, words, language=language)
     return Statement(
         id=hit.id,
         text=text,

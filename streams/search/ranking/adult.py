@@ -29,9 +29,9 @@ _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
 def is_adult(page: PageHits) -> bool:
     """True if the host, or two words of the page, are those of adult content."""
     payload = page.hits[0].payload
-    host = str(payload.get("host") or "").lower().partition(":")[0]
+    host = payload.host.lower().partition(":")[0]
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
         return True
-    text = " ".join([str(payload.get("title") or ""), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])
+    text = " ".join([payload.title, *(hit.payload.text for hit in page.hits[:3])])
     plain = text if text.isascii() else text.translate(_DISGUISED)
     return len(_IN_TEXT.intersection(_WORD.findall(plain.lower()))) >= _MIN_WORDS

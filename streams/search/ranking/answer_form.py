@@ -94,7 +94,7 @@ def add_answer_bonuses(
 def _with_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float) -> PageHits:
     """The page with the bonus of each statement that has the form, the best statement first."""
     first = [
-        replace(hit, score=hit.score + weight) if has_form(str(hit.payload.get("text") or ""), form, asked) else hit
+        replace(hit, score=hit.score + weight) if has_form(hit.payload.text, form, asked) else hit
         for hit in page.hits[:STATEMENTS]
     ]
     first.sort(key=lambda hit: -hit.score)

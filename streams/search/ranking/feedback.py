@@ -13,7 +13,6 @@ from uuid import UUID
 import numpy as np
 
 from streams.search.ranking.fusion import best_pages
-from streams.stores.hits import page_of
 from streams.stores.protocols import Candidates, Hit
 
 PAGES = 3
@@ -36,7 +35,7 @@ def examples(found: Candidates, meaning: float, pages: int = PAGES) -> list[Hit]
     """The best statement by meaning of each of the first pages."""
     best: dict[UUID, Hit] = {}
     for hit in (*found.dense, *found.sparse):
-        best.setdefault(page_of(hit), hit)
+        best.setdefault(hit.payload.page_id, hit)
     return [best[page] for page in best_pages(found, meaning, pages)]
 
 

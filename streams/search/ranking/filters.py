@@ -72,9 +72,9 @@ def _check_pages(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) 
     """Yield the pages that pass the checks, and count the others."""
     checks: tuple[tuple[str, Callable[[PageHits], bool]], ...] = (
         ("conditions", lambda page: not rules.conditions or meets(page, rules.conditions)),
-        ("language", lambda page: not rules.languages or _payload(page, "language") in rules.languages),
-        ("empty", lambda page: bool(_payload(page, "title").strip() or _payload(page, "url")) and _has_text(page)),
-        ("blocked", lambda page: not rules.block_list.blocks(_payload(page, "host"))),
+        ("language", lambda page: not rules.languages or page.hits[0].payload.language in rules.languages),
+        ("empty", lambda page: _has_name(page) and _has_text(page)),
+        ("blocked", lambda page: not rules.block_list.blocks(page.hits[0].payload.host)),
         ("adult", lambda page: not (rules.hide_adult and is_adult(page))),
     )
     for page in pages:
@@ -101,7 +101,7 @@ def limit_per_host(pages: Sequence[PageHits], rules: Rules, counts: Counter[str]
     further: list[PageHits] = []
     early = 0
     for place, page in enumerate(pages[:window]):
-        host = _payload(page, "host")
+        host = page.hits[0].payload.host
         if len(first) < rules.first_page and not (rules.per_host and of_host[host] >= rules.per_host):
             of_host[host] += 1
             first.append(page)
@@ -113,9 +113,10 @@ def limit_per_host(pages: Sequence[PageHits], rules: Rules, counts: Counter[str]
     return [*first, *further, *pages[window:]]
 
 
-def _payload(page: PageHits, name: str) -> str:
-    return str(page.hits[0].payload.get(name) or "")
+def _has_name(page: PageHits) -> bool:
+    payload = page.hits[0].payload
+    return bool(payload.title.strip() or payload.url)
 
 
 def _has_text(page: PageHits) -> bool:
-    return any(str(hit.payload.get("text") or "").strip() for hit in page.hits)
+    return any(hit.payload.text.strip() for hit in page.hits)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from uuid import UUID
 
-from streams.stores.hits import in_order, page_of, round_score
+from streams.stores.hits import in_order, round_score
 from streams.stores.protocols import Candidates, Hit, PageHits
 
 MEANING_WEIGHT = 0.7
@@ -60,7 +60,7 @@ def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
     """The best score of each page."""
     best: dict[UUID, float] = {}
     for hit in hits:
-        page = page_of(hit)
+        page = hit.payload.page_id
         best[page] = max(hit.score, best.get(page, -math.inf))
     return best
 
@@ -131,7 +131,7 @@ def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHi
     """
     groups: defaultdict[UUID, list[Hit]] = defaultdict(list)
     for hit in ordered:
-        groups[page_of(hit)].append(hit)
+        groups[hit.payload.page_id].append(hit)
     found = [PageHits(page, _different(group), pages[page]) for page, group in groups.items()]
     return sorted(found, key=lambda page: (-round_score(page.score), page.hits[0].id))
 
@@ -153,4 +153,4 @@ def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[Pa
 
 def _text_key(hit: Hit) -> str:
     """A key that is equal for equal texts in any case and with any spaces. A hit without text has a key of its own."""
-    return " ".join(str(hit.payload.get("text") or "").split()).casefold() or str(hit.id)
+    return " ".join(hit.payload.text.split()).casefold() or str(hit.id)

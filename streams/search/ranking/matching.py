@@ -6,7 +6,7 @@ its context. Words are compared without case, and at the borders of words.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -38,22 +38,19 @@ class CheckedPage:
     def __init__(self, page: PageHits) -> None:
         self.hits = page.hits
         """The statements that were found, as the index returned them."""
-        self.url = self._value("url")
-        self.published = self._value("published")
+        self.url = page.hits[0].payload.url
+        self.published = page.hits[0].payload.published
         """An ISO date; empty if it is not known."""
 
     @cached_property
     def title(self) -> str:
         """The folded title."""
-        return fold(self._value("title"))
+        return fold(self.hits[0].payload.title)
 
     @cached_property
     def texts(self) -> list[str]:
         """Each statement with its context and the title, folded."""
         return [_text(hit) for hit in self.hits]
-
-    def _value(self, name: str) -> str:
-        return str(self.hits[0].payload.get(name) or "")
 
 
 def has_all(page: PageHits, phrases: Sequence[str]) -> bool:
@@ -106,10 +103,7 @@ def has_extension(url: str, wanted: str) -> bool:
 
 
 def _text(hit: Hit) -> str:
-    payload: Mapping[str, Any] = hit.payload
-    context = payload.get("context") or ()
-    lines = (context,) if isinstance(context, str) else context
-    return fold(" \n ".join(map(str, (payload.get("title") or "", *lines, payload.get("text") or ""))))
+    return fold(" \n ".join((hit.payload.title, *hit.payload.context, hit.payload.text)))
 
 
 def _joined(text: str, place: int) -> bool:

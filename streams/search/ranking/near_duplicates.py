@@ -78,4 +78,4 @@ def _may_be_near(
 
 def _shown_text(page: PageHits) -> str:
     payload = page.hits[0].payload
-    return " ".join([str(payload.get("title") or ""), *(str(hit.payload.get("text") or "") for hit in page.hits[:3])])
+    return " ".join([payload.title, *(hit.payload.text for hit in page.hits[:3])])

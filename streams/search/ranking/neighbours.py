@@ -90,7 +90,6 @@ def _words_of(page: PageHits) -> list[str]:
     """The beginnings of the words of a page's first statements, and once those of their context."""
     parts: dict[str, None] = {}
     for hit in page.hits[:STATEMENTS]:
-        context = hit.payload.get("context") or ()
-        parts |= dict.fromkeys(str(part)[:MAX_CHARS] for part in (hit.payload.get("text") or "", *context))
-    plain = PLAIN_WORDS.get(str(page.hits[0].payload.get("language") or ""), frozenset())
+        parts |= dict.fromkeys(part[:MAX_CHARS] for part in (hit.payload.text, *hit.payload.context))
+    plain = PLAIN_WORDS.get(page.hits[0].payload.language, frozenset())
     return [word[:_STEM_CHARS] for word in words("\n".join(parts)) if word not in plain]

@@ -74,11 +74,9 @@ def freshness(published: str, generation: int, now: datetime, half_life_days: fl
 def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: PriorWeights) -> Prior:
     """The prior of a page, by the rank of its host, its date, and its fetch."""
     payload = page.hits[0].payload
-    published, generation = str(payload.get("published") or ""), payload.get("generation")
     return Prior(
         weights.authority * authority(ranks.get(host_of(page))),
-        weights.freshness
-        * freshness(published, generation if isinstance(generation, int) else 0, now, weights.half_life_days),
+        weights.freshness * freshness(payload.published, payload.generation, now, weights.half_life_days),
     )
 
 
@@ -97,7 +95,7 @@ def hosts_of(pages: Iterable[PageHits]) -> frozenset[str]:
 
 
 def host_of(page: PageHits) -> str:
-    return str(page.hits[0].payload.get("host") or "")
+    return page.hits[0].payload.host
 
 
 def _decayed(date: datetime, now: datetime, half_life_days: float) -> float:

@@ -12,12 +12,8 @@ MAX_CHARS = 1_500
 def text_of(page: PageHits) -> str:
     """The page's title, and its best statement with its context."""
     payload = page.hits[0].payload
-    context = payload.get("context") or ()
-    lines = (context,) if isinstance(context, str) else context
-    parts = (payload.get("title") or "", *lines, payload.get("text") or "")
-    statement = str(payload.get("text") or "")[:MAX_CHARS]
-    whole = "\n".join(str(part) for part in parts if part)
-    return whole if len(whole) <= MAX_CHARS else f"{str(payload.get('title') or '')[:200]}\n{statement}"[:MAX_CHARS]
+    whole = "\n".join(part for part in (payload.title, *payload.context, payload.text) if part)
+    return whole if len(whole) <= MAX_CHARS else f"{payload.title[:200]}\n{payload.text[:MAX_CHARS]}"[:MAX_CHARS]
 
 
 def reorder(pages: Sequence[PageHits], scores: Sequence[float]) -> list[PageHits]:

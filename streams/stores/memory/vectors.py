@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from streams.errors import PoisonError
 from streams.models.protocols import ModelInfo
 from streams.stores.hits import in_order
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
+from streams.stores.statement_payload import StatementPayload
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -24,7 +25,6 @@ from streams.stores.vector_collection import (
     check_dimensions,
     collection_name,
     no_collection,
-    plain_payload,
     still_active,
 )
 
@@ -63,9 +63,7 @@ class MemoryIndex:
     ) -> None:
         limit, kept = math.inf if before_generation is None else before_generation, set(keep)
         self._of(collection).remove(
-            lambda id, payload: (
-                payload.get("page_id") == str(page_id) and payload.get("generation", 0) < limit and id not in kept
-            )
+            lambda id, payload: payload.page_id == page_id and payload.generation < limit and id not in kept
         )
 
     async def candidates(
@@ -93,14 +91,15 @@ class MemoryIndex:
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         points = self._of(collection).points
-        hits = [Hit(id, 0.0, dict(p.payload)) for id, p in points.items() if p.payload.get("page_id") == str(page_id)]
+        hits = [Hit(id, 0.0, point.payload) for id, point in points.items() if point.payload.page_id == page_id]
         return sorted(hits, key=by_ordinal)
 
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
-        wanted = {"page_id": page_id and str(page_id), "generation": generation}
-        conditions = {key: value for key, value in wanted.items() if value is not None}
         payloads = (point.payload for point in self._of(collection).points.values())
-        return sum(all(payload.get(key) == value for key, value in conditions.items()) for payload in payloads)
+        return sum(
+            (page_id is None or payload.page_id == page_id) and (generation is None or payload.generation == generation)
+            for payload in payloads
+        )
 
     async def collections(self) -> list[str]:
         return sorted(self._collections)
@@ -129,10 +128,10 @@ class _Collection:
             if len(point.dense) != self.model.dimensions:
                 raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(point.dense)}")
         for point in points:
-            self.points[point.id] = Point(point.id, list(point.dense), point.sparse, plain_payload(point.payload))
+            self.points[point.id] = Point(point.id, list(point.dense), point.sparse, point.payload)
         self._forget()
 
-    def remove(self, doomed: Any) -> None:
+    def remove(self, doomed: Callable[[UUID, StatementPayload], bool]) -> None:
         self.points = {id: point for id, point in self.points.items() if not doomed(id, point.payload)}
         self._forget()
 
@@ -167,8 +166,7 @@ class _Collection:
             bound = np.partition(scores, -limit)[-limit] - _TIE
             rows, scores = rows[scores >= bound], scores[scores >= bound]
         found = [(points[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
-        best = in_order(Hit(point.id, score, point.payload) for point, score in found)[:limit]
-        return [Hit(hit.id, hit.score, dict(hit.payload)) for hit in best]
+        return in_order(Hit(point.id, score, point.payload) for point, score in found)[:limit]
 
     def _idf(self, count: int) -> float:
         """As Qdrant's `idf` modifier: BM25's, never negative."""
@@ -210,18 +208,15 @@ class _Collection:
             self.__dict__.pop(name, None)
 
 
-def _is_of(payload: Mapping[str, Any], sites: Sequence[str]) -> bool:
-    return payload.get("host") in sites or not set(sites).isdisjoint(payload.get("sites") or ())
+def _is_of(payload: StatementPayload, sites: Sequence[str]) -> bool:
+    return payload.host in sites or not set(sites).isdisjoint(payload.sites)
 
 
-def _passes(payload: Mapping[str, Any], filters: Filters) -> bool:
-    wanted = {"page_id": filters.page_id, "host": filters.host}
-    if filters.languages and payload.get("language") not in filters.languages:
+def _passes(payload: StatementPayload, filters: Filters) -> bool:
+    if filters.languages and payload.language not in filters.languages:
         return False
     if (filters.sites and not _is_of(payload, filters.sites)) or _is_of(payload, filters.exclude_sites):
         return False
-    if any(payload.get("page_id") == str(page) for page in filters.exclude_pages):
+    if payload.page_id in filters.exclude_pages or payload.host in filters.exclude_hosts:
         return False
-    return payload.get("host") not in filters.exclude_hosts and all(
-        payload.get(key) == str(value) for key, value in wanted.items() if value is not None
-    )
+    return filters.page_id in (None, payload.page_id) and filters.host in (None, payload.host)

@@ -1,11 +1,12 @@
 """The index of statements by meaning and by words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from streams.models.protocols import ModelInfo
+from streams.stores.statement_payload import StatementPayload
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class Point:
     id: UUID
     dense: Sequence[float]
     sparse: SparseVector
-    payload: Mapping[str, Any]
-    """At least page_id, url, host, title, text, context, ordinal, language, generation."""
+    payload: StatementPayload
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Hit:
 
     id: UUID
     score: float
-    payload: Mapping[str, Any]
+    payload: StatementPayload
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
-from streams.stores.hits import id_of, in_order
+from streams.stores.hits import in_order
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.qdrant.prompt_acks import PromptAcks
+from streams.stores.statement_payload import StatementPayload, id_of
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -29,7 +30,6 @@ from streams.stores.vector_collection import (
     check_dimensions,
     collection_name,
     no_collection,
-    plain_payload,
     still_active,
 )
 from streams.tls import TlsFiles, client_context
@@ -178,7 +178,7 @@ class QdrantIndex:
                 records, offset = await self._client.scroll(
                     collection, condition, limit=_SCROLL_POINTS, offset=offset, with_payload=True
                 )
-                hits += [Hit(UUID(str(record.id)), 0.0, record.payload or {}) for record in records]
+                hits += map(_record_hit, records)
                 if offset is None:
                     break
         return sorted(hits, key=by_ordinal)
@@ -355,7 +355,7 @@ def _point(point: Point) -> models.PointStruct:
     vector: dict[str, Any] = {"dense": list(point.dense)}
     if point.sparse.indices:
         vector["sparse"] = _sparse(point.sparse)
-    return models.PointStruct(id=str(point.id), vector=vector, payload=plain_payload(point.payload))
+    return models.PointStruct(id=str(point.id), vector=vector, payload=point.payload.row())
 
 
 def _sparse(sparse: SparseVector) -> models.SparseVector:
@@ -368,7 +368,11 @@ def _floats(dense: Sequence[float]) -> list[float]:
 
 
 def _hit(point: models.ScoredPoint) -> Hit:
-    return Hit(id_of(str(point.id)), point.score, point.payload or {})
+    return Hit(id_of(str(point.id)), point.score, StatementPayload.of_row(point.payload or {}))
+
+
+def _record_hit(record: models.Record) -> Hit:
+    return Hit(UUID(str(record.id)), 0.0, StatementPayload.of_row(record.payload or {}))
 
 
 def _reason(error: UnexpectedResponse) -> str:

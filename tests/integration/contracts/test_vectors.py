@@ -22,6 +22,7 @@ from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, PageHits, Point, SparseVector
 from streams.stores.qdrant.index import QdrantIndex
+from streams.stores.statement_payload import StatementPayload
 from streams.stores.vector_collection import ANY
 from streams.vectors.recall import NEAREST, Recall, recall_of
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
@@ -94,7 +95,7 @@ def point(
     text: str = "",
 ) -> Point:
     """A statement of page `of`. Without other arguments it matches no query of these tests."""
-    payload = {
+    row = {
         "page_id": str(page(of)),
         "url": f"https://{host}/{of}",
         "host": host,
@@ -107,7 +108,8 @@ def point(
         "generation": generation,
     }
     vector = list(dense) if dense is not None else axis(7)
-    return Point(uuid5(NAMES, name), vector, SparseVector(tuple(terms or {}), tuple((terms or {}).values())), payload)
+    sparse = SparseVector(tuple(terms or {}), tuple((terms or {}).values()))
+    return Point(uuid5(NAMES, name), vector, sparse, StatementPayload.of_row(row))
 
 
 def axis(number: int, tilt: float = 0.0) -> list[float]:
@@ -197,7 +199,7 @@ async def test_many_points_in_one_call(index: Index) -> None:
     collection = await filled(index, *(point(f"n{n}", of=f"p{n % 7}", ordinal=n) for n in range(1_000)))
     assert await index.count(collection) == 1_000
     scrolled = await index.scroll(collection, page("p3"))
-    assert [hit.payload["ordinal"] for hit in scrolled] == list(range(3, 1_000, 7)), "all of them, by ordinal"
+    assert [hit.payload.ordinal for hit in scrolled] == list(range(3, 1_000, 7)), "all of them, by ordinal"
     assert {hit.score for hit in scrolled} == {0.0}
 
 
@@ -207,14 +209,6 @@ async def test_payloads_come_back_as_they_went(index: Index) -> None:
     (hit,) = (await search(index, dense=axis(7), sparse=None))[0].hits
     assert hit.payload == point("x", text=text).payload
     assert (await index.scroll(collection, page("a")))[0].payload == hit.payload
-
-
-async def test_page_ids_may_be_uuids(index: Index) -> None:
-    one = point("x")
-    await filled(index, Point(one.id, one.dense, one.sparse, {**one.payload, "page_id": page("a")}))
-    (found,) = await search(index, dense=axis(7), sparse=None)
-    assert found.page_id == page("a")
-    assert found.hits[0].payload["page_id"] == str(page("a"))
 
 
 async def test_a_vector_of_another_length_is_poison(index: Index) -> None:
@@ -487,7 +481,8 @@ def random_points(seed: int, size: int) -> list[Point]:
             sparse = SparseVector(tuple(found), tuple(float(x) for x in rng.integers(1, 5, len(found)) / 2))
         host = f"h{pick.randrange(4)}.example"
         one = point(f"{seed}/{n}", of=f"p{pick.randrange(size // 3 + 1)}", dense=dense, host=host, ordinal=n)
-        points.append(Point(one.id, one.dense, sparse, {**one.payload, "language": pick.choice(["en", "fr"])}))
+        row = {**one.payload.row(), "language": pick.choice(["en", "fr"])}
+        points.append(Point(one.id, one.dense, sparse, StatementPayload.of_row(row)))
     return points
 
 

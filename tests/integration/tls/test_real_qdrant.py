@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from uuid import UUID
 
 import pytest
@@ -27,6 +27,7 @@ from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant.index import QdrantIndex
+from streams.stores.statement_payload import StatementPayload
 from streams.tls import client_context
 from tests.chart.rendering import ROOT, containers, environment, named, render
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, real_qdrant
@@ -121,14 +122,11 @@ async def index(pod_settings: Settings) -> AsyncIterator[QdrantIndex]:
 
 
 async def write_and_search(index: QdrantIndex) -> list[UUID]:
-    payload: dict[str, Any] = {
-        "page_id": str(PAGE),
-        "url": "https://a.example/",
-        "host": "a.example",
-        "text": "A page.",
-    }
+    payload = StatementPayload.of_row(
+        {"page_id": str(PAGE), "url": "https://a.example/", "host": "a.example", "text": "A page.", "ordinal": 0}
+    )
     collection = await index.ensure(MODEL)
-    await index.upsert(collection, [Point(PAGE, [1.0, 0.0], SparseVector((1,), (1.0,)), payload | {"ordinal": 0})])
+    await index.upsert(collection, [Point(PAGE, [1.0, 0.0], SparseVector((1,), (1.0,)), payload)])
     return [hit.id for hit in await index.nearest(collection, [1.0, 0.0], 1)]
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.gateway.http import presentation as show
+from streams.stores.statement_payload import StatementPayload
 
 CRUMBS = [
     ("https://sqlite.org/wal.html", ("sqlite.org", "wal.html")),
@@ -73,15 +74,19 @@ def test_links_lead_to_the_statement(text: str, link: str) -> None:
 
 
 def test_every_page_has_a_title() -> None:
-    assert show.title_of({"title": " A\n title\u202e ", "url": "https://a.example/"}) == "A title"
-    assert show.title_of({"title": "", "url": "https://a.example/some/page.html"}) == "page.html"
-    assert show.title_of({}) == "Untitled"
+    assert (
+        show.title_of(StatementPayload.of_row({"title": " A\n title\u202e ", "url": "https://a.example/"})) == "A title"
+    )
+    assert (
+        show.title_of(StatementPayload.of_row({"title": "", "url": "https://a.example/some/page.html"})) == "page.html"
+    )
+    assert show.title_of(StatementPayload.of_row({})) == "Untitled"
 
 
 def test_the_context_leaves_out_the_title_and_repetitions() -> None:
-    payload = {"title": "WAL", "context": ["WAL", "Overview", "Overview", "", "Speed"]}
+    payload = StatementPayload.of_row({"title": "WAL", "context": ["WAL", "Overview", "Overview", "", "Speed"]})
     assert show.context_of(payload) == ("Overview", "Speed")
-    assert show.context_of({"title": "WAL", "context": "Overview"}) == ("Overview",)
+    assert show.context_of(StatementPayload.of_row({"title": "WAL", "context": "Overview"})) == ("Overview",)
 
 
 def test_the_context_is_headings_and_the_sentences_before() -> None:

@@ -15,8 +15,10 @@ from streams.settings import QdrantSettings
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant import prompt_acks
 from streams.stores.qdrant.index import QdrantIndex
+from streams.stores.statement_payload import StatementPayload
 
-POINT = Point(UUID(int=1), [1.0, 0.0], SparseVector((1,), (1.0,)), {"page_id": str(UUID(int=2)), "generation": 1})
+PAYLOAD = StatementPayload.of_row({"page_id": str(UUID(int=2)), "generation": 1})
+POINT = Point(UUID(int=1), [1.0, 0.0], SparseVector((1,), (1.0,)), PAYLOAD)
 
 
 class Recorder:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from streams.pages.text.tokens import words
 from streams.search.ranking.answer_form import PAGES, STATEMENTS, add_answer_bonuses, form_of, has_form
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 NAMES = UUID("0b1f9f4e-2a53-4c4d-8a34-6f6b5a0e1d22")
 
@@ -67,7 +68,7 @@ def test_a_statement_has_the_form_in_words_of_its_own(query: str, text: str, exp
 
 def page(name: str, score: float, *texts: tuple[str, float]) -> PageHits:
     """A page with its statements and their scores."""
-    hits = tuple(Hit(uuid5(NAMES, name + text), own, {"text": text}) for text, own in texts)
+    hits = tuple(Hit(uuid5(NAMES, name + text), own, StatementPayload.of_row({"text": text})) for text, own in texts)
     return PageHits(uuid5(NAMES, name), hits, score)
 
 
@@ -83,7 +84,7 @@ def test_a_page_gains_as_much_as_its_best_statement() -> None:
     ]
     ordered, answer = add_answer_bonuses(pages, "when did it open", 0.6)
     assert [round(one.score, 3) for one in ordered] == [3.3, 3.2, 3.0, 2.6]
-    assert [one.hits[0].payload["text"] for one in ordered] == [WITH, WITH, WITHOUT, WITHOUT]
+    assert [one.hits[0].payload.text for one in ordered] == [WITH, WITH, WITHOUT, WITHOUT]
     assert answer is not None
     assert answer.form == "time"
     assert {key: round(gain, 3) for key, gain in answer.bonuses.items()} == {

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from streams.search.ranking.feedback import examples, move_towards
 from streams.stores.protocols import Candidates, Hit
+from streams.stores.statement_payload import StatementPayload
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 
@@ -17,7 +18,7 @@ NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 def hits(**scores: float) -> tuple[Hit, ...]:
     """Statements, the best first. The page of each is the first letter of its name."""
     return tuple(
-        Hit(uuid5(NAMES, name), score, {"page_id": str(uuid5(NAMES, name[0])), "text": name})
+        Hit(uuid5(NAMES, name), score, StatementPayload.of_row({"page_id": str(uuid5(NAMES, name[0])), "text": name}))
         for name, score in sorted(scores.items(), key=lambda pair: -pair[1])
     )
 
@@ -33,7 +34,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("why", "dense", "sparse", "expected"), EXAMPLES, ids=[why for why, *_ in EXAMPLES])
 def test_the_statements(why: str, dense: tuple[Hit, ...], sparse: tuple[Hit, ...], expected: list[str]) -> None:
     found = examples(Candidates(dense, sparse, 100), 0.5, 3)
-    assert [hit.payload["text"] for hit in found] == expected
+    assert [hit.payload.text for hit in found] == expected
 
 
 MOVES = [

@@ -17,6 +17,7 @@ from streams.search.ranking.matching import fold
 from streams.search.ranking.near_duplicates import DUPLICATE_SIMILARITY, MIN_DUPLICATE_CHARS, similarity, trigrams
 from streams.search.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 
@@ -24,12 +25,12 @@ NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 def page(name: str, text: str = "", host: str = "", **payload: Any) -> PageHits:
     host = host or f"{name}.example"
     known = {"url": f"https://{host}/{name}", "host": host, "title": name, "language": "en", "text": text or name}
-    hit = Hit(uuid5(NAMES, f"statement {name}"), 1.0, {**known, **payload})
+    hit = Hit(uuid5(NAMES, f"statement {name}"), 1.0, StatementPayload.of_row({**known, **payload}))
     return PageHits(uuid5(NAMES, name), (hit,), 1.0)
 
 
 def shown(pages: list[PageHits]) -> str:
-    return "".join(str(one.hits[0].payload["url"])[-1] for one in pages)
+    return "".join(one.hits[0].payload.url[-1] for one in pages)
 
 
 LONG = "The write-ahead log holds changes until a checkpoint moves them into the database."

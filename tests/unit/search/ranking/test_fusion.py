@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streams.search.ranking.fusion import best_of_pages, best_pages, first_pages, merge_lists, scale_of
 from streams.stores.protocols import Candidates, Hit
+from streams.stores.statement_payload import StatementPayload
 
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 
@@ -16,7 +17,8 @@ NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 def hit(name: str, score: float, text: str = "") -> Hit:
     """A statement; its page is the first letter of its name."""
     page = uuid5(NAMES, name[0])
-    return Hit(uuid5(NAMES, f"statement {name}"), score, {"page_id": str(page), "name": name, "text": text or name})
+    payload = StatementPayload.of_row({"page_id": str(page), "url": name, "text": text or name})
+    return Hit(uuid5(NAMES, f"statement {name}"), score, payload)
 
 
 def lists(dense: dict[str, float], sparse: dict[str, float], limit: int = 100) -> Candidates:
@@ -27,7 +29,7 @@ def lists(dense: dict[str, float], sparse: dict[str, float], limit: int = 100) -
 
 
 def names(found: Candidates, meaning: float = 0.7) -> list[str]:
-    return [str(page.hits[0].payload["name"])[0] for page in merge_lists(found, meaning)]
+    return [page.hits[0].payload.url[0] for page in merge_lists(found, meaning)]
 
 
 CASES = [
@@ -54,12 +56,12 @@ def test_the_weight_decides_between_the_lists() -> None:
 def test_equal_texts_of_a_page_are_one_statement() -> None:
     same = [hit("a1", 0.9, "They do."), hit("a2", 0.8, "they  DO."), hit("b1", 0.7, "They do.")]
     found = merge_lists(Candidates(tuple(same), (), 10))
-    assert [[one.payload["name"] for one in page.hits] for page in found] == [["a1"], ["b1"]]
+    assert [[one.payload.url for one in page.hits] for page in found] == [["a1"], ["b1"]]
 
 
 def test_the_first_statements_of_the_first_pages() -> None:
     found = merge_lists(lists({"a1": 0.9, "a2": 0.8, "a3": 0.7, "b1": 0.6}, {}))
-    assert [[one.payload["name"] for one in page.hits] for page in first_pages(found, 1, 2)] == [["a1", "a2"]]
+    assert [[one.payload.url for one in page.hits] for page in first_pages(found, 1, 2)] == [["a1", "a2"]]
 
 
 scores = st.dictionaries(st.sampled_from([f"{page}{n}" for page in "abcdef" for n in range(3)]), st.floats(0.001, 30))

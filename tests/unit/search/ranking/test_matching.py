@@ -9,11 +9,13 @@ from streams.search.ranking.matching import fold, has_phrase, identifiers, of_si
 from streams.search.ranking.operators import meets
 from streams.search.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 
 def page(*texts: str, **payload: Any) -> PageHits:
     known = {"page_id": str(UUID(int=1)), "url": "https://docs.example.org/src/wal.html", "title": "The log", **payload}
-    hits = tuple(Hit(UUID(int=number), 1.0, {**known, "text": text}) for number, text in enumerate(texts))
+    payloads = [StatementPayload.of_row({**known, "text": text}) for text in texts]
+    hits = tuple(Hit(UUID(int=number), 1.0, payload) for number, payload in enumerate(payloads))
     return PageHits(UUID(int=1), hits, 1.0)
 
 

@@ -18,12 +18,13 @@ from streams.search.ranking.neighbours import (
     similarities,
 )
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 NAMES = UUID("6c0f4a53-9f0e-4a43-9d53-5c2f8a2b7e10")
 
 
 def page(name: str, score: float, *texts: str, context: tuple[str, ...] = ()) -> PageHits:
-    payload = [{"text": text, "context": context} for text in texts]
+    payload = [StatementPayload.of_row({"text": text, "context": context}) for text in texts]
     hits = tuple(Hit(uuid5(NAMES, name + str(number)), score, one) for number, one in enumerate(payload))
     return PageHits(uuid5(NAMES, name), hits, score)
 
@@ -33,7 +34,7 @@ HEAT, STEEL = "Heat flows through the plate.", "Steel bends under a load."
 
 
 def named(*pages: PageHits) -> dict[UUID, str]:
-    return {one.page_id: one.hits[0].payload["text"] for one in pages}
+    return {one.page_id: one.hits[0].payload.text for one in pages}
 
 
 ALIKE = [

@@ -16,6 +16,7 @@ from streams.search.ranking.priors import (
     prior_of,
 )
 from streams.stores.protocols import Hit, HostRank, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 SPACE = UUID(int=1)
@@ -72,11 +73,11 @@ def test_any_generation_has_a_freshness(generation: int) -> None:
 
 def page(name: str, score: float, **payload: object) -> PageHits:
     identity = uuid5(SPACE, name)
-    return PageHits(identity, (Hit(identity, score, {"host": name, **payload}),), score)
+    return PageHits(identity, (Hit(identity, score, StatementPayload.of_row({"host": name, **payload})),), score)
 
 
 def names(pages: list[PageHits]) -> list[str]:
-    return [str(one.hits[0].payload["host"]) for one in pages]
+    return [one.hits[0].payload.host for one in pages]
 
 
 def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: PriorWeights) -> list[str]:

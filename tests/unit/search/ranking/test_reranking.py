@@ -6,13 +6,14 @@ import pytest
 
 from streams.search.ranking.reranking import MAX_CHARS, reorder, text_of
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 SPACE = UUID(int=1)
 
 
 def page(name: str, score: float, **payload: object) -> PageHits:
     identity = uuid5(SPACE, name)
-    return PageHits(identity, (Hit(identity, score, {"title": name, **payload}),), score)
+    return PageHits(identity, (Hit(identity, score, StatementPayload.of_row({"title": name, **payload})),), score)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def page(name: str, score: float, **payload: object) -> PageHits:
 )
 def test_pages_get_the_order_of_the_model_and_scores_still_fall(scores: list[float], expected: list[str]) -> None:
     pages = reorder([page("a", 3.0), page("b", 2.0), page("c", 1.0)], scores)
-    assert [one.hits[0].payload["title"] for one in pages] == expected
+    assert [one.hits[0].payload.title for one in pages] == expected
     assert [one.score for one in pages] == [3.0, 2.0, 1.0]
 
 

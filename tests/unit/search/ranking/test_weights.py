@@ -8,12 +8,14 @@ import pytest
 from benchmarks.meaning_weight import fit, quality_of
 from streams.search.ranking.weights import PARAMETERS, features_of, is_question, parameters, weight_of
 from streams.stores.protocols import Candidates, Hit, SparseVector
+from streams.stores.statement_payload import StatementPayload
 
 ROWS = PARAMETERS.parent / "queries.jsonl"
 
 
 def found(*scores: float) -> Candidates:
-    return Candidates(tuple(Hit(UUID(int=n), score, {"page_id": str(UUID(int=n))}) for n, score in enumerate(scores)))
+    payloads = [StatementPayload.of_row({"page_id": str(UUID(int=n))}) for n in range(len(scores))]
+    return Candidates(tuple(Hit(UUID(int=n), score, payloads[n]) for n, score in enumerate(scores)))
 
 
 def terms(count: int) -> SparseVector:
