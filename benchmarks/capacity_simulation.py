@@ -21,6 +21,7 @@ from streams.commands.console import out, print_json
 from streams.planning.capacity import Plan, Workload, plan
 from streams.planning.costs import UnitCosts, load_unit_costs
 from streams.planning.numbers import number
+from streams.topology import stage as topology_stage
 
 BATCH_SECONDS = 2.0
 """Seconds of demanded fetches in one simulated batch: the resolution."""
@@ -119,10 +120,6 @@ class Result:
         }
 
 
-BESIDE_THE_JOURNEY = ("frontier", "links", "ledger")
-"""Stages that no page waits for: the frontier starts the journey, the others hand nothing on."""
-
-
 def stage_states(env: simpy.Environment, found: Plan, costs: UnitCosts) -> list[StageState]:
     """The stages in the order of the journey, each with its planned capacity in pages per second."""
     utilization, peak = costs.assumed.headroom.utilization, costs.assumed.headroom.peak
@@ -134,7 +131,8 @@ def stage_states(env: simpy.Environment, found: Plan, costs: UnitCosts) -> list[
     }
     states = []
     for stage in found.stages:
-        if stage.name in BESIDE_THE_JOURNEY:
+        each = topology_stage(stage.name)
+        if each.source or each.beside_journey:  # no page waits for it
             continue
         share = shares[costs.stages[stage.name].per]
         at_mean = found.rates.fetch * share

@@ -58,6 +58,11 @@ class Event(BaseModel):
         """Return the CloudEvents `type`: reverse-DNS style, with the major version of the data."""
         return f"riffle.{cls.topic}.v1"
 
+    @classmethod
+    def summary(cls) -> str:
+        """The first line of the event's description."""
+        return (cls.__doc__ or "").strip().splitlines()[0]
+
     def key(self) -> str:
         return str(getattr(self, self.key_field))
 

@@ -30,6 +30,8 @@ from schemas import (
 from streams.servers import Store
 
 Order = Literal["key", "subject", "none"]
+PAGE_EVENTS = tuple(event for event in EVENTS if event.topic.startswith("pages.") or event is LinkFound)
+"""The events of a page's history."""
 _REPLAY = ".replay"
 
 
@@ -69,6 +71,8 @@ class Stage:
     """The region of a regional stage's workers. See `in_regions`."""
     source: bool = False
     """True if it starts the journey of pages by itself. It pauses while a later stage is too far behind."""
+    beside_journey: bool = False
+    """True if no page waits for this stage on its way into the index."""
 
     @property
     def label(self) -> str:
@@ -178,27 +182,17 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.links.agent:build",
         stores=("records",),
         concurrency=64,
+        beside_journey=True,
     ),
     Stage(
         name="ledger",
         says="records each transition of each page",
-        inputs=(
-            PageDiscovered,
-            PageScheduled,
-            PageFetched,
-            PageNormalized,
-            PageDeduplicated,
-            PageChunked,
-            PageEmbedded,
-            PageIndexed,
-            PageRemoved,
-            PageSettled,
-            LinkFound,
-        ),
+        inputs=PAGE_EVENTS,
         outputs=(),
         agent="streams.ledger.agent:build",
         stores=("records",),
         concurrency=512,
+        beside_journey=True,
         order="none",  # each event is a row of its own
     ),
 )

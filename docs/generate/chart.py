@@ -1,6 +1,7 @@
 """The stages for the Helm chart: what its templates read of the topology, and the stages' names in its schema."""
 
 import json
+from functools import cache
 from typing import Any
 
 from streams.planning.capacity import Workload
@@ -35,14 +36,17 @@ def _stage(stage: Stage) -> dict[str, Any]:
 
 
 def events_per_second(stage: Stage) -> float:
-    """The number of events that one worker handles in a second, by the measured unit costs and with one core.
+    """The number of events that one worker handles in a second, by the unit costs and with one core.
 
     An event counts as all the work of the stage for a page. Where a page has several events in the stage (frontier,
     ledger), the true number is higher, so workers are added early.
     """
-    cost = load_unit_costs().stages[stage.name]
+    cost = _unit_costs().stages[stage.name]
     units = Workload(pages=1).statements_per_page if cost.per == "statement" else 1
     return round(1 / (cost.cpu_seconds * units), 1)
+
+
+_unit_costs = cache(load_unit_costs)
 
 
 def with_stage_names(schema_text: str) -> str:

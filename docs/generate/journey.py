@@ -1,27 +1,31 @@
 """The journey of a page as a diagram and as tables, generated from the topology."""
 
 from docs.generate.reference import wrapped_item
-from docs.generate.schemas import summary
 from schemas import EVENTS, Event
 from streams.servers import STORES, server_of
-from streams.topology import OUTSIDE_PRODUCERS, STAGES
+from streams.topology import OUTSIDE_PRODUCERS, PAGE_EVENTS, STAGES
+
+RECORDERS = tuple(stage for stage in STAGES if stage.inputs == PAGE_EVENTS)
+"""The stages that read every event of a page: a sentence has them in place of an arrow for each event."""
 
 
 def journey_diagram() -> str:
     """The journey as a Mermaid flowchart: stages are boxes, arrows are topics."""
     lines = ["```mermaid", "flowchart LR"]
-    lines += [f'    {stage.name}["{stage.name}"]' for stage in STAGES if stage.name != "ledger"]
+    drawn = [stage for stage in STAGES if stage not in RECORDERS]
+    lines += [f'    {stage.name}["{stage.name}"]' for stage in drawn]
     for event in EVENTS:
-        readers = [s.name for s in STAGES if event in s.inputs and s.name != "ledger"] or ["subscribers"]
-        writers = [s.name for s in STAGES if event in s.outputs] or [OUTSIDE_PRODUCERS.get(event, "")]
+        readers = [s.name for s in drawn if event in s.inputs] or ["subscribers"]
+        writers = [s.name for s in drawn if event in s.outputs] or [OUTSIDE_PRODUCERS.get(event, "")]
         if not any(event in s.inputs or event in s.outputs for s in STAGES):
             continue
         for writer in writers:
             for reader in readers:
                 lines.append(f"    {_node(writer)} -- {event.topic} --> {_node(reader)}")
     lines += ["    subscribers([subscribers])", "```", ""]
+    recorders = " and ".join(f"the {stage.name}" for stage in RECORDERS)
     lines.append(
-        "Every event of a page also reaches the ledger. Each stage has its own topics for retries and dead letters."
+        f"Every event of a page also reaches {recorders}. Each stage has its own topics for retries and dead letters."
     )
     return "\n".join(lines)
 
@@ -34,7 +38,7 @@ def journey_page() -> str:
     """docs/concepts/journey.md: the stages and topics as tables."""
     stages = "\n".join(f"| `{s.name}` | {s.says} | {', '.join(s.stores)} |" for s in STAGES)
     topics = "\n".join(f"| `{e.topic}` | `{e.key_field}` | {_writers(e)} | {_readers(e)} |" for e in EVENTS)
-    meanings = "\n".join(wrapped_item(f"`{e.topic}`: {summary(e)}") for e in EVENTS)
+    meanings = "\n".join(wrapped_item(f"`{e.topic}`: {e.summary()}") for e in EVENTS)
     roles = ", ".join(f"`{store}` are in {server_of(store).title}" for store in STORES[:-1])
     roles += f", and {server_of(STORES[-1]).title} runs the `{STORES[-1]}`"
     return f"""# The journey of a page

@@ -27,7 +27,10 @@ def sizes_table(costs: UnitCosts) -> str:
 def stages_table(found: Plan) -> str:
     """Each stage of a plan: events, cores, workers, memory."""
     rows = [
-        (f"`{s.name}`", [number(s.events_per_second), number(s.cores), f"{s.workers:,}", f"{number(s.memory_gb)} GB"])
+        (
+            f"`{s.name}`{' (estimated)' if s.estimated else ''}",
+            [number(s.events_per_second), number(s.cores), f"{s.workers:,}", f"{number(s.memory_gb)} GB"],
+        )
         for s in found.stages
     ]
     return markdown(("stage", "events/s at the peak", "busy cores", "workers", "memory"), rows)

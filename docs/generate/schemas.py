@@ -66,7 +66,7 @@ def _channel(event: type[Event]) -> dict[str, Any]:
 def _message(event: type[Event]) -> dict[str, Any]:
     return {
         "name": event.event_type(),
-        "summary": summary(event),
+        "summary": event.summary(),
         "contentType": "application/json",
         "headers": {"$ref": "#/components/schemas/Headers"},
         "payload": {"schemaFormat": "application/schema+json;version=draft-07", "schema": _inlined(event)},
@@ -109,8 +109,3 @@ def _loosen_required(schema: dict[str, Any], validation: dict[str, Any]) -> None
     schema["required"] = validation.get("required", [])
     if not schema["required"]:
         schema.pop("required")
-
-
-def summary(event: type[Event]) -> str:
-    """The first line of an event's description."""
-    return (event.__doc__ or "").strip().splitlines()[0]

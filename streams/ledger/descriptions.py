@@ -107,7 +107,7 @@ def describe_next_step(status: PageStatus) -> str:
 def describe(event: Event) -> str:
     """Return the event in one line: what its stage found or decided."""
     line = _LINES.get(type(event))
-    return line(event) if line else type(event).__name__
+    return line(event) if line else event.summary().rstrip(".")
 
 
 def describe_links(referrers: Sequence[str]) -> str:
@@ -119,7 +119,9 @@ def describe_links(referrers: Sequence[str]) -> str:
 def _describe_waiting(status: PageStatus) -> str:
     if status.failure and status.status == "waiting":
         return _describe_failed(status.failure)
-    return _WAITS_FOR[status.waits_for] if status.waits_for else "nothing was decided yet"
+    if not status.waits_for:
+        return "nothing was decided yet"
+    return _WAITS_FOR.get(status.waits_for, f"not yet handled by the {status.waits_for} stage")
 
 
 def _describe_decided(status: PageStatus, representative_url: str) -> str:

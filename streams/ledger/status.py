@@ -145,6 +145,8 @@ def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
 
 
 def _apply_step(before: _Known, step: Transition) -> _Known:
+    if step.topic not in _ORDER:
+        return before  # an event of a stage beside the journey decides nothing
     if step.topic == "links.found":  # the event of another page: it never changes the status of this one
         return before if before.decided or before.waits_for else replace(before, waits_for="frontier")
     generation = step.data.get("generation", before.generation)

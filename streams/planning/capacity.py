@@ -97,6 +97,8 @@ class StagePlan:
     cores: float
     workers: int
     memory_gb: float
+    estimated: bool = False
+    """True if the stage was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ def _stage(name: str, rates: Rates, costs: UnitCosts) -> StagePlan:
     rate = rates.of(cost.per) * costs.assumed.headroom.peak
     cores = rate * cost.cpu_seconds
     workers = max(1, ceil(cores / costs.assumed.headroom.utilization))
-    return StagePlan(name, rate, cores, workers, workers * cost.memory_mb / 1_000)
+    return StagePlan(name, rate, cores, workers, workers * cost.memory_mb / 1_000, cost.estimated)
 
 
 def _workers(stages: tuple[StagePlan, ...], costs: UnitCosts) -> Pool:

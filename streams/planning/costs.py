@@ -1,14 +1,19 @@
 """Unit costs: what one page, statement or query costs, measured or assumed, read from a TOML file."""
 
 import tomllib
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
+import structlog
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
 
 from streams.errors import UsageError
 from streams.merging import merge_mappings
+from streams.topology import STAGES
+
+log = structlog.get_logger(__name__)
 
 UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
 """The unit costs of this release, with the date, machine and command of their measurement."""
@@ -35,6 +40,8 @@ class StageCost(_Costs):
     per: Driver
     cpu_seconds: PositiveFloat
     memory_mb: PositiveFloat
+    estimated: bool = False
+    """True if the figures were not measured."""
 
 
 class KafkaCost(_Costs):
@@ -169,15 +176,34 @@ class UnitCosts(_Costs):
 
 
 def load_unit_costs(own: Path | None = None) -> UnitCosts:
-    """Read the unit costs of this release, with those of the file `own` in their place. Raises UsageError."""
+    """Read the unit costs of this release, with those of the file `own` in their place. Raises UsageError.
+
+    Each stage of the topology has a row: a stage that was not measured is estimated, with a warning.
+    """
     content = _read(UNIT_COSTS_FILE)
     if own is not None:
         content = merge_mappings(content, _read(own))
     try:
-        return UnitCosts.model_validate(content)
+        costs = UnitCosts.model_validate(content)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors(include_url=False))
         raise UsageError(f"{own or UNIT_COSTS_FILE}: {problems}") from error
+    if unknown := costs.stages.keys() - {stage.name for stage in STAGES}:
+        raise UsageError(f"{own or UNIT_COSTS_FILE}: stages.{min(unknown)}: no stage has this name")
+    return costs.model_copy(update={"stages": {stage.name: stage_cost(stage.name, costs.stages) for stage in STAGES}})
+
+
+def stage_cost(name: str, measured: Mapping[str, StageCost]) -> StageCost:
+    """Return the cost of a stage. One that was not measured costs as much as the costliest of those that handle pages.
+
+    So a plan rather has too many machines than too few.
+    """
+    if name in measured:
+        return measured[name]
+    of_pages = [cost for cost in measured.values() if cost.per != "statement"]
+    cpu_seconds, memory_mb = max(cost.cpu_seconds for cost in of_pages), max(cost.memory_mb for cost in of_pages)
+    log.warning("a stage was not measured; its unit costs are estimated", stage=name, cpu_seconds=cpu_seconds)
+    return StageCost(per="fetch", cpu_seconds=cpu_seconds, memory_mb=memory_mb, estimated=True)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def _show_stages(found: Plan) -> None:
     shown = table("stage", "events/s at the peak", "busy cores", "workers", "memory", whole=("stage",))
     for stage in found.stages:
         shown.add_row(
-            stage.name,
+            f"{stage.name} (estimated)" if stage.estimated else stage.name,
             number(stage.events_per_second),
             number(stage.cores),
             f"{stage.workers:,}",

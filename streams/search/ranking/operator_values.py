@@ -1,4 +1,4 @@
-"""How the value of an operator is read: each function returns the value as pages have it, or an empty string. Pure."""
+"""Readers of the operators' values: each returns the value as pages have it, or an empty string. Pure."""
 
 import re
 

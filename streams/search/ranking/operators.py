@@ -30,15 +30,15 @@ class Operator:
     name: str
     """The name in `Conditions`. With a minus before it: the condition excludes results."""
     spellings: tuple[str, ...]
-    """What stands before the colon, in lower case. Quoted phrases and excluded words have no colon."""
+    """The words before the colon, in lower case. Quoted phrases and excluded words have none."""
     read: Callable[[str], str]
     """Returns the value as pages have it, or an empty string if the value can't be read: then it is text."""
     is_met: Callable[[CheckedPage, Values], bool]
-    """Whether a page of results meets the condition."""
+    """True if a page of results meets the condition."""
     examples: str
-    """How it is written, in Markdown."""
+    """Examples of its use, in Markdown."""
     meaning: str
-    """What it does, in Markdown."""
+    """Its effect on the results, in Markdown."""
     narrow: Callable[[Filters, Values], Filters] | None = None
     """Adds the condition to the filters of the index. None: only results are checked."""
 

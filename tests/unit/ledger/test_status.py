@@ -1,6 +1,8 @@
 """A page's status, computed from its history."""
 
+from dataclasses import replace
 from typing import Any, get_args
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from schemas import Event, PageRemoved
 from streams.ledger import status as ledger_status
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason, Status, status_of
-from streams.topology import STAGES, stage
+from streams.topology import PAGE_EVENTS, STAGES, stage
 from tests.unit.ledger.events import (
     ANCHOR,
     EVERY_KIND,
@@ -159,8 +161,16 @@ def test_the_next_stages_are_those_of_the_topology() -> None:
         assert topic in {event.topic for event in stage(name).inputs}
 
 
-def test_each_event_of_the_ledger_has_a_place_in_the_journey() -> None:
-    assert set(ledger_status._ORDER) == {event.topic for event in stage("ledger").inputs}
+def test_each_event_of_the_journey_has_a_place_in_it() -> None:
+    on_the_way = (one for one in STAGES if not one.beside_journey)
+    passed = {event for one in on_the_way for event in (*one.inputs, *one.outputs)}
+    assert {event.topic for event in passed.intersection(PAGE_EVENTS)} == set(ledger_status._ORDER)
+
+
+def test_an_event_of_a_stage_beside_the_journey_decides_nothing() -> None:
+    before = history(*TO_THE_INDEX[:4])
+    measured = replace(before[-1], topic="pages.measured", event_id=UUID(int=99), at=before[-1].at + 1)
+    assert status_of([*before, measured]) == status_of(before)
 
 
 @given(st.lists(st.sampled_from([*EVERY_KIND, ROBOTS, INDEXED]), max_size=12))

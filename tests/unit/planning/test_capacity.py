@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from streams.errors import UsageError
 from streams.planning.capacity import SCALES, Plan, Pool, Workload, fetch_rates, partitions_for, plan, shards_for
-from streams.planning.costs import UNIT_COSTS_FILE, load_unit_costs
+from streams.planning.costs import UNIT_COSTS_FILE, StageCost, load_unit_costs, stage_cost
 from streams.topology import STAGES
 
 COSTS = load_unit_costs()
@@ -52,8 +53,20 @@ def test_a_plan_by_hand() -> None:
     assert pool(found, "cassandra").bound_by == "disk"
 
 
-def test_the_unit_costs_name_the_stages_of_the_topology() -> None:
+def test_the_unit_costs_have_a_row_for_each_stage_of_the_topology() -> None:
     assert list(COSTS.stages) == [stage.name for stage in STAGES]
+
+
+def test_a_stage_that_was_not_measured_costs_as_much_as_the_costliest_of_those_that_handle_pages() -> None:
+    page = StageCost(per="changed_page", cpu_seconds=0.02, memory_mb=100)
+    large_page = StageCost(per="fetch", cpu_seconds=0.01, memory_mb=300)
+    statement = StageCost(per="statement", cpu_seconds=0.5, memory_mb=900)
+    measured = {"a": page, "b": large_page, "c": statement}
+    with capture_logs() as logs:
+        found = stage_cost("new", measured)
+    assert found == StageCost(per="fetch", cpu_seconds=0.02, memory_mb=300, estimated=True)
+    assert [(line["log_level"], line["stage"]) for line in logs] == [("warning", "new")]
+    assert stage_cost("c", measured) == statement
 
 
 @pytest.mark.parametrize(("workers", "partitions"), [(1, 8), (5, 8), (6, 16), (100, 256)])
@@ -130,6 +143,7 @@ class TestOwnCosts:
             ("[kafka]\nretention_day = 3\n", "kafka.retention_day"),  # a name that is no figure
             ("[kafka]\nretention_days = -3\n", "kafka.retention_days"),
             ("[kafka\n", "TOML"),
+            ('[stages.fetsch]\nper = "fetch"\ncpu_seconds = 1\nmemory_mb = 1\n', "stages.fetsch: no stage"),
         ],
     )
     def test_a_mistake_is_named(self, tmp_path: Path, text: str, message: str) -> None:
