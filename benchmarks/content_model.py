@@ -18,9 +18,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.content_teasers import Teaser, teaser_of, with_list
 from streams.pages.content import features, surroundings
@@ -68,11 +70,11 @@ PLAIN_TAGS = frozenset({"h1", "h2", "h3", "h4", "p", "li", "pre", "blockquote", 
 @dataclass
 class Example:
     page: Page
-    features: np.ndarray
+    features: NDArray[Any]
     near: Neighbours
-    labels: np.ndarray
+    labels: NDArray[Any]
     counts: list[Counter[str]]
-    words: np.ndarray
+    words: NDArray[Any]
     truth: Counter[str]
     walk: Walk
     stats: SegmentStats
@@ -81,7 +83,7 @@ class Example:
     """The same page with a list of other pages' headlines after its text."""
 
 
-def labels_of(texts: list[list[str]], truth: list[str]) -> np.ndarray:
+def labels_of(texts: list[list[str]], truth: list[str]) -> NDArray[Any]:
     """The share of each text's words in trigrams of the truth. Second copies of a text get none."""
     known = set(zip(truth, truth[1:], truth[2:], strict=False))
     stream = [word for text in texts for word in text]
@@ -222,7 +224,7 @@ def shortened(one: Example, random: np.random.Generator) -> Example:
 class Mean:
     """The weighted mean of each group for its members, and its derivative."""
 
-    def __init__(self, groups: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(self, groups: NDArray[Any], weights: NDArray[Any]) -> None:
         self.order = np.argsort(groups, kind="stable")
         ordered = groups[self.order]
         is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
@@ -232,11 +234,14 @@ class Mean:
         self.weights = weights
         self.total = np.add.reduceat(weights[self.order], self.starts)
 
-    def forward(self, values: np.ndarray) -> np.ndarray:
-        return (np.add.reduceat((values * self.weights)[self.order], self.starts) / self.total)[self.inverse]
+    def forward(self, values: NDArray[Any]) -> NDArray[Any]:
+        means: NDArray[Any] = np.add.reduceat((values * self.weights)[self.order], self.starts) / self.total
+        return means[self.inverse]
 
-    def backward(self, gradient: np.ndarray) -> np.ndarray:
-        return self.weights * (np.add.reduceat(gradient[self.order], self.starts) / self.total)[self.inverse]
+    def backward(self, gradient: NDArray[Any]) -> NDArray[Any]:
+        means: NDArray[Any] = np.add.reduceat(gradient[self.order], self.starts) / self.total
+        product: NDArray[Any] = self.weights * means[self.inverse]
+        return product
 
 
 class Window:
@@ -245,19 +250,23 @@ class Window:
     Neighbours are so mutually, so the derivative is a sum over the same rows.
     """
 
-    def __init__(self, low: np.ndarray, high: np.ndarray) -> None:
+    def __init__(self, low: NDArray[Any], high: NDArray[Any]) -> None:
         self.low, self.high = low, high
         self.length = (high - low)[:, None].astype(F)
 
-    def forward(self, values: np.ndarray) -> np.ndarray:
-        return (self._sums(values) / self.length).astype(F)
+    def forward(self, values: NDArray[Any]) -> NDArray[Any]:
+        means: NDArray[Any] = self._sums(values) / self.length
+        return means.astype(F)
 
-    def backward(self, gradient: np.ndarray) -> np.ndarray:
+    def backward(self, gradient: NDArray[Any]) -> NDArray[Any]:
         return self._sums(gradient / self.length).astype(F)
 
-    def _sums(self, values: np.ndarray) -> np.ndarray:
-        sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)])
-        return sums[self.high] - sums[self.low]
+    def _sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        sums: NDArray[Any] = np.concatenate(
+            [np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)]
+        )
+        difference: NDArray[Any] = sums[self.high] - sums[self.low]
+        return difference
 
 
 def pools(batch: list[Example]) -> list[Mean | Window]:
@@ -276,10 +285,10 @@ def pools(batch: list[Example]) -> list[Mean | Window]:
     return found
 
 
-def loss_gradient(probability: np.ndarray, one: Example) -> np.ndarray:
+def loss_gradient(probability: NDArray[Any], one: Example) -> NDArray[Any]:
     """The derivative, by the score, of cross-entropy (weighted by length) and of the page's soft F1."""
     weights = (one.words + 2) ** 0.8
-    gradient = weights / weights.sum() * (probability - one.labels)
+    gradient: NDArray[Any] = weights / weights.sum() * (probability - one.labels)
     truth = float(sum(one.truth.values()))
     if truth:
         hits = float((probability * one.words * one.labels).sum())
@@ -354,11 +363,11 @@ def together(models: list[ContentModel]) -> ContentModel:
 
 def gradients_of(
     batch: list[Example],
-    weights: list[np.ndarray],
-    mean: np.ndarray,
-    deviation: np.ndarray,
+    weights: list[NDArray[Any]],
+    mean: NDArray[Any],
+    deviation: NDArray[Any],
     random: np.random.Generator,
-) -> list[np.ndarray]:
+) -> list[NDArray[Any]]:
     first, first_bias, second, second_bias, last, last_bias = weights
     means = pools(batch)
     inputs = (np.concatenate([one.features for one in batch]) - mean) / deviation

@@ -10,8 +10,10 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streams.pages.content.boilerplate_elements import outside_boilerplate
 from streams.pages.content.classifier import WEIGHTS_FILE, ContentModel
@@ -23,7 +25,7 @@ from streams.pages.parse.page import parse_page
 COLUMNS = ("pages changed", "word F1", "4-gram F1", "4-gram F1 of articles", "precision of articles")
 
 
-def fixed_cutoff(scores: np.ndarray, page: JudgedPage, kept: Kept) -> Kept:
+def fixed_cutoff(scores: NDArray[Any], page: JudgedPage, kept: Kept) -> Kept:
     """The simplest first pass: keep what is more likely content than not."""
     return np.flatnonzero(scores >= LIMITS.max_cutoff)
 
@@ -66,11 +68,11 @@ def main() -> None:
             rows[name].append((page.type, found))
     base = rows["all passes"]
     print(f"| {len(base)} pages | {' | '.join(COLUMNS)} |\n|---|{'---:|' * len(COLUMNS)}")
-    for name, found in rows.items():
-        changed = sum(one != other for one, other in zip(found, base, strict=True))
-        values, best = means(found), means(base)
+    for name, row in rows.items():
+        changed = sum(one != other for one, other in zip(row, base, strict=True))
+        values, best = means(row), means(base)
         shown = [
-            f"{value:.4f}" if found is base else f"{value - of:+.4f}" for value, of in zip(values, best, strict=True)
+            f"{value:.4f}" if row is base else f"{value - of:+.4f}" for value, of in zip(values, best, strict=True)
         ]
         print(f"| {name} | {changed if changed else ''} | {' | '.join(shown)} |")
 

@@ -160,7 +160,8 @@ def _event(value: bytes | None) -> dict[str, Any]:
     import orjson
 
     data: dict[str, Any] = orjson.loads(value) if value else {}
-    return data.get("data", data)
+    payload: dict[str, Any] = data.get("data", data)
+    return payload
 
 
 def _operations(settings: Settings) -> dict[str, Counts]:

@@ -52,7 +52,7 @@ async def run(
     rows = []
     with server(settings, binary) as url:
         for count in counts:
-            rows += await measure(QdrantSettings(url=url, timeout_seconds=120, quantization=quantization), count)  # type: ignore[arg-type]
+            rows += await measure(QdrantSettings(url=url, timeout_seconds=120, quantization=quantization), count)
     result = {"machine": machine(), "quantization": quantization, "rows": rows}
     if as_json:
         print_json(result)
@@ -130,7 +130,7 @@ async def fill(index: QdrantIndex, collection: str, generator: Any, centres: Flo
         points = [
             Point(
                 UUID(int=first + number + 1),
-                vector,  # type: ignore[arg-type]
+                vector,
                 SparseVector((int(generator.integers(5_000)),), (1.0,)),
                 StatementPayload.of_row(
                     {"page_id": str(UUID(int=(first + number) // 40 + 1)), "generation": 1, "host": "a.example"}

@@ -84,9 +84,10 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Settings]:
     Use names of your own for what you write (`fresh_name`), since all tests of the run share them.
     """
     needed = servers_needed(request.session.items) or SERVERS
+    chosen: Any = {name: name in needed for name in SERVERS}
     home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
     try:
-        with running_servers(home, **{name: name in needed for name in SERVERS}) as settings:
+        with running_servers(home, **chosen) as settings:
             yield settings
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -44,7 +44,7 @@ def exported(folder: Path) -> Path:
     """A model repository with the model, made as an operator makes one."""
     model, repository = write_model(folder / "tiny"), folder / "repository"
     script = Settings().models_path / "export_rerank.py"
-    command = [sys.executable, script, model, "--output", repository, "--onnx", model / "model.onnx"]
+    command: list[str | Path] = [sys.executable, script, model, "--output", repository, "--onnx", model / "model.onnx"]
     subprocess.run(command, check=True, capture_output=True)
     return repository
 

@@ -42,7 +42,12 @@ class _Loader(yaml.CSafeLoader):
     """YAML's safe loader, for files with the plain text `=`, which YAML 1.1 gives a type of its own."""
 
 
-_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: loader.construct_scalar(node))
+def _plain_text(loader: _Loader, node: yaml.Node) -> object:
+    assert isinstance(node, yaml.ScalarNode)
+    return loader.construct_scalar(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:value", _plain_text)
 
 
 def kubernetes_schemas(wheel: Path) -> Iterator[tuple[str, str]]:

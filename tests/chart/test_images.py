@@ -96,8 +96,10 @@ def test_what_is_copied_into_tritons_image_is_all_that_its_models_import(tmp_pat
             folder = tmp_path / target.removeprefix("/opt/riffle/code/")
             folder.mkdir(parents=True, exist_ok=True)
             for source in sources:
-                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
-                copy(ROOT / source, folder, **({"dirs_exist_ok": True} if copy is shutil.copytree else {}))
+                if (ROOT / source).is_dir():
+                    shutil.copytree(ROOT / source, folder, dirs_exist_ok=True)
+                else:
+                    shutil.copy(ROOT / source, folder)
     models = (ROOT / "triton_models").glob("*/*/1/model.py")
     imported = {m for path in models for m in re.findall(r"^from (streams\S*) import", path.read_text(), re.M)}
     assert imported

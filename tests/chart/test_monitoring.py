@@ -48,7 +48,7 @@ ALERTS = [rule for rule in rules() if "alert" in rule]
 def expressions() -> Iterator[tuple[str, str]]:
     """A name and the expression, of each rule and each curve of a dashboard."""
     for rule in rules():
-        yield rule.get("alert", rule.get("record")), rule["expr"]
+        yield rule["alert"] if "alert" in rule else rule["record"], rule["expr"]
     for path in DASHBOARDS:
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel["targets"]:
@@ -60,7 +60,7 @@ EXPRESSIONS = list(expressions())
 
 def series(registry: CollectorRegistry) -> dict[str, set[str]]:
     """Name and labels of each series that a registry exports, as Prometheus stores them."""
-    found = {}
+    found: dict[str, set[str]] = {}
     for metric in registry.collect():
         labels = set(registry._names_to_collectors[metric.name]._labelnames)  # type: ignore[attr-defined]
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(metric.type, [""])
@@ -75,7 +75,11 @@ def of_agents() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name == "measurements":
                 keys = [key for each in ast.walk(node) if isinstance(each, ast.Dict) for key in each.keys]
-                names |= {f"riffle_{key.value}" for key in keys if isinstance(key, ast.Constant)}
+                names |= {
+                    f"riffle_{key.value}"
+                    for key in keys
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str)
+                }
     return names
 
 

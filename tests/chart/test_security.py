@@ -145,9 +145,10 @@ def reaches(allowed: list[Any], address: str) -> bool:
 
 def test_the_denied_networks_are_those_of_the_applications_guard() -> None:
     kept = yaml.safe_load((CHART / "files" / "denied-networks.yaml").read_text())
-    unicast = ipaddress.ip_network(kept["globalUnicast"])
+    unicast = ipaddress.IPv6Network(kept["globalUnicast"])
     assert kept["ipv4"] == [str(network) for network, _ in _DENIED_V4]
-    inside = {network for network, _ in _DENIED_V6 if network.subnet_of(unicast)}
+    denied = [ipaddress.IPv6Network(str(network)) for network, _ in _DENIED_V6]
+    inside = {network for network in denied if network.subnet_of(unicast)}
     outermost = {n for n in inside if not any(n != other and n.subnet_of(other) for other in inside)}
     assert {ipaddress.ip_network(each) for each in kept["ipv6"]} == outermost
 

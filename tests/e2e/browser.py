@@ -57,7 +57,8 @@ class Tab:
         await self._socket.send_json({"id": number, "method": method, "params": params})
         answer = await asyncio.wait_for(arriving, START_SECONDS)
         assert "error" not in answer, f"{method}: {answer['error']}"
-        return answer["result"]
+        result: dict[str, Any] = answer["result"]
+        return result
 
     async def open(self, url: str) -> None:
         self._forget_events()

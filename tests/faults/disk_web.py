@@ -96,9 +96,9 @@ def _read(file: Path, url: str) -> tuple[list[str], set[str]]:
     base = tree.find(".//base[@href]")
     root = urljoin(url, base.get("href")) if base is not None else url
     links = [
-        urldefrag(urljoin(root, anchor.get("href").strip()))[0]
+        urldefrag(urljoin(root, href.strip()))[0]
         for anchor in tree.iter("a", "area")
-        if anchor.get("href") and "nofollow" not in (anchor.get("rel") or "")
+        if (href := anchor.get("href")) and "nofollow" not in (anchor.get("rel") or "")
     ]
     directives: set[str] = set()
     for meta in tree.iter("meta"):

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -48,11 +49,11 @@ class BadServer:
     ca_file: Path
     requests: list[bytes] = field(default_factory=list)
 
-    def settings(self, *hosts: str, **fields: object) -> CrawlSettings:
+    def settings(self, *hosts: str, **fields: Any) -> CrawlSettings:
         """Make the settings of a crawler that reaches this server by these host names."""
         names = hosts or ("bad.example",)
         local = dict.fromkeys(names, f"127.0.0.1:{self.port}")
-        return CrawlSettings(local_hosts=local, local_ca_file=self.ca_file, **fields)  # type: ignore[arg-type]
+        return CrawlSettings(local_hosts=local, local_ca_file=self.ca_file, **fields)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import brotli
 import pytest
@@ -45,7 +46,10 @@ async def fetch(
         await close_session(session)
 
 
-async def fetch_script(folder: Path, script: Script, **arguments: str) -> Answer:
+MANY_FIELDS: dict[str, Any] = {f"x{n}": 8_000 * "x" for n in range(20)}
+
+
+async def fetch_script(folder: Path, script: Script, **arguments: Any) -> Answer:
     async with bad_server(folder, {"/x": script}) as server:
         return await fetch(server.settings(max_body_bytes=CAP, timeout_seconds=10), **arguments)
 
@@ -160,7 +164,7 @@ CASES: list[tuple[str, Script, tuple[str, bool], str]] = [
     ),
     ("a huge header field", response(x=100_000 * "x"), ("invalid", False), "not valid HTTP"),
     ("ten thousand fields", raw(HEAD + b"x: y\r\n" * 10_000 + b"\r\n"), ("invalid", False), "not valid HTTP"),
-    ("many long fields", response(**{f"x{n}": 8_000 * "x" for n in range(20)}), ("too_large", False), "of headers"),
+    ("many long fields", response(**MANY_FIELDS), ("too_large", False), "of headers"),
     ("a body shorter than promised", raw(HEAD + b"content-length: 99\r\n\r\nx"), ("network_error", True), "Payload"),
     ("a cut chunk", raw(HEAD + b"transfer-encoding: chunked\r\n\r\nff\r\nx"), ("network_error", True), "Payload"),
     (

@@ -129,10 +129,10 @@ async def test_a_dead_letter_is_listed_shown_and_replayed(stack: Settings, host:
 
     replayed = await riffle(stack, "dead-letters", "replay", "--all", *filters)
     assert replayed.returncode == 0, replayed.stderr
-    (again,) = await in_topic(stack, "embed.replay", host)
-    assert (again.key, again.value) == (original.key, original.value)
-    headers = dict(again.headers)
-    assert original.headers == [(name, value) for name, value in again.headers if not name.startswith("riffle-")]
+    (record,) = await in_topic(stack, "embed.replay", host)
+    assert (record.key, record.value) == (original.key, original.value)
+    headers = dict(record.headers)
+    assert original.headers == [(name, value) for name, value in record.headers if not name.startswith("riffle-")]
     again = read_failure(headers)
     assert again is not None
     assert (again.id, again.attempts) == (letter.id, 0), "it keeps its origin, and has all its attempts again"
@@ -182,7 +182,7 @@ async def test_replay_sends_what_matches_and_nothing_else(stack: Settings, host:
 
 async def test_page_shows_the_whole_life(stack: Settings, host: str) -> None:
     url = f"https://{host}/a-page"
-    steps = [
+    steps: list[tuple[str, str, str, dict[str, Any]]] = [
         ("pages.discovered", "frontier", "Given as a seed", {"why": "seed"}),
         ("pages.scheduled", "frontier", "Scheduled to be fetched", {"attempt": 1}),
         (

@@ -1,6 +1,7 @@
 """The frontier and the fetchers on machines whose clocks differ."""
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,8 @@ from tests.stages.test_frontier_outages import MINUTE, hosts
 HOUR = 60 * MINUTE
 
 
-def world(count: int = 3, pages: int = 8, seed: int = 1, kill: float = 0, **settings: float) -> World:
-    web = World(hosts(count, pages), CrawlSettings(delay_seconds=1, **settings), seed, kill)  # type: ignore[arg-type]
+def world(count: int = 3, pages: int = 8, seed: int = 1, kill: float = 0, **settings: Any) -> World:
+    web = World(hosts(count, pages), CrawlSettings(delay_seconds=1, **settings), seed, kill)
     for name in web.sites:
         web.seed(f"https://{name}/")
     return web

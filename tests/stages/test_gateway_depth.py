@@ -104,7 +104,8 @@ async def test_an_index_that_is_too_slow_for_longer_lists_gives_the_results_of_t
 
     stores = await searchable([statement(f"https://s{n}.example/", f"A log of kind {n}.") for n in range(250)])
     index = stores.vectors
-    slow = replace(stores, vectors=Slower())
+    slower: Any = Slower()
+    slow = replace(stores, vectors=slower)
     async with client(gateway(slow, deadline_seconds=0.5)) as web:
         within = await web.get("/api/v1/search", params={"q": "log", "per_page": 7, "page": 6})
         beyond = await web.get("/api/v1/search", params={"q": "log", "per_page": 10, "page": 6})

@@ -32,7 +32,7 @@ async def web(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         yield web
 
 
-async def opened(web: httpx.AsyncClient, labeller: str = "ada", **parameters: object) -> str:
+async def opened(web: httpx.AsyncClient, labeller: str = "ada", **parameters: str | int) -> str:
     response = await web.get("/labs/label", params={"url": URL, "labeller": labeller, **parameters}, headers=HTML)
     assert response.status_code == 200, response.text
     assert_harmless(response.text)

@@ -129,7 +129,7 @@ async def test_l4_readiness_and_metrics_show_no_internal_address(broken: Any) ->
 
 async def test_l4_the_address_of_a_failed_store_is_in_the_log_once() -> None:
     stores = await searchable([WAL])
-    stores.ledger = Dead()  # type: ignore[assignment]
+    stores.ledger = Dead()
     with capture_logs() as lines:
         async with client(gateway(stores)) as web:
             for _ in range(3):
@@ -150,7 +150,7 @@ async def test_metrics_count_by_route_and_never_by_a_persons_input() -> None:
             "/api/v1/pages/secret",
         ):
             await web.get(path)
-        stores.embedder = Dead()  # type: ignore[assignment]
+        stores.embedder = Dead()
         await web.get("/api/v1/search?q=river")
         metrics = (await web.get("/metrics")).text
     for line in (

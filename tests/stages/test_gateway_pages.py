@@ -112,7 +112,7 @@ async def test_an_empty_result_page_shows_what_to_do() -> None:
 
 async def test_a_partial_answer_is_marked_as_incomplete() -> None:
     stores = await searchable([WAL])
-    stores.embedder = Dead()  # type: ignore[assignment]
+    stores.embedder = Dead()
     async with client(gateway(stores)) as web:
         html = (await web.get("/search?q=log", headers=HTML)).text
     assert "These results are incomplete." in html
@@ -146,7 +146,7 @@ async def test_errors_are_pages_for_people_and_problems_for_programs(path: str, 
 
 async def test_without_the_index_people_can_try_again() -> None:
     stores = await searchable([WAL])
-    stores.vectors = Dead()  # type: ignore[assignment]
+    stores.vectors = Dead()
     async with client(gateway(stores)) as web:
         response = await web.get("/search?q=log", headers=HTML)
     assert response.status_code == 503

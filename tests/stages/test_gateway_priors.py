@@ -38,7 +38,7 @@ async def ask(stores: Stores, *, explain: bool = True, **settings: Any) -> list[
     return results
 
 
-NONE = {"authority_weight": 0, "freshness_weight": 0}
+NONE: dict[str, Any] = {"authority_weight": 0, "freshness_weight": 0}
 
 
 async def test_a_host_with_a_rank_rises_as_far_as_its_weight_allows(stores: Stores) -> None:

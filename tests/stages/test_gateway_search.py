@@ -89,7 +89,7 @@ FILTERS = [
 
 
 @pytest.mark.parametrize(("filters", "urls"), FILTERS)
-async def test_filters(stores: Stores, filters: dict[str, str], urls: set[str]) -> None:
+async def test_filters(stores: Stores, filters: dict[str, Any], urls: set[str]) -> None:
     answer = (await ask(stores, q="river log fluss", **filters)).json()
     assert {result["url"] for result in answer["results"]} == urls
 
@@ -112,7 +112,7 @@ LANGUAGES = [
 
 @pytest.mark.parametrize(("operator", "parameters", "urls", "searched"), LANGUAGES)
 async def test_the_operator_chooses_the_languages_of_requests_that_name_none(
-    operator: tuple[str, ...], parameters: dict[str, str], urls: set[str], searched: list[str]
+    operator: tuple[str, ...], parameters: dict[str, Any], urls: set[str], searched: list[str]
 ) -> None:
     stores = await searchable([*STATEMENTS, statement(UNKNOWN, "1 2 3 log", language="")])
     answer = (await ask(stores, languages=operator, q="river log fluss", **parameters)).json()
@@ -182,7 +182,7 @@ async def test_a_query_without_terms_is_searched_by_meaning(stores: Stores) -> N
 
 
 async def test_without_embedder_and_terms_nothing_can_be_searched(stores: Stores) -> None:
-    stores.embedder = Dead()  # type: ignore[assignment]
+    stores.embedder = Dead()
     response = await ask(stores, q="🌊")
     assert response.status_code == 503
     assert response.json()["type"] == "urn:riffle:problem:search-unavailable"
@@ -274,7 +274,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("parameters", "status", "kind", "at_fault"), REFUSED)
 async def test_a_wrong_request_is_answered_with_a_problem(
-    stores: Stores, parameters: dict[str, str], status: int, kind: str, at_fault: str
+    stores: Stores, parameters: dict[str, Any], status: int, kind: str, at_fault: str
 ) -> None:
     response = await ask(stores, **parameters)
     problem = response.json()

@@ -25,7 +25,7 @@ async def stored(html: str = PAGE, **records: Any) -> Stores:
     return stores
 
 
-async def shown(stores: Stores, status: int = 200, **parameters: object) -> str:
+async def shown(stores: Stores, status: int = 200, **parameters: str | int) -> str:
     async with client(gateway(stores, deadline_seconds=30)) as web:
         response = await web.get("/labs/statements", params={"url": URL, **parameters}, headers=HTML)
     assert response.status_code == status, response.text
@@ -66,7 +66,7 @@ async def test_a_statement_is_shown_with_its_chain_label_scores_and_exact_embedd
         ({"start": -7}, [0, 1, 2, 3, 4]),
     ],
 )
-async def test_filters(parameters: dict[str, object], expected: list[int]) -> None:
+async def test_filters(parameters: dict[str, Any], expected: list[int]) -> None:
     assert numbers(await shown(await stored(), **parameters)) == expected
 
 

@@ -212,7 +212,9 @@ async def test_removed_pages_are_left_out(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("what", ["removed", "fetched again"])
-async def test_a_page_that_changes_while_it_is_written_is_as_its_last_event_says(stores: Stores, what: str) -> None:
+async def test_a_page_that_changes_while_it_is_written_is_as_its_last_event_says(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     """The event is handled between the read of the records and the write of the points."""
     other = MemoryEmbedder(32, name="other")
     collection = await stores.vectors.ensure(await other.info())
@@ -229,7 +231,7 @@ async def test_a_page_that_changes_while_it_is_written_is_as_its_last_event_says
                 await index_page(stores, 5, generation=2, words="second")
         await upsert(name, points)
 
-    stores.vectors.upsert = interleaved  # type: ignore[method-assign]
+    monkeypatch.setattr(stores.vectors, "upsert", interleaved)
     await fill(stores, other)
     await fill(stores, other)
     texts = [hit.payload.text for hit in await stores.vectors.scroll(collection, page_id(url(5)))]
@@ -360,7 +362,9 @@ async def test_a_collection_is_searched_although_pages_keep_changing(
     assert await stores.vectors.active() == collection != former
 
 
-async def test_a_page_that_changes_during_its_verification_is_not_wrong(stores: Stores) -> None:
+async def test_a_page_that_changes_during_its_verification_is_not_wrong(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = MemoryEmbedder(32, name="other")
     reindexer = await fill(stores, other)
     scroll, changed = stores.vectors.scroll, False
@@ -373,7 +377,7 @@ async def test_a_page_that_changes_during_its_verification_is_not_wrong(stores: 
             await stores.vectors.remove_page(collection, page)  # its points of now are not the ones that were compared
         return await scroll(collection, page)
 
-    stores.vectors.scroll = interleaved  # type: ignore[method-assign]
+    monkeypatch.setattr(stores.vectors, "scroll", interleaved)
     assert (await reindexer.verify()).passed
     assert changed
 

@@ -199,9 +199,11 @@ class CountingEmbedder(MemoryEmbedder):
 
     texts = 0
 
-    async def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
         self.texts += len(texts)
-        return await super().embed(texts, deadline_seconds=deadline_seconds)
+        return await super().embed(texts, deadline_seconds=deadline_seconds, urgent=urgent)
 
 
 async def test_r16_unchanged_statements_are_the_same_blob_and_not_embedded_again(journey: Journey) -> None:

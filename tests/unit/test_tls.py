@@ -4,6 +4,7 @@ import datetime as dt
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -121,6 +122,6 @@ def test_a_file_that_can_not_be_used_is_named(identities: Identities, tmp_path: 
         ("gateway", GatewaySettings(client_ca_file=Path("c")), "the gateway would serve HTTP"),
     ],
 )
-def test_settings_that_would_not_encrypt_are_refused(group: str, values: object, says: str) -> None:
+def test_settings_that_would_not_encrypt_are_refused(group: str, values: Any, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Settings(**{group: values})

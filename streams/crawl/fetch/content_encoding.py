@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
-import brotli  # type: ignore[import-untyped]  # it ships no types
+import brotli
 from backports import zstd
 
 PIECE_BYTES = 64 * 1024

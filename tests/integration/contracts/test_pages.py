@@ -112,7 +112,7 @@ async def test_a_scan_visits_each_page_once_and_goes_on_behind_a_token(pages: Pa
     expected = {uuid4() for _ in range(30)}
     for page in expected:
         for part in ("fetched", "indexed"):
-            await pages.put(page, part, {"generation": 1}, 1)  # type: ignore[arg-type]
+            await pages.put(page, part, {"generation": 1}, 1)
     seen, token = [], FIRST
     while found := await pages.scan(token, LAST, 7):
         assert len(found) <= 7

@@ -18,9 +18,10 @@ from streams.local.probing import answers
 from streams.local.riffle_processes import gateway_settings
 from streams.local.server_set import with_addresses
 from streams.local.state import read_state
-from streams.local.tls.identities import GATEWAY, OPERATOR, Identities
+from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
 from streams.tls import client_context
+from streams.topology import GATEWAY
 
 START_SECONDS = 120.0
 

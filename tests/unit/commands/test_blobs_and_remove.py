@@ -39,7 +39,7 @@ class World:
         self.stores.blob_collection = MemoryBlobCollection(blobs, pages, fingerprints)
 
     def letter(self, value: bytes, **headers: bytes) -> None:
-        self.dead.append(Incoming("embed.dead", 0, len(self.dead), b"key", value, tuple(headers.items())))
+        self.dead.append(Incoming("embed.dead", 0, len(self.dead), b"key", value, list(headers.items())))
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     monkeypatch.setattr("streams.stores.opener.open_stores", open_stores)
     monkeypatch.setattr(remove_module, "open_stores", open_stores)
     monkeypatch.setattr(remove_module, "EventProducer", Producer)
-    monkeypatch.setattr(blobs_module.time, "time", lambda: made.now)
+    monkeypatch.setattr("time.time", lambda: made.now)
     for module in (remove_module, blobs_module):
         monkeypatch.setattr(module, "need_kafka", lambda _: None)
         monkeypatch.setattr(module, "read_topic", read_topic)

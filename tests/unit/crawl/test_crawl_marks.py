@@ -89,7 +89,7 @@ async def test_the_same_state_again_costs_nothing() -> None:
 async def test_a_new_process_counts_no_url_twice() -> None:
     store = Unsure(random.Random(1))
     for state in ("queued", "queued", "fetched", "fetched"):
-        await new_marks(store).mark("c", HOSTS[0], 0, dict.fromkeys(PAGES[:7], state))  # type: ignore[arg-type]
+        await new_marks(store).mark("c", HOSTS[0], 0, dict.fromkeys(PAGES[:7], state))
     assert await store.crawl_counts("c") == {"fetched": 7}
 
 

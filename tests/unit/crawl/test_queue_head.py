@@ -53,8 +53,8 @@ def test_hosts_are_due_by_the_last_time_put(puts: list[tuple[str, int | None]], 
         last[host] = when
     rng = random.Random(1)
     popped = []
-    while (host := due.pop(now, rng.random)) is not None:
-        popped.append(host)
+    while (found := due.pop(now, rng.random)) is not None:
+        popped.append(found)
     assert sorted(popped) == sorted(host for host, when in last.items() if when is not None and when <= now)
     later = [when for when in last.values() if when is not None and when > now]
     assert due.next_at() == min(later, default=None)

@@ -62,7 +62,7 @@ def test_a_region_that_is_removed_moves_only_its_own_hosts(names: list[str], hos
 )
 def test_a_mistake_in_the_rules_is_refused(regions: dict[str, list[str]], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        CrawlSettings(regions=regions)  # type: ignore[arg-type]  # as JSON gives them
+        CrawlSettings(regions=regions)  # as JSON gives them
 
 
 def test_regions_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,7 @@ def test_a_missing_topic() -> None:
         ({"partitions": 4}, FAILURE, "different numbers of partitions"),
     ],
 )
-def test_a_topic_with_other_settings(change: dict[str, object], level: Level, says: str) -> None:
+def test_a_topic_with_other_settings(change: dict[str, Any], level: Level, says: str) -> None:
     topics = right_topics()
     topics["pages.fetched"] = replace(topics["pages.fetched"], **change)
     wrong = [finding for finding in judged(topics) if finding.level is not OK]
@@ -180,7 +181,7 @@ def test_clocks(ahead: float, level: Level) -> None:
     assert cassandra.judge_clock(ahead, CrawlSettings().clock_bound_seconds).level is level
 
 
-MODEL = ModelInfo("sbert", "1", 384, "")
+MODEL = ModelInfo("sbert", "1", 384)
 NAME = "statements-sbert-1"
 
 

@@ -59,7 +59,7 @@ def removed(reason: str, **more: Any) -> Any:
     return page(PageRemoved, reason=reason, **more)
 
 
-MODEL = {"statements": 42, "model": "sbert", "model_version": "1"}
+MODEL: dict[str, Any] = {"statements": 42, "model": "sbert", "model_version": "1"}
 CHUNKED = page(PageChunked, statements_ref="s", statements=42)
 EMBEDDED = page(PageEmbedded, statements_ref="s", vectors_ref="v", dimensions=384, **MODEL)
 INDEXED = page(PageIndexed, collection="statements", **MODEL)

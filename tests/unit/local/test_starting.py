@@ -64,7 +64,8 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
 
 def test_a_server_yields_the_processor_once_it_is_ready(tmp_path: Path) -> None:
     # A nice process takes minutes to start beside other work, more than a start may last.
-    own, before, reports = os.nice(0), [], Reports()
+    before: list[int] = []
+    own, reports = os.nice(0), Reports()
 
     class Watched(Program):
         def is_ready(self) -> bool:

@@ -48,7 +48,7 @@ def test_instances_are_those_of_the_values(tmp_path: Path) -> None:
 def test_a_server_without_gpus_runs_every_instance_on_cpus(tmp_path: Path) -> None:
     for model in prepare_repository(PRODUCTION, tmp_path, Changes(cpu=True, instances={"sbert_transformer": 2})):
         assert {kind for kind, _ in groups(read_config(tmp_path / model))} <= {"KIND_CPU"}
-        assert "cuda" not in read_config(tmp_path / model).get("optimization", {})  # type: ignore[operator]
+        assert "cuda" not in read_config(tmp_path / model).get("optimization", {})
 
 
 def test_batching_changes_the_models_that_have_it(tmp_path: Path) -> None:

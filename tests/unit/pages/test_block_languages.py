@@ -161,11 +161,13 @@ def test_any_blocks_have_an_answer_each(texts: list[str], language: str) -> None
 
 
 def test_a_page_of_many_languages_asks_about_some_of_its_blocks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(
-        "streams.pages.assemble.block_languages.identify",
-        lambda text, declared: asked.append(text) or Identified("de", 1.0, "Latn"),
-    )
+    asked: list[str] = []
+
+    def ask(text: str, declared: str) -> Identified:
+        asked.append(text)
+        return Identified("de", 1.0, "Latn")
+
+    monkeypatch.setattr("streams.pages.assemble.block_languages.identify", ask)
     declared = tuple(Block("p", f"лиса {number}", language="ru") for number in range(MAX_ASKED + 50))
     german = tuple(Block("p", SENTENCES["de"]) for _ in range(MAX_ASKED + 50))
     blocks = with_languages((*declared, *german), ENGLISH_PAGE)

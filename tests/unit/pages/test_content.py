@@ -2,11 +2,13 @@
 """Main content: which texts are boilerplate, which are not, and which must never be lost."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from streams.pages.content.main_content import (
     COPY,
@@ -87,7 +89,7 @@ def test_text_outside_of_the_only_article_is_dropped_if_most_is_inside() -> None
     assert [why for text, why in removed.items() if text.startswith(("Before", "Behind"))]
 
 
-def judged(words: np.ndarray, html: str = "<p>x") -> JudgedPage:
+def judged(words: NDArray[Any], html: str = "<p>x") -> JudgedPage:
     """A page with so many words in each segment."""
     walk = parse_page(html, {}, url=URL).walk
     return JudgedPage(walk, replace(segment_stats(walk, ""), words=words))

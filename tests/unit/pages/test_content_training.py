@@ -2,9 +2,11 @@
 """The training of the content model: pages with lists of headlines put after their text, and networks put together."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.content_model import CERTAIN_LABEL, add_lists, example, together
 from benchmarks.content_teasers import Teaser, teaser_of, with_list
@@ -65,7 +67,7 @@ def test_the_truth_of_a_page_with_a_list_is_the_same() -> None:
         assert sum(made.labels > CERTAIN_LABEL) == 2
 
 
-def network(random: Callable[..., np.ndarray]) -> ContentModel:
+def network(random: Callable[..., NDArray[Any]]) -> ContentModel:
     shapes = ((9, 4), (4,), (7 * 4, 3), (3,), (3, 1), (1,))
     return ContentModel(*(random(shape).astype(np.float32) for shape in shapes))
 

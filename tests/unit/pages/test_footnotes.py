@@ -198,7 +198,10 @@ def _one_after_another(segment: Segment, notes: list[tuple[RawSpan, str]]) -> tu
         spans = [(places[a], places[b], kind, target, label) for a, b, kind, target, label in spans]
         spans.append((cut, cut, "footnote", note, ""))
     shift, size = len(text) - len(text.lstrip()), len(text.strip())
-    spans = [(min(max(a - shift, 0), size), min(max(b - shift, 0), size), *rest) for a, b, *rest in spans]
+    spans = [
+        (min(max(a - shift, 0), size), min(max(b - shift, 0), size), kind, target, label)
+        for a, b, kind, target, label in spans
+    ]
     return text.strip(), [raw for raw in spans if raw[0] < raw[1] or raw[2] in ("image", "footnote")]
 
 
@@ -213,8 +216,8 @@ def test_all_marks_leave_at_once_as_they_would_one_by_one() -> None:
             for found in re.finditer(r"[\[(]?(?:\d|\*)[\])]?", text)
         ]
         others = [
-            (*sorted(draw.choices(range(len(text) + 1), k=2)), draw.choice(["strong", "link", "code"]), "", "")
-            for _ in range(draw.randrange(5))
+            (start, end, draw.choice(["strong", "link", "code"]), "", "")
+            for start, end in (sorted(draw.choices(range(len(text) + 1), k=2)) for _ in range(draw.randrange(5)))
         ]
         points = [
             (at, at, draw.choice(["image", "footnote"]), "x", "") for at in draw.choices(range(len(text) + 1), k=2)

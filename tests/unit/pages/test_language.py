@@ -52,8 +52,13 @@ def test_a_declared_language_decides_between_close_ones_but_not_against_the_scri
 def test_a_text_with_many_function_words_of_its_declared_language_needs_no_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = []
-    monkeypatch.setattr("streams.pages.text.language._predict", lambda text: asked.append(text) or [("en", 0.9)])
+    asked: list[str] = []
+
+    def predict(text: str) -> list[tuple[str, float]]:
+        asked.append(text)
+        return [("en", 0.9)]
+
+    monkeypatch.setattr("streams.pages.text.language._predict", predict)
     english = "You will find more about this in their guide, which has been written by people who know it. " * 3
     assert identify(english, "en") == Identified("en", 0.99, "Latn")
     assert not asked

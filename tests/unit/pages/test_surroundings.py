@@ -1,7 +1,10 @@
 """The place of a text on its page, as the content model sees it: headings above, the way to the title, common words."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from streams.pages.content.features import COLUMNS, SURROUNDINGS, WHOLE
 from streams.pages.content.main_content import page_features
@@ -21,7 +24,7 @@ NEAREST, UPPER, TITLE, COMMON = 1, 10, 19, 25
 """First columns of the nearest heading, of the one above it, of the way to the title, and that of words in common."""
 
 
-def rows(html: str) -> dict[str, np.ndarray]:
+def rows(html: str) -> dict[str, NDArray[Any]]:
     """The columns of each text."""
     parsed = parse_page(html, {}, url=URL)
     page, stats = parsed.walk, segment_stats(parsed.walk, parsed.head.title)

@@ -1,8 +1,11 @@
 """Sums over the element tree and means over segments, against the same written plainly."""
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from streams.pages.content import features
 from streams.pages.content.lexicon import BITS
@@ -11,7 +14,7 @@ from streams.pages.content.tree_sums import pooled, sections, subtree_sums
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> np.ndarray:
+def trees(draw: st.DrawFn) -> NDArray[Any]:
     """Parents of elements in document order: each one's parent is the one before it, or one around that."""
     parents = [-1]
     for index in range(1, draw(st.integers(1, 60))):
@@ -22,7 +25,7 @@ def trees(draw: st.DrawFn) -> np.ndarray:
     return np.array(parents, np.int32)
 
 
-def around(parents: np.ndarray, element: int) -> list[int]:
+def around(parents: NDArray[Any], element: int) -> list[int]:
     """The element and those around it, the innermost first."""
     chain = [element]
     while parents[chain[-1]] >= 0:
@@ -32,7 +35,7 @@ def around(parents: np.ndarray, element: int) -> list[int]:
 
 @settings(max_examples=200, deadline=None)
 @given(parents=trees(), seed=st.integers(0, 2**32))
-def test_sums_of_subtrees(parents: np.ndarray, seed: int) -> None:
+def test_sums_of_subtrees(parents: NDArray[Any], seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 5, len(parents)).astype(np.float64)
     expected = np.zeros(len(parents))
     for element in range(len(parents)):
@@ -42,7 +45,7 @@ def test_sums_of_subtrees(parents: np.ndarray, seed: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(parents=trees(), seed=st.integers(0, 2**32))
-def test_a_section_is_the_widest_element_below_the_limit(parents: np.ndarray, seed: int) -> None:
+def test_a_section_is_the_widest_element_below_the_limit(parents: NDArray[Any], seed: int) -> None:
     sums = subtree_sums(parents, np.random.default_rng(seed).integers(0, 5, len(parents)).astype(np.float64))
     limit = 0.4 * float(sums[0])
     found = sections(parents, sums, limit).tolist()
@@ -59,7 +62,7 @@ def test_pooled_means(rows: int, width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
     hidden = chance.random((rows, width), np.float32)
     weights = chance.random((rows, 1), np.float32) + np.float32(0.1)
-    groups = tuple(chance.integers(0, most, rows) for most in (3, 80, rows))
+    groups = (chance.integers(0, 3, rows), chance.integers(0, 80, rows), chance.integers(0, rows, rows))
     expected = []
     for row in range(rows):
         alike = [np.flatnonzero(group == group[row]) for group in groups]
@@ -72,7 +75,7 @@ def test_pooled_means(rows: int, width: int, seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(parents=trees(), rows=st.integers(1, 60), seed=st.integers(0, 2**32))
 def test_names_are_inherited_from_elements_that_do_not_hold_nearly_all(
-    parents: np.ndarray, rows: int, seed: int
+    parents: NDArray[Any], rows: int, seed: int
 ) -> None:
     chance = np.random.default_rng(seed)
     counts = chance.integers(0, 300, (rows, 6)).astype(np.float32)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,7 +37,8 @@ def test_rates_of_a_workload() -> None:
     rates = fetch_rates(
         Workload(86_400, recrawl_days=1, statements_per_page=50, changed_share=0.5, duplicate_share=0.2)
     )
-    assert (rates.fetch, rates.changed_page, rates.unique_page, rates.statement) == (1.0, 0.5, 0.4, pytest.approx(20.0))
+    assert (rates.fetch, rates.changed_page, rates.unique_page) == (1.0, 0.5, 0.4)
+    assert rates.statement == pytest.approx(20.0)
 
 
 def test_a_plan_by_hand() -> None:
@@ -124,8 +126,9 @@ def test_without_gpus_cores_embed() -> None:
     [("pages", 0), ("recrawl_days", -1), ("changed_share", 1.1), ("duplicate_share", -0.1), ("queries_per_second", -1)],
 )
 def test_an_impossible_workload_is_refused_by_name(field: str, value: float) -> None:
+    fields: dict[str, Any] = {"pages": 1e6, field: value}
     with pytest.raises(UsageError, match=field):
-        Workload(**{"pages": 1e6, field: value})
+        Workload(**fields)
 
 
 class TestOwnCosts:

@@ -60,7 +60,10 @@ class FunctionAgent(Agent):
     """An agent whose `handle` is a function."""
 
     def __init__(self, handle: Callable[[Delivery], Awaitable[Sequence[Event]]]) -> None:
-        self.handle = handle  # type: ignore[method-assign]
+        self._handle = handle
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        return await self._handle(delivery)
 
 
 @dataclass

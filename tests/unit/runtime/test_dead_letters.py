@@ -51,7 +51,7 @@ def test_pages_hold_every_letter_once_oldest_first(places: list[tuple[int, int]]
         assert len(page) <= limit
         seen += page
         after = page[-1].failure.id
-    last = {}
+    last: dict[int, int] = {}
     for offset, minute in places:
         last[offset] = max(minute, last.get(offset, 0))
     assert sorted(offsets(seen)) == sorted(last)

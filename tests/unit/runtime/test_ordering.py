@@ -48,7 +48,8 @@ async def test_partitions_do_not_wait_for_each_other() -> None:
 
 @pytest.mark.parametrize("concurrency", [1, 3, 50])
 async def test_same_key_runs_in_order_and_never_at_once(concurrency: int) -> None:
-    tasks, seen, running = KeyedTasks(concurrency), {k: [] for k in range(5)}, dict.fromkeys(range(5), 0)
+    tasks, running = KeyedTasks(concurrency), dict.fromkeys(range(5), 0)
+    seen: dict[int, list[int]] = {key: [] for key in range(5)}
     chance = random.Random(7)
     most = 0
 

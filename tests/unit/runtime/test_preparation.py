@@ -1,7 +1,7 @@
 """A worker's start while a server is away: it waits, shows for what, and can be stopped."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -11,7 +11,9 @@ from streams.runtime.preparation import Prepared, prepare_with_retries
 from streams.stores.opener import Stores
 
 
-def attempts(*outcomes: Exception | None, after: Callable[[int], None] = lambda number: None):
+def attempts(
+    *outcomes: Exception | None, after: Callable[[int], object] = lambda number: None
+) -> Callable[[], Awaitable[Prepared]]:
     """A preparation that fails with each error in turn, and calls `after` with the number of each attempt."""
     made = 0
 
@@ -22,9 +24,12 @@ def attempts(*outcomes: Exception | None, after: Callable[[int], None] = lambda 
         after(made)
         if outcome:
             raise outcome
-        return Prepared(Stores(), {}, {}, asyncio.sleep)
+        return Prepared(Stores(), {}, {}, close)
 
     return attempt
+
+
+async def close() -> None: ...
 
 
 AWAY = StoreUnavailable("Triton at triton:8001 is away")
@@ -46,7 +51,7 @@ async def test_a_server_that_answers_too_late_is_waited_for_too() -> None:
 
 async def test_a_worker_that_waits_for_a_server_can_be_stopped() -> None:
     stop = asyncio.Event()
-    waiting = prepare_with_retries(attempts(AWAY, after=lambda made: made == 2 and stop.set()), [], stop)
+    waiting = prepare_with_retries(attempts(AWAY, after=lambda made: stop.set() if made == 2 else None), [], stop)
     assert await asyncio.wait_for(waiting, 20) is None
 
 

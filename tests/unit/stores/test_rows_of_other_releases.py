@@ -52,7 +52,7 @@ def test_r14_a_field_fewer_has_its_default_or_is_named(value: Any, packed: bytes
 
 def test_r14_an_unknown_state_is_read_as_it_is() -> None:
     row = {**unpack(pack_frontier_url(URL)), "state": "parked"}
-    assert unpack_frontier_url(PAGE, 9, pack(row)).state == "parked"
+    assert unpack_frontier_url(PAGE, 9, pack(row)).state == row["state"]
 
 
 @pytest.mark.parametrize(

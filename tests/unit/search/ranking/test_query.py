@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from streams.search.ranking.operators import OPERATORS, Conditions
 from streams.search.ranking.query import parse_query
 
-CASES = [
+CASES: list[tuple[str, str, Conditions]] = [
     # query, text that is searched, conditions
     ("write-ahead log", "write-ahead log", {}),
     ('"write-ahead log" speed', "write-ahead log speed", {"phrase": ("write-ahead log",)}),
