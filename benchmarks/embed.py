@@ -33,7 +33,7 @@ from streams.models.inference.antecedents import links_by_rule
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import parameters_of, read_config
 from streams.models.inference.runtimes import ONNXRUNTIME, RUNTIMES, available
-from streams.models.triton import TritonConnection
+from streams.models.triton_connection import TritonConnection
 from streams.pages.normalize import normalize
 from streams.runtime.agent import Delivery
 from streams.settings import Settings

@@ -26,7 +26,7 @@ from streams.commands.console import out, print_json
 from streams.crawl.archives.importer import import_html
 from streams.errors import StoreUnavailable, UsageError
 from streams.jsonl import read_lines
-from streams.models.triton import TritonConnection
+from streams.models.triton_connection import TritonConnection
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores

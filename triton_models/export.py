@@ -86,7 +86,11 @@ def describe(model: Path, precision: str) -> dict[str, str]:
 
 def _pooled(torch: Any, transformer: Any, description: dict[str, str]) -> Any:
     class Pooled(torch.nn.Module):
-        """Transformer, pooling and scaling in one graph, so that only one vector for each text leaves the GPU."""
+        """Transformer, pooling and scaling in one graph, so that only one vector for each text leaves the GPU.
+
+        The second output is the checksum of the ids that the graph read, as `read_checksums` in
+        streams/models/inference/seals.py makes it.
+        """
 
         def __init__(self) -> None:
             super().__init__()
@@ -101,7 +105,8 @@ def _pooled(torch: Any, transformer: Any, description: dict[str, str]) -> Any:
                 vectors = (hidden * weights).sum(1) / weights.sum(1)
             if description["normalized"] == "true":
                 vectors = torch.nn.functional.normalize(vectors, dim=1)
-            return vectors
+            places = (torch.arange(input_ids.shape[1], device=input_ids.device) + 1) * 31 + 1
+            return vectors, (input_ids * attention_mask * places).sum(1, keepdim=True)
 
     return Pooled().eval()
 
@@ -114,8 +119,8 @@ def _write_onnx(torch: Any, pooled: Any, tokenizer: Any, target: Path, precision
         (sample["input_ids"], sample["attention_mask"]),
         str(target),
         input_names=["input_ids", "attention_mask"],
-        output_names=["embedding"],
-        dynamic_axes={"input_ids": names, "attention_mask": names, "embedding": {0: "batch"}},
+        output_names=["embedding", "read"],
+        dynamic_axes={"input_ids": names, "attention_mask": names, "embedding": {0: "batch"}, "read": {0: "batch"}},
         opset_version=17,
         dynamo=False,
     )
@@ -133,9 +138,13 @@ def _compare(torch: Any, pooled: Any, tokenizer: Any, target: Path, least: float
     session = onnxruntime.InferenceSession(str(target), providers=onnxruntime.get_available_providers())
     sample = tokenizer(list(SAMPLES), padding=True, return_tensors="pt")
     feeds = {name: sample[name].numpy() for name in ("input_ids", "attention_mask")}
-    exported = torch.from_numpy(session.run(None, feeds)[0]).float()
+    vectors, read = session.run(["embedding", "read"], feeds)
+    exported = torch.from_numpy(vectors).float()
     with torch.no_grad():
-        expected = pooled(sample["input_ids"], sample["attention_mask"]).float()
+        expected, expected_read = pooled(sample["input_ids"], sample["attention_mask"])
+    expected = expected.float()
+    if (torch.from_numpy(read) != expected_read).any():
+        sys.exit(f"{target}: the checksums of the token ids are not PyTorch's")
     cosine = torch.nn.functional.cosine_similarity(exported, expected).min().item()
     if cosine < least:
         sys.exit(f"{target}: a vector differs from PyTorch's (cosine {cosine:.6f}, at least {least} is wanted)")

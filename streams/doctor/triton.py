@@ -9,7 +9,8 @@ from streams.doctor.versions import judge_version
 from streams.errors import RiffleError
 from streams.models.inference.repository import CHAIN_MODEL
 from streams.models.protocols import ModelInfo
-from streams.models.triton import IN_PROCESS, open_models, server_state
+from streams.models.triton import IN_PROCESS, open_models
+from streams.models.triton_connection import server_state
 from streams.settings import Settings, TritonSettings
 
 REQUEST_SECONDS = 8.0

@@ -78,7 +78,7 @@ def kafka_answers(settings: KafkaSettings) -> bool:
 
 def triton_answers(settings: TritonSettings) -> bool:
     """True if it answers over gRPC."""
-    from streams.models.triton import server_state  # here, because it loads gRPC
+    from streams.models.triton_connection import server_state  # here, because it loads gRPC
 
     try:
         return bool(server_state(settings, HTTP_SECONDS).version)

@@ -205,7 +205,7 @@ class Triton:
 
     def _index(self) -> list[dict[str, Any]]:
         if self.tls:
-            from streams.models.triton import server_state  # here, because it loads gRPC
+            from streams.models.triton_connection import server_state  # here, because it loads gRPC
 
             settings = TritonSettings(url=self.url, **self.tls[OPERATOR].settings(["triton"])["triton"])
             return server_state(settings, PROBE_SECONDS).models

@@ -12,6 +12,7 @@ import triton_python_backend_utils as pb_utils
 
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import parameters_of
+from streams.models.inference.seals import SEAL, seal_rows
 from streams.niceness import raise_niceness_in_own_session
 
 
@@ -26,12 +27,14 @@ class TritonPythonModel:
         raise_niceness_in_own_session(int(parameters.get("nice", "0")))
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        """One answer for each request."""
-        texts: list[str] = []
-        ends: list[int] = []
-        for request in requests:
-            column = pb_utils.get_input_tensor_by_name(request, "TEXT").as_numpy().reshape(-1)
-            texts.extend(text.decode("utf-8", "replace") for text in column)
-            ends.append(len(texts))
+        """Return one answer for each request, with the seal of each text and its vector."""
+        columns = [list(pb_utils.get_input_tensor_by_name(each, "TEXT").as_numpy().reshape(-1)) for each in requests]
+        texts = [text.decode("utf-8", "replace") for column in columns for text in column]
+        ends = np.cumsum([len(column) for column in columns])
         parts = np.split(self.encoder.embed(texts), ends[:-1])
-        return [pb_utils.InferenceResponse([pb_utils.Tensor("EMBEDDING", part)]) for part in parts]
+        return [_answer(column, part) for column, part in zip(columns, parts, strict=True)]
+
+
+def _answer(texts: list[bytes], vectors: Any) -> Any:
+    seals = seal_rows(texts, vectors)
+    return pb_utils.InferenceResponse([pb_utils.Tensor("EMBEDDING", vectors), pb_utils.Tensor(SEAL, seals)])

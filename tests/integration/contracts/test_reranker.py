@@ -14,7 +14,8 @@ from streams.local.triton import Triton, why_not
 from streams.models.inference.cross_encoder import fitting_pairs
 from streams.models.inprocess import InProcessReranker
 from streams.models.protocols import Reranker
-from streams.models.triton import TritonConnection, TritonReranker
+from streams.models.triton import TritonReranker
+from streams.models.triton_connection import TritonConnection
 from streams.settings import TritonSettings
 from tests.tiny_cross_encoder import exported
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import queries
 from benchmarks.queries import ask, read_questions, wait_until_busy
 from streams.errors import StoreUnavailable, UsageError
-from streams.models.triton import Busy
+from streams.models.triton_connection import Busy
 
 
 class Model:

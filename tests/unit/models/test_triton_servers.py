@@ -16,8 +16,8 @@ import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from streams.errors import StoreUnavailable
-from streams.models import triton
-from streams.models.triton import TritonConnection
+from streams.models import triton_connection
+from streams.models.triton_connection import TritonConnection
 from streams.settings import TritonSettings
 
 CONNECTION_AGE_MS = 300
@@ -94,7 +94,7 @@ async def test_a_server_that_is_added_to_the_name_is_found_and_a_removed_one_is_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     quick = ("grpc.dns_min_time_between_resolutions_ms", CONNECTION_AGE_MS // 3)
-    monkeypatch.setattr(triton, "CHANNEL_OPTIONS", (*triton.CHANNEL_OPTIONS, quick))
+    monkeypatch.setattr(triton_connection, "CHANNEL_OPTIONS", (*triton_connection.CHANNEL_OPTIONS, quick))
     transport, names = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: Names(["127.0.0.1"]), local_addr=("127.0.0.1", 0)
     )

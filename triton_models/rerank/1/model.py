@@ -7,6 +7,7 @@ import triton_python_backend_utils as pb_utils
 
 from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.repository import parameters_of
+from streams.models.inference.seals import SEAL, seal_whole
 
 
 class TritonPythonModel:
@@ -18,11 +19,15 @@ class TritonPythonModel:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request):
-        query, texts = (
-            [text.decode("utf-8", "replace") for text in _column(request, name)] for name in ("QUERY", "TEXTS")
-        )
-        return pb_utils.InferenceResponse([pb_utils.Tensor("SCORES", self.encoder.scores(query[0], texts))])
+        query, texts = (_column(request, name) for name in ("QUERY", "TEXTS"))
+        scores = self.encoder.scores(_decode(query[0]), [_decode(text) for text in texts])
+        seal = seal_whole([query[0], *texts], [scores])
+        return pb_utils.InferenceResponse([pb_utils.Tensor("SCORES", scores), pb_utils.Tensor(SEAL, seal)])
 
 
 def _column(request, name):
-    return pb_utils.get_input_tensor_by_name(request, name).as_numpy().reshape(-1)
+    return list(pb_utils.get_input_tensor_by_name(request, name).as_numpy().reshape(-1))
+
+
+def _decode(text):
+    return text.decode("utf-8", "replace")

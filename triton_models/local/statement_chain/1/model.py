@@ -8,6 +8,7 @@ import triton_python_backend_utils as pb_utils
 from streams.models.inference.chain_encoder import chain_model
 from streams.models.inference.link_columns import NAMES, to_columns
 from streams.models.inference.repository import parameters_of
+from streams.models.inference.seals import SEAL, seal_whole
 from streams.niceness import raise_niceness_in_own_session
 
 
@@ -25,5 +26,6 @@ class TritonPythonModel:
     def _answer(self, request):
         column = pb_utils.get_input_tensor_by_name(request, "SENTENCES").as_numpy().reshape(-1)
         links = self.links([sentence.decode("utf-8", "replace") for sentence in column])
-        tensors = [pb_utils.Tensor(name, column) for name, column in zip(NAMES, to_columns(links), strict=True)]
-        return pb_utils.InferenceResponse(tensors)
+        columns = to_columns(links)
+        tensors = [pb_utils.Tensor(name, tensor) for name, tensor in zip(NAMES, columns, strict=True)]
+        return pb_utils.InferenceResponse([*tensors, pb_utils.Tensor(SEAL, seal_whole(list(column), columns))])

@@ -1,0 +1,223 @@
+"""One Triton server: a gRPC channel with deadlines and retries, whose answers are checked, and Riffle's errors."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import structlog
+from tritonclient.grpc import MAX_GRPC_MESSAGE_SIZE, InferInput, InferRequestedOutput
+from tritonclient.grpc import InferenceServerClient as BlockingClient
+from tritonclient.grpc.aio import InferenceServerClient
+from tritonclient.utils import InferenceServerException
+
+from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
+from streams.settings import TritonSettings
+from streams.tls import TlsFiles
+
+Tensor = np.ndarray[Any, Any]
+FindFault = Callable[[Sequence[Tensor | None]], str]
+"""Returns what is wrong with an answer's tensors, which may be missing; an empty string if nothing is."""
+RETRIES = 3
+"""Maximum further tries while the server is unavailable."""
+BACKOFF_SECONDS = 0.1
+"""Seconds before the first further try. Each pause is twice the one before."""
+_UNAVAILABLE, _DEADLINE, _INVALID, _NOT_FOUND = (
+    f"StatusCode.{name}" for name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT", "NOT_FOUND")
+)
+"""The names of gRPC's status codes in the client's exceptions."""
+_UNKNOWN_MODEL = "unknown model"
+"""A part of Triton's message about a model that is not in its repository."""
+_UNKNOWN_OUTPUT = "unexpected inference output"
+"""A part of Triton's message about an output that a model does not have."""
+CHANNEL_OPTIONS = (
+    ("grpc.max_send_message_length", MAX_GRPC_MESSAGE_SIZE),
+    ("grpc.max_receive_message_length", MAX_GRPC_MESSAGE_SIZE),
+    ("grpc.lb_policy_name", "round_robin"),
+)
+"""Options of a channel. It connects to every address of the server's name (a headless service has one for each pod) and
+asks them in turn. gRPC reads the name again after a connection has ended, so the servers limit the age of connections
+(`--grpc-max-connection-age`): that is how added servers are found."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Seconds that a model's instances have computed, all of them together, and their number."""
+
+    seconds: float
+    instances: int
+
+
+class TritonConnection:
+    """One gRPC channel, with deadlines, retries while the server is unavailable, and Riffle's errors."""
+
+    def __init__(self, settings: TritonSettings) -> None:
+        self._settings = settings
+        self.url = settings.url
+        self._files = TlsFiles.of(settings)
+        self._opened_with = self._files.stamp
+        self._client = new_client(settings)
+        self._replaced: list[InferenceServerClient] = []
+
+    async def _current_client(self) -> InferenceServerClient:
+        """The client; a new one after the certificates' files changed, since gRPC reads them only once per channel.
+
+        The one before the last is closed then: calls that still use the last one finish first.
+        """
+        stamp = self._files.stamp
+        if stamp != self._opened_with:
+            replacement = new_client(self._settings)
+            self._replaced.append(self._client)
+            self._client, self._opened_with = replacement, stamp
+            while len(self._replaced) > 1:
+                await self._replaced.pop(0).close()
+        return self._client
+
+    @property
+    def timeout_seconds(self) -> float:
+        """Seconds after which a call ends that has no deadline of its own."""
+        return self._settings.timeout_seconds
+
+    async def config(self, model: str) -> dict[str, Any]:
+        """The model's configuration as Triton gives it in JSON."""
+        answer = await self._tried(
+            model,
+            lambda client, seconds: client.get_model_config(model, as_json=True, client_timeout=seconds),
+            self._settings.timeout_seconds,
+        )
+        config: dict[str, Any] = answer["config"]
+        return config
+
+    async def busy(self, model: str) -> "Busy":
+        """The time that the model's instances have computed since the server's start."""
+        answer = await self._tried(
+            model,
+            lambda client, seconds: client.get_inference_statistics(model, as_json=True, client_timeout=seconds),
+            self._settings.timeout_seconds,
+        )
+        batches = answer["model_stats"][0].get("batch_stats", [])
+        groups = (await self.config(model)).get("instance_group", [])
+        nanoseconds = sum(int(batch.get("compute_infer", {}).get("ns", 0)) for batch in batches)
+        return Busy(nanoseconds / 1e9, sum(int(group.get("count", 1)) for group in groups) or 1)
+
+    async def infer(
+        self,
+        model: str,
+        tensors: Sequence[InferInput],
+        outputs: Sequence[str],
+        seconds: float,
+        find_fault: FindFault,
+        priority: int = 0,
+    ) -> list[Tensor]:
+        """Return the output tensors. An answer with a fault is asked for again, as if the server were away.
+
+        Raise ForeignAnswer if the last answer has a fault, DeadlineExceeded after `seconds`, retries included.
+        """
+
+        async def ask(client: InferenceServerClient, left: float) -> list[Tensor]:
+            answer = await client.infer(
+                model,
+                list(tensors),
+                outputs=[InferRequestedOutput(output) for output in outputs],
+                priority=priority,
+                client_timeout=left,
+            )
+            found = [answer.as_numpy(output) for output in outputs]
+            if fault := find_fault(found):
+                log.error("the answer of a model is not that of its request", model=model, server=self.url, fault=fault)
+                raise ForeignAnswer(f"Triton at {self.url}, model {model}: {fault}")
+            return found
+
+        answered: list[Tensor] = await self._tried(model, ask, seconds)
+        return answered
+
+    async def close(self) -> None:
+        for client in (*self._replaced, self._client):
+            await client.close()
+
+    async def _tried(
+        self, model: str, call: Callable[[InferenceServerClient, float], Awaitable[Any]], seconds: float
+    ) -> Any:
+        clock = asyncio.get_running_loop().time
+        end, backoff = clock() + seconds, BACKOFF_SECONDS
+        for attempt in range(RETRIES + 1):
+            left = max(end - clock(), 0.001)
+            try:
+                return await asyncio.wait_for(call(await self._current_client(), left), left + 0.5)
+            except TimeoutError as error:
+                raise self._too_late(model, seconds) from error
+            except ForeignAnswer:
+                if attempt == RETRIES or clock() + backoff >= end:
+                    raise
+            except InferenceServerException as error:
+                if error.status() != _UNAVAILABLE or attempt == RETRIES or _UNKNOWN_MODEL in (error.message() or ""):
+                    raise self._translated(model, error, seconds) from error
+                if clock() + backoff >= end:
+                    raise self._translated(model, error, seconds) from error
+            await asyncio.sleep(backoff)
+            backoff *= 2
+        raise AssertionError("unreachable")
+
+    def _translated(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
+        status, reason = error.status() or "", error.message() or "no reason given"
+        where = f"Triton at {self.url}, model {model}: {reason}"
+        if status == _DEADLINE:
+            return self._too_late(model, seconds)
+        if status == _INVALID and _UNKNOWN_OUTPUT in reason:
+            return MissingModel(f"{where}. The server's model repository is of another release: use that of this one")
+        if status == _INVALID:
+            return PoisonError(where)
+        if status == _NOT_FOUND or _UNKNOWN_MODEL in reason:
+            return MissingModel(f"{where}. Add it to the server's model repository, or name another one")
+        return StoreUnavailable(
+            f"{where} ({status}). Is it running (`riffle status`), and does RIFFLE_TRITON__URL name its gRPC port?"
+        )
+
+    def _too_late(self, model: str, seconds: float) -> DeadlineExceeded:
+        return DeadlineExceeded(f"Triton at {self.url}, model {model}: no answer in {seconds:g} s")
+
+
+class ForeignAnswer(StoreUnavailable):
+    """The server gave the answer of another request, or a damaged one. It counts as an outage of the server."""
+
+
+class MissingModel(StoreUnavailable):
+    """The server answers, but its repository lacks the model."""
+
+
+def new_client(settings: TritonSettings) -> InferenceServerClient:
+    """A client with a channel of its own, encrypted if an authority is set. Raises UsageError."""
+    return InferenceServerClient(settings.url, channel_args=list(CHANNEL_OPTIONS), **_encryption(settings))
+
+
+def _encryption(settings: TritonSettings) -> dict[str, Any]:
+    """The client's options for certificates. It reads the files at once."""
+    files = TlsFiles.of(settings)
+    names = {"root_certificates": files.ca, "private_key": files.key, "certificate_chain": files.cert}
+    return {"ssl": True, **{name: path and str(path) for name, path in names.items()}} if files.ca else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The version of a Triton server, and the states of its models as it lists them (name, state, reason)."""
+
+    version: str
+    models: list[dict[str, str]]
+
+
+def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerState:
+    """Ask a server for its version and models, blocking. Raises StoreUnavailable, UsageError."""
+    client = BlockingClient(settings.url, **_encryption(settings))
+    try:
+        server = client.get_server_metadata(as_json=True, client_timeout=timeout_seconds)
+        index = client.get_model_repository_index(as_json=True, client_timeout=timeout_seconds)
+    except InferenceServerException as error:
+        raise StoreUnavailable(
+            f"Triton at {settings.url} doesn't answer ({error.message()}, {error.status()})"
+        ) from error
+    finally:
+        client.close()
+    return ServerState(server.get("version", "?"), index.get("models", []))

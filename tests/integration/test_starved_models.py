@@ -1,0 +1,202 @@
+"""A starved Triton is slow or away, and never wrong: its model processes are stopped and killed during batches.
+
+Every answer is compared with that of the same model files in this process. What ends a call is an outage of the
+server, which the runtime waits for. RIFFLE_TEST_FAULTS=all kills 200 times.
+"""
+
+import asyncio
+import os
+import random
+import signal
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from streams.errors import DeadlineExceeded, StoreUnavailable
+from streams.local.child_process import Child, stop
+from streams.local.triton import Triton, why_not
+from streams.models.protocols import ChainModel, Embedder
+from streams.models.triton import TritonChains, open_models
+from streams.models.triton_connection import TritonConnection
+from streams.settings import Settings, TritonSettings
+
+KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 10
+STOPS = KILLS // 5
+STOPPED_SECONDS = 2.0
+CALLERS = 6
+READY_SECONDS = 60
+LOCAL_MODELS = Settings().models_path / "local"
+MODELS = ("sbert", "statement_chain")
+TEXTS = [f"{'the log of a database is written first ' * (n % 4)}and page {n} comes behind it." for n in range(96)]
+PAGES = [[f"Page {n} has a log.", "It is written first.", f"This keeps {n} readers.", ""] * 3 for n in range(24)]
+
+pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(1_800)]
+
+
+class Server:
+    """A Triton on the local models, started again whenever it has ended."""
+
+    def __init__(self, folder: Path, models: Path, names: Sequence[str]) -> None:
+        self._triton = Triton(folder / "home" / "data" / "triton", models, names)
+        self._triton.data.mkdir(parents=True)
+        self._triton.log.parent.mkdir(parents=True)
+        self.child: Child | None = None
+        self.starts = 0
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(triton=TritonSettings(url=self._triton.url, query_model="", timeout_seconds=20))
+
+    def start(self) -> None:
+        self.close()
+        self.child = Child("triton", self._triton.prepare(), self._triton.log, self._triton.port)
+        self.starts += 1
+
+    async def ready(self) -> None:
+        async with asyncio.timeout(READY_SECONDS):
+            while not await asyncio.to_thread(self._triton.is_ready):
+                if self.child is None or self.child.exit_code is not None:
+                    await asyncio.to_thread(self.start)
+                await asyncio.sleep(0.2)
+
+    def stubs(self) -> list[psutil.Process]:
+        """The processes that run the models."""
+        if self.child is None or self.child.exit_code is not None:
+            return []
+        with suppress(psutil.NoSuchProcess):
+            family = psutil.Process(self.child.pid).children(recursive=True)
+            return [process for process in family if "triton_python_backend_stub" in process.name() + _program(process)]
+        return []
+
+    def close(self) -> None:
+        if self.child is not None:
+            stop([self.child], 0)
+            self._triton.clean_shared_memory()
+
+
+def _program(process: psutil.Process) -> str:
+    with suppress(psutil.Error):
+        return " ".join(process.cmdline()[:1])
+    return ""
+
+
+@contextmanager
+def serving(folder: Path, models: Path = LOCAL_MODELS, names: Sequence[str] = MODELS) -> Iterator[Server]:
+    if reason := why_not():
+        pytest.skip(reason)
+    server = Server(folder, models, names)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+class Tally:
+    """Counts the answers that are right, wrong and missing."""
+
+    def __init__(self) -> None:
+        self.right = self.away = 0
+        self.wrong: list[str] = []
+
+    def note(self, is_right: bool, what: str) -> None:
+        if is_right:
+            self.right += 1
+        else:
+            self.wrong.append(what)
+
+
+@asynccontextmanager
+async def asking(embedder: Embedder, chains: ChainModel, tally: Tally) -> AsyncIterator[None]:
+    """Ask both models all the time, and compare each answer with that of the model alone."""
+    own = await open_models(Settings(triton=TritonSettings(url="inprocess:")))
+    vectors = await own.embedder.embed(TEXTS)
+    links = [await own.chains.links(page) for page in PAGES]
+    await own.close()
+    chance = random.Random(7)
+    is_over = asyncio.Event()
+
+    async def embed() -> None:
+        rows = chance.sample(range(len(TEXTS)), chance.choice([1, 7, 40]))
+        found = await embedder.embed([TEXTS[row] for row in rows])
+        tally.note(np.array_equal(found, vectors[rows]), f"the vectors of texts {rows}")
+
+    async def chain() -> None:
+        page = chance.randrange(len(PAGES))
+        tally.note(await chains.links(PAGES[page]) == links[page], f"the links of page {page}")
+
+    async def ask() -> None:
+        while not is_over.is_set():
+            try:
+                await chance.choice([embed, chain])()
+            except (StoreUnavailable, DeadlineExceeded):
+                tally.away += 1
+                await asyncio.sleep(0.1)
+
+    callers = [asyncio.create_task(ask()) for _ in range(CALLERS)]
+    try:
+        yield
+    finally:
+        is_over.set()
+        await asyncio.gather(*callers)
+
+
+async def test_no_answer_of_a_starved_server_is_wrong(tmp_path: Path) -> None:
+    chance, tally = random.Random(11), Tally()
+    with serving(tmp_path) as server:
+        await server.ready()
+        models = await open_models(server.settings)
+        async with asking(models.embedder, models.chains, tally):
+            for step in range(KILLS):
+                await asyncio.sleep(chance.uniform(0, 0.3))
+                await hurt(server, chance, stops=step % (KILLS // STOPS) == 0)
+                await server.ready()
+        await models.close()
+    print(f"\n{tally.right} right, {tally.away} times away, {len(tally.wrong)} wrong, {server.starts} starts of Triton")
+    assert tally.wrong == []
+    assert tally.right >= KILLS, "hardly any answer came, so nothing was tested"
+
+
+async def hurt(server: Server, chance: random.Random, *, stops: bool) -> None:
+    """Stop a model process for a while, so that the server takes it for dead, or kill it in the middle of its work."""
+    stubs = server.stubs()
+    if not stubs:  # the server itself has ended
+        return
+    stub = chance.choice(stubs)
+    with suppress(psutil.NoSuchProcess):
+        if not stops:
+            stub.send_signal(signal.SIGKILL)
+            return
+        stub.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(STOPPED_SECONDS)
+        stub.send_signal(signal.SIGCONT)
+
+
+FORMER_CONFIG = """
+name: "statement_chain" backend: "python" max_batch_size: 0
+input [ { name: "SENTENCES" data_type: TYPE_STRING dims: [ -1 ] } ]
+output [ { name: "ANTECEDENTS" data_type: TYPE_INT32 dims: [ -1 ] } ]
+"""
+FORMER_MODEL = """
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
+
+
+async def test_a_repository_whose_models_seal_nothing_is_an_outage(tmp_path: Path) -> None:
+    """No event is at fault, so none becomes a dead letter."""
+    version = tmp_path / "models" / "statement_chain" / "1"
+    version.mkdir(parents=True)
+    (version.parent / "config.pbtxt").write_text(FORMER_CONFIG)
+    (version / "model.py").write_text(FORMER_MODEL)
+    with serving(tmp_path, tmp_path / "models", ["statement_chain"]) as server:
+        await server.ready()
+        connection = TritonConnection(server.settings.triton)
+        with pytest.raises(StoreUnavailable, match="another release"):
+            await TritonChains(connection).links(["A dog came."])
+        await connection.close()
