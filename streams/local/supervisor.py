@@ -37,6 +37,7 @@ from streams.local.server_set import (
     with_addresses,
 )
 from streams.local.state import ProcessState, StackState, only_stack, write_state
+from streams.local.triton import Triton
 from streams.settings import Settings, stack_file
 
 LOOK_SECONDS = 0.5
@@ -239,6 +240,8 @@ class Supervisor:
 
     def _check_health(self) -> None:
         for watched in self.watched:
+            if isinstance(watched.server, Triton) and watched.start_again_at is None:
+                self._check_models(watched, watched.server)
             if not watched.is_worker or watched.start_again_at is not None:
                 continue
             healthy = answers(watched.server.health)
@@ -248,6 +251,12 @@ class Supervisor:
                 self._warn(f"{watched.server.title} runs but makes no progress: it is restarted")
                 stop([watched.child], grace_seconds=0)  # its unfinished events are delivered again
                 watched.unhealthy = 0
+
+    def _check_models(self, watched: Watched, triton: Triton) -> None:
+        """End a server whose models have ended for good. It is started again as after any other end."""
+        if broken := triton.broken_models():
+            self._warn(f"{triton.title} goes on without its {', '.join(broken)}: it is restarted")
+            stop([watched.child], grace_seconds=0)
 
     def stop(self) -> None:
         """Stop the gateway and the workers first, so that they can finish their events, then the servers."""

@@ -203,12 +203,21 @@ class Triton:
                 return False
         return True
 
+    def broken_models(self) -> list[str]:
+        """Return the models whose process has ended for good: only a new start of the server helps."""
+        from streams.models.triton_connection import broken_models  # here, because it loads gRPC
+
+        return broken_models(self._client_settings(), self.required, PROBE_SECONDS)
+
+    def _client_settings(self) -> TritonSettings:
+        own = self.tls[OPERATOR].settings(["triton"])["triton"] if self.tls else {}
+        return TritonSettings(url=self.url, **own)
+
     def _index(self) -> list[dict[str, Any]]:
         if self.tls:
             from streams.models.triton_connection import server_state  # here, because it loads gRPC
 
-            settings = TritonSettings(url=self.url, **self.tls[OPERATOR].settings(["triton"])["triton"])
-            return server_state(settings, PROBE_SECONDS).models
+            return server_state(self._client_settings(), PROBE_SECONDS).models
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.http_port}/v2/repository/index", data=b"{}", method="POST"
         )

@@ -35,10 +35,12 @@ CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", MAX_GRPC_MESSAGE_SIZE),
     ("grpc.max_receive_message_length", MAX_GRPC_MESSAGE_SIZE),
     ("grpc.lb_policy_name", "round_robin"),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
 )
 """Options of a channel. It connects to every address of the server's name (a headless service has one for each pod) and
 asks them in turn. gRPC reads the name again after a connection has ended, so the servers limit the age of connections
-(`--grpc-max-connection-age`): that is how added servers are found."""
+(`--grpc-max-connection-age`): that is how added servers are found. A server that was started again is connected to
+within two seconds: gRPC's own pause grows to two minutes while the server is away."""
 
 log = structlog.get_logger(__name__)
 
@@ -206,6 +208,39 @@ class ServerState:
 
     version: str
     models: list[dict[str, str]]
+
+
+BROKEN = "is not healthy"
+"""A part of Triton's message about a model whose process has ended and is not started again."""
+
+
+def broken_models(settings: TritonSettings, models: Sequence[str], timeout_seconds: float) -> list[str]:
+    """Ask each model of texts for one answer, blocking. Return those whose process has ended for good.
+
+    Triton goes on with such a model for ever: it lists it as ready, and answers nothing. A model that is slow, and a
+    server that does not answer, are not broken.
+    """
+    client = BlockingClient(settings.url, **_encryption(settings))
+    try:
+        return [model for model in models if BROKEN in _fault_of(client, model, timeout_seconds)]
+    finally:
+        client.close()
+
+
+def _fault_of(client: BlockingClient, model: str, timeout_seconds: float) -> str:
+    """Return the message of the error of a small request, or an empty string."""
+    try:
+        metadata = client.get_model_metadata(model, as_json=True, client_timeout=timeout_seconds)
+        tensors = []
+        for described in metadata["inputs"]:
+            shape = [max(int(size), 1) for size in described["shape"]]
+            tensor = InferInput(described["name"], shape, "BYTES")
+            tensor.set_data_from_numpy(np.full(shape, b"a", dtype=np.object_))
+            tensors.append(tensor)
+        client.infer(model, tensors, client_timeout=timeout_seconds)
+    except InferenceServerException as error:
+        return error.message() or ""
+    return ""
 
 
 def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerState:

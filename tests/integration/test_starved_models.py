@@ -16,8 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
-from streams.errors import DeadlineExceeded, StoreUnavailable
-from streams.local.child_process import Child, stop
+from streams.errors import DeadlineExceeded, StartError, StoreUnavailable
+from streams.local.child_process import Child, kill_orphans, stop
 from streams.local.triton import Triton, why_not
 from streams.models.protocols import ChainModel, Embedder
 from streams.models.triton import TritonChains, open_models
@@ -28,7 +28,8 @@ KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 10
 STOPS = KILLS // 5
 STOPPED_SECONDS = 2.0
 CALLERS = 6
-READY_SECONDS = 60
+READY_SECONDS = 30
+ANSWERS_SECONDS = 120
 LOCAL_MODELS = Settings().models_path / "local"
 MODELS = ("sbert", "statement_chain")
 TEXTS = [f"{'the log of a database is written first ' * (n % 4)}and page {n} comes behind it." for n in range(96)]
@@ -57,11 +58,19 @@ class Server:
         self.starts += 1
 
     async def ready(self) -> None:
-        async with asyncio.timeout(READY_SECONDS):
-            while not await asyncio.to_thread(self._triton.is_ready):
-                if self.child is None or self.child.exit_code is not None:
-                    await asyncio.to_thread(self.start)
-                await asyncio.sleep(0.2)
+        """Do what the supervisor does until the models answer: start a server that has ended, or that is broken."""
+        while not await self._is_ready():
+            self.start()
+
+    async def _is_ready(self) -> bool:
+        with suppress(TimeoutError, StartError):
+            async with asyncio.timeout(READY_SECONDS):
+                while not await asyncio.to_thread(self._triton.is_ready):
+                    if self.child is None or self.child.exit_code is not None:
+                        return False
+                    await asyncio.sleep(0.2)
+                return not await asyncio.to_thread(self._triton.broken_models)
+        return False
 
     def stubs(self) -> list[psutil.Process]:
         """The processes that run the models."""
@@ -75,6 +84,7 @@ class Server:
     def close(self) -> None:
         if self.child is not None:
             stop([self.child], 0)
+            kill_orphans(self.child)
             self._triton.clean_shared_memory()
 
 
@@ -154,7 +164,11 @@ async def test_no_answer_of_a_starved_server_is_wrong(tmp_path: Path) -> None:
             for step in range(KILLS):
                 await asyncio.sleep(chance.uniform(0, 0.3))
                 await hurt(server, chance, stops=step % (KILLS // STOPS) == 0)
-                await server.ready()
+                before = tally.right
+                async with asyncio.timeout(ANSWERS_SECONDS):
+                    while tally.right < before + CALLERS:
+                        await server.ready()
+                        await asyncio.sleep(0.05)
         await models.close()
     print(f"\n{tally.right} right, {tally.away} times away, {len(tally.wrong)} wrong, {server.starts} starts of Triton")
     assert tally.wrong == []
