@@ -36,8 +36,16 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def undefined_links(text: str) -> set[str]:
+    """Names of links (`[text][name]`) that have no target (`[name]: target`)."""
+    used = re.findall(r"\]\[([\w-]+)\]", re.sub(r"`[^`\n]*`", "", text))
+    return set(used) - set(re.findall(r"^\[([\w-]+)\]: ", text, re.M))
+
+
 def broken_links(page: Path) -> Iterator[str]:
-    for target in LINK.findall(FENCE.sub("", page.read_text())):
+    text = FENCE.sub("", page.read_text())
+    yield from (f"[{link}]: no such target" for link in undefined_links(text))
+    for target in LINK.findall(text):
         if re.match(r"[a-z]+:", target):
             continue
         file, _, fragment = target.partition("#")
@@ -77,6 +85,10 @@ def test_no_heading_is_twice_on_a_page() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_relative_links_lead_somewhere(page: Path) -> None:
     assert list(broken_links(page)) == []
+
+
+def test_what_counts_as_an_undefined_link() -> None:
+    assert undefined_links("[`guard.py`][guard], [http][http] and `rows[0][column]`\n\n[http]: http.py\n") == {"guard"}
 
 
 def test_every_page_is_reached_from_the_index() -> None:
