@@ -7,8 +7,11 @@ FOLDER holds HTML files (any depth). Both models run in this process with the fi
 
 import argparse
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
+from typing import Any
 from uuid import UUID
 
 from streams.errors import Refused
@@ -47,13 +50,13 @@ def main() -> None:
             continue
         found, _ = draft_statements(document, splitter)
         sentences, owners = chain_input(found)
-        links = _timed(figures, "chains", lambda sentences=sentences: links_of(sentences))
+        links = _timed(figures, "chains", partial(links_of, sentences))
         made = make_statements(PAGE, found, owners, links)
         bare = make_statements(PAGE, found, owners, [Link()] * len(links))
-        _timed(figures, "statements", lambda made=made: encoder.embed([each.in_context for each in made]))
-        _timed(figures, "without chains", lambda bare=bare: encoder.embed([each.in_context for each in bare]))
+        _timed(figures, "statements", partial(encoder.embed, [each.in_context for each in made]))
+        _timed(figures, "without chains", partial(encoder.embed, [each.in_context for each in bare]))
         own = [text for text in sentences if text]
-        _timed(figures, "sentences", lambda own=own: encoder.embed(own))
+        _timed(figures, "sentences", partial(encoder.embed, own))
         counts["pages"] += 1
         counts["sentences"] += len(own)
         counts["statements"] += len(made)
@@ -62,7 +65,7 @@ def main() -> None:
     print(json.dumps({**counts, **seconds}, indent=1))
 
 
-def _timed(figures: dict[str, float], name: str, call):  # type: ignore[no-untyped-def]
+def _timed(figures: dict[str, float], name: str, call: Callable[[], Any]) -> Any:
     began = process_time()
     result = call()
     figures[name] += process_time() - began

@@ -155,7 +155,7 @@ async def _over_cassandra(keyspace: str, sizes: list[int]) -> None:
         count += cql.startswith("SELECT")
         return await execute(cql, *args, **options)
 
-    session.execute = counted  # type: ignore[method-assign]
+    session.execute = counted  # type: ignore[method-assign]  # of this object only
     stores = Stores(
         blobs=cassandra.CassandraBlobs(session),
         pages=cassandra.CassandraPages(session),

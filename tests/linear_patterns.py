@@ -13,7 +13,7 @@ group are not compared with each other.
 
 import re
 import re._constants as codes  # type: ignore[import-not-found]  # not public, and without stubs
-import re._parser as parser  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]  # as above
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

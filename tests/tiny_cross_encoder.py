@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streams.settings import Settings
 
@@ -118,7 +119,7 @@ def _attribute(name: str, value: int | list[int]) -> bytes:
     return _text(1, name) + b"".join(_number(8, each) for each in value) + _number(20, 7)
 
 
-def _tensor(name: str, values: np.ndarray) -> bytes:  # type: ignore[type-arg]  # any array of floats
+def _tensor(name: str, values: NDArray[np.float32]) -> bytes:
     dims = b"".join(_number(1, size) for size in values.shape)
     return dims + _number(2, _FLOAT) + _text(8, name) + _field(9, values.tobytes())
 

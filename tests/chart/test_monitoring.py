@@ -62,7 +62,7 @@ def series(registry: CollectorRegistry) -> dict[str, set[str]]:
     """Name and labels of each series that a registry exports, as Prometheus stores them."""
     found: dict[str, set[str]] = {}
     for metric in registry.collect():
-        labels = set(registry._names_to_collectors[metric.name]._labelnames)  # type: ignore[attr-defined]
+        labels = set(registry._names_to_collectors[metric.name]._labelnames)  # type: ignore[attr-defined]  # not public
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(metric.type, [""])
         found |= {metric.name + suffix: labels | ({"le"} if suffix == "_bucket" else set()) for suffix in suffixes}
     return found

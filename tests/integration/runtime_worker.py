@@ -33,7 +33,7 @@ class Asked(Event):
     number: int
     wish: str = "work"
     """work, raise (an unforeseen error, once), flaky (transient, twice), poison, or hang."""
-    step: Annotated[Literal[STEPS], Waits()] = "walk"  # type: ignore[valid-type]
+    step: Annotated[Literal[STEPS], Waits()] = "walk"  # type: ignore[valid-type]  # the names of the steps are a variable
 
 
 class Answered(Event):

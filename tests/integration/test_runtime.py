@@ -292,7 +292,7 @@ def poll_until(follower: topic_tail.Follower, count: int) -> list[int]:
     seen: list[int] = []
     end = time.monotonic() + DEADLINE_SECONDS
     while len(seen) < count and time.monotonic() < end:
-        seen += [event.number for event in follower.poll(0.5)]  # type: ignore[attr-defined]
+        seen += [event.number for event in follower.poll(0.5)]  # type: ignore[attr-defined]  # all are of the test's type
     return seen
 
 

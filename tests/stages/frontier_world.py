@@ -155,7 +155,7 @@ class World:
         stores = Stores(
             blobs=self.blobs,
             frontier=StoreOfProcess(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
-            fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]
+            fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]  # forwards all calls
         )
         agent = FrontierAgent(
             self.settings, stores, now=lambda: self.now + self.frontier_clock_ahead, random=self.rng.random

@@ -107,7 +107,7 @@ async def test_r13_a_host_without_evidence_is_not_read_for_each_of_its_pages() -
         reads.append(host)
         return await alias_evidence(host)
 
-    store.alias_evidence = counted  # type: ignore[method-assign]
+    store.alias_evidence = counted  # type: ignore[method-assign]  # of this object only
     learner = AliasLearner(store, lambda: seconds[0])
     pages = [Fingerprint(page_id(url), "", 0, url, 1) for url in (f"{SHOP}/{number}" for number in range(4))]
     for page in pages:

@@ -33,13 +33,13 @@ async def test_an_event_of_an_idle_host_reads_nothing_again() -> None:
 
     async def count_host(*place: object) -> object:
         reads.append("host")
-        return await host(*place)  # type: ignore[arg-type]
+        return await host(*place)  # type: ignore[arg-type]  # the arguments of the store's own
 
     async def count_queued(*place: object) -> object:
         reads.append("queue")
-        return await queued(*place)  # type: ignore[arg-type]
+        return await queued(*place)  # type: ignore[arg-type]  # the arguments of the store's own
 
-    web.frontier_store.host, web.frontier_store.queued = count_host, count_queued  # type: ignore[method-assign, assignment]
+    web.frontier_store.host, web.frontier_store.queued = count_host, count_queued  # type: ignore[method-assign, assignment]  # of this object only
     web.send(discovered(f"{A}/1", crawl_id="c"))
     await web.run()
     assert web.pages() == [f"{A}/", f"{A}/1"]

@@ -103,10 +103,10 @@ async def test_r13_urls_are_read_after_a_write_that_may_have_been_done() -> None
 
     async def put_and_fail(url: Any) -> None:
         await put_url(url)
-        web.frontier_store.put_url = put_url  # type: ignore[method-assign]
+        web.frontier_store.put_url = put_url  # type: ignore[method-assign]  # of this object only
         raise StoreUnavailable("the answer was lost")
 
-    web.frontier_store.put_url = put_and_fail  # type: ignore[method-assign]
+    web.frontier_store.put_url = put_and_fail  # type: ignore[method-assign]  # of this object only
     await crawl(web)
     assert reads["url"] > 0
 

@@ -203,7 +203,7 @@ async def test_the_end_of_a_long_query_counts_as_much_as_its_beginning() -> None
         asked.append(list(texts))
         return await embed(texts, **options)
 
-    stores.embedder.embed = counted  # type: ignore[method-assign]
+    stores.embedder.embed = counted  # type: ignore[method-assign]  # of this object only
     filler = "I have read a lot about how programs keep what they were given, and I wonder about one thing. " * 20
     query = (filler + "Why does a checkpoint follow the log?")[-2_000:]
     await ask(stores, query)

@@ -65,7 +65,7 @@ async def test_the_end_does_not_wait_for_a_store_that_never_comes() -> None:
         async with open_lazily(Settings(), open_store=opener, retry_seconds=(3_600,)) as stores:
             await asyncio.sleep(0.05)
             with pytest.raises(StoreUnavailable, match="connection refused"):
-                await stores.ledger.history(Any)  # type: ignore[arg-type]
+                await stores.ledger.history(Any)  # type: ignore[arg-type]  # it raises whatever is asked
 
 
 READY = [
@@ -101,7 +101,7 @@ async def test_a_gateway_has_searched_once_before_it_is_ready() -> None:
         asked.append(query["sparse"])
         return await candidates(**query)
 
-    stores.vectors.candidates = counted  # type: ignore[method-assign]
+    stores.vectors.candidates = counted  # type: ignore[method-assign]  # of this object only
     async with client(gateway(stores)) as web:
         assert (await web.get("/readyz")).status_code == 200
         at_once = len(asked)
@@ -112,7 +112,7 @@ async def test_a_gateway_has_searched_once_before_it_is_ready() -> None:
 
 async def test_a_gateway_is_ready_although_its_first_search_failed() -> None:
     stores = await searchable([WAL])
-    stores.vectors.candidates = Dead().candidates  # type: ignore[method-assign]
+    stores.vectors.candidates = Dead().candidates  # type: ignore[method-assign]  # of this object only
     async with client(gateway(stores)) as web:
         assert (await web.get("/readyz")).status_code == 200
 

@@ -221,7 +221,7 @@ class Counting(MemoryEmbedder):
     async def info(self, *, urgent: bool = False) -> ModelInfo:
         if self.down:
             self.texts.append("failed")
-            return await Dead().info()  # type: ignore[no-any-return]
+            return await Dead().info()  # type: ignore[no-any-return]  # it raises
         return self.model
 
     async def embed(self, texts: Any, **options: Any) -> Vectors:

@@ -113,7 +113,7 @@ async def lose_statements(stores: Stores, number: int) -> None:
             raise MissingBlob(f"no blob {ref}")
         return await get(ref)
 
-    stores.blobs.get = without  # type: ignore[method-assign]
+    stores.blobs.get = without  # type: ignore[method-assign]  # of this object only
 
 
 async def payloads(stores: Stores, collection: str, number: int) -> list[StatementPayload]:
@@ -325,7 +325,7 @@ async def test_further_passes_of_a_run_read_only_the_statements_that_changed(sto
         read.append(ref)
         return await get(ref)
 
-    stores.blobs.get = counted  # type: ignore[method-assign]
+    stores.blobs.get = counted  # type: ignore[method-assign]  # of this object only
     async for _ in reindexer.run(again=True):
         pass
     assert read == [(await stores.pages.get(page_id(url(3))))["indexed"]["statements_ref"]]
@@ -402,7 +402,7 @@ async def test_a_page_that_is_removed_on_request_meanwhile_has_not_failed(stores
             raise MissingBlob(f"no blob {ref}")
         return await get(ref)
 
-    stores.blobs.get = erased  # type: ignore[method-assign]
+    stores.blobs.get = erased  # type: ignore[method-assign]  # of this object only
     async for _ in reindexer.run():
         pass
     assert reindexer.outcome.failed == []

@@ -278,7 +278,7 @@ async def test_the_former_statements_go_after_the_new_ones_are_searchable(journe
         await remove_page(*args, **keywords)
         found.append(await journey.texts())
 
-    index.remove_page = remove  # type: ignore[method-assign]
+    index.remove_page = remove  # type: ignore[method-assign]  # of this object only
     await journey.through(await journey.deduplicated(Block("p", "All of it is new text here."), generation=2))
     await journey.through(await journey.deduplicated(Block("p", "Cut by another release of the code."), generation=2))
     assert len(found) >= 6

@@ -62,7 +62,7 @@ def test_a_refusal_ends_nothing(
 ) -> None:
     monkeypatch.setattr(niceness, "RETRY_SECONDS", 0.0)
     proc = Refusing(error, times)
-    set_session_niceness(os.getpid(), 7, proc)  # type: ignore[arg-type]
+    set_session_niceness(os.getpid(), 7, proc)  # type: ignore[arg-type]  # a folder like that of the kernel
     assert proc.written == written
 
 

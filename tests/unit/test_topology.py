@@ -34,7 +34,7 @@ def test_every_event_of_a_history_is_about_a_page() -> None:
 
 
 def _is_about_a_page(event: type) -> bool:
-    return event is LinkFound or event.model_fields["page_id"].annotation is UUID  # type: ignore[attr-defined]
+    return event is LinkFound or event.model_fields["page_id"].annotation is UUID  # type: ignore[attr-defined]  # pages' events have it
 
 
 def test_every_topic_has_one_event_and_every_stage_one_name() -> None:

@@ -156,7 +156,7 @@ async def test_candidates_are_noted_and_dropped(stored: Stored) -> None:
     refs = [uuid4().hex * 2 for _ in range(3)]
     await stored.collection.note_candidates(refs[:2], 7)
     assert await stored.collection.candidates_since(refs) == dict.fromkeys(refs[:2], 7)
-    assert set(refs[:2]) <= set(await all_of(stored.collection.candidates, 2))  # type: ignore[arg-type]
+    assert set(refs[:2]) <= set(await all_of(stored.collection.candidates, 2))  # type: ignore[arg-type]  # a method with two arguments
     await stored.collection.drop_candidates(refs[:1])
     assert await stored.collection.candidates_since(refs) == {refs[1]: 7}
     await stored.collection.delete(StoredBlob(refs[1], 1))

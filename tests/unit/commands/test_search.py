@@ -118,5 +118,5 @@ def test_no_gateway_and_what_to_do(gateway: Gateway) -> None:
 
 
 def test_an_answer_that_is_not_the_gateways(gateway: Gateway) -> None:
-    gateway.answer = ["some", "other", "program"]  # type: ignore[assignment]
+    gateway.answer = ["some", "other", "program"]  # type: ignore[assignment]  # no answer of a gateway
     assert gateway.search("x").exit_code == 3

@@ -13,7 +13,7 @@ from streams.stores.protocols import Fingerprint
 
 
 def page(url: str, **fields: object) -> Fingerprint:
-    return replace(Fingerprint(page_id(url), "hash", 0, url, 1, first_seen=5), **fields)  # type: ignore[arg-type]
+    return replace(Fingerprint(page_id(url), "hash", 0, url, 1, first_seen=5), **fields)  # type: ignore[arg-type]  # each test knows the fields
 
 
 LONG, SHORT = "https://example.com/a/long/path", "https://example.com/a"

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from streams.local.tls.identities import NAMES, P12_PASSWORD, PERSON, SERVERS, Identities
 from streams.settings import Settings
-from streams.topology import STAGES, Grant, grants, stage, stage_grants
+from streams.topology import STAGES, Grant, Stage, grants, stage, stage_grants
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 
@@ -74,8 +74,8 @@ def names(granted: list[Grant], operation: str, kind: str = "topic") -> set[str]
 
 
 @pytest.mark.parametrize("one", STAGES, ids=lambda one: one.name)
-def test_a_stage_may_do_what_the_topology_says_and_nothing_else(one: object) -> None:
-    each = stage(one.name)  # type: ignore[attr-defined]
+def test_a_stage_may_do_what_the_topology_says_and_nothing_else(one: Stage) -> None:
+    each = stage(one.name)
     granted = list(stage_grants(each))
     assert {grant.principal for grant in granted} == {each.name}
     assert names(granted, "read") == {*(event.topic for event in each.inputs), *each.own_topics}

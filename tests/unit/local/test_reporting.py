@@ -98,7 +98,7 @@ def test_each_restart_waits_longer_up_to_a_limit() -> None:
 
 
 def test_after_a_steady_run_it_starts_again_at_once() -> None:
-    watched = Watched(server=None, child=None, started_at=0.0, failures=5)  # type: ignore[arg-type]
+    watched = Watched(server=None, child=None, started_at=0.0, failures=5)  # type: ignore[arg-type]  # only its counting is asked
 
     assert watched.ended(now=STEADY_SECONDS + 1) == BACKOFF_SECONDS[0]
 
@@ -128,4 +128,4 @@ def test_the_fixture_starts_what_the_selected_tests_name(items: list[Any], neede
 
 def test_an_unknown_server_in_a_mark_is_a_mistake() -> None:
     with pytest.raises(pytest.UsageError, match=r"kafak.*the servers are"):
-        servers_needed([Item(("kafak",))])  # type: ignore[list-item]
+        servers_needed([Item(("kafak",))])  # type: ignore[list-item]  # what is used of a test

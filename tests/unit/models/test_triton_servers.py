@@ -67,7 +67,7 @@ class Names(asyncio.DatagramProtocol):
         addresses = self.addresses if kind == 1 else []
         header = data[:2] + struct.pack("!HHHHH", 0x8580, 1, len(addresses), 0, 0)
         records = [b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 0, 4) + socket.inet_aton(each) for each in addresses]
-        self._transport.sendto(header + data[12:end] + b"".join(records), sender)  # type: ignore[attr-defined]
+        self._transport.sendto(header + data[12:end] + b"".join(records), sender)  # type: ignore[attr-defined]  # it is connected
 
 
 async def ask_until(connection: TritonConnection, condition: Callable[[], bool]) -> None:

@@ -31,7 +31,7 @@ def bundled_pages(every: int) -> list[str]:
     content = zstandard.ZstdDecompressor().decompress(ARCHIVE.read_bytes())
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         names = sorted(name for name in archive.getnames() if name.endswith(".html"))[::every]
-        return [archive.extractfile(name).read().decode("utf-8", "replace")[:MAX_CHARS] for name in names]  # type: ignore[union-attr]
+        return [archive.extractfile(name).read().decode("utf-8", "replace")[:MAX_CHARS] for name in names]  # type: ignore[union-attr]  # they are files
 
 
 PAGES = bundled_pages(every=12)

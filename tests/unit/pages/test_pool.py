@@ -40,7 +40,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]
     start = asyncio.create_subprocess_exec
 
     async def counted(*arguments: str, **options: object) -> asyncio.subprocess.Process:
-        processes.append(await start(*arguments, **options))  # type: ignore[arg-type]
+        processes.append(await start(*arguments, **options))  # type: ignore[arg-type]  # the arguments of the pool's own
         return processes[-1]
 
     monkeypatch.setattr("streams.sandbox.pool.asyncio.create_subprocess_exec", counted)

@@ -144,7 +144,7 @@ class RunningStage:
         self.observer = StageObserver(stage.name, self.metrics, TracerProvider())
         self.app = StageApp(stage, self.settings, self._assigned)
         self.faust = _FakeFaust()
-        self.app.app = self.faust  # type: ignore[assignment]
+        self.app.app = self.faust  # type: ignore[assignment]  # what is used of an app
         self.processor = Processor(stage, FunctionAgent(handle), self._send, self.observer, self.settings.runtime)
         self.app.connect(self.processor, self.observer)
         self._feeding: list[asyncio.Task[None]] = []

@@ -100,7 +100,7 @@ async def test_the_lag_is_the_brokers_so_a_fetcher_that_hangs_does_not_look_idle
     stage = RunningStage(Gates().handle)
     stage.app.ready = True
     stage.faust.started = True
-    stage.faust.consumer = BrokerConsumer()  # type: ignore[attr-defined]
+    stage.faust.consumer = BrokerConsumer()  # type: ignore[attr-defined]  # Faust has a consumer after its start only
     assert {place.partition: found.waiting for place, found in (await stage.app.offsets()).items()} == {0: 5}
     stage.faust.started = False
     await stage.stop()
@@ -123,8 +123,8 @@ async def test_r8_a_worker_ends_when_its_topics_got_more_partitions(at_start: in
         announced.append(partitions)
 
     app = StageApp(STAGE, stage.settings, assigned, partitions=at_start)
-    app.app = stage.faust  # type: ignore[assignment]
-    stage.faust.consumer = GrowingConsumer()  # type: ignore[attr-defined]
+    app.app = stage.faust  # type: ignore[assignment]  # what is used of an app
+    stage.faust.consumer = GrowingConsumer()  # type: ignore[attr-defined]  # Faust has a consumer after its start only
     await app._assigned(app.app, {TP(Asked.topic, 5)})
     assert (app.failed.done(), app.ready, bool(announced)) == (ends, not ends, not ends)
     if ends:

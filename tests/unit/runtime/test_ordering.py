@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.runtime.ordering import InOrder, KeyedTasks
+from streams.runtime.ordering import InOrder, KeyedTasks, Work
 
 
 @given(st.permutations(range(12)))
@@ -17,7 +17,7 @@ def test_whatever_finishes_first_acknowledgements_keep_the_order_of_arrival(fini
     async def scenario() -> None:
         order = InOrder(100)
 
-        def place(number: int):  # type: ignore[no-untyped-def]
+        def place(number: int) -> Work:
             async def acknowledge() -> None:
                 acknowledged.append(number)
 
@@ -53,7 +53,7 @@ async def test_same_key_runs_in_order_and_never_at_once(concurrency: int) -> Non
     chance = random.Random(7)
     most = 0
 
-    def work(key: int, number: int):  # type: ignore[no-untyped-def]
+    def work(key: int, number: int) -> Work:
         async def run() -> None:
             nonlocal most
             running[key] += 1

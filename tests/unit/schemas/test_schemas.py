@@ -173,4 +173,4 @@ def test_ids_are_the_same_on_every_machine() -> None:
 def test_events_cannot_be_changed() -> None:
     event = PageDiscovered(page_id=uuid4(), url="https://a.test/", host="a.test", why="seed", depth=0)
     with pytest.raises(ValueError, match="frozen"):
-        event.depth = 3  # type: ignore[misc]
+        event.depth = 3  # type: ignore[misc]  # it can't be set

@@ -90,10 +90,10 @@ PARAMETERS = [
 @pytest.mark.parametrize(("parameters", "at_fault"), PARAMETERS)
 def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None:
     if at_fault is None:
-        parse("water", **parameters)  # type: ignore[arg-type]
+        parse("water", **parameters)  # type: ignore[arg-type]  # each case knows the parameters
         return
     with pytest.raises(InvalidQuery) as refused:
-        parse("water", **parameters)  # type: ignore[arg-type]
+        parse("water", **parameters)  # type: ignore[arg-type]  # each case knows the parameters
     assert refused.value.parameter == at_fault
 
 
