@@ -233,9 +233,7 @@ FLOODS: list[tuple[str, Script, str]] = [
 
 
 @pytest.mark.parametrize(("script", "message"), [f[1:] for f in FLOODS], ids=[f[0] for f in FLOODS])
-async def test_h1_m3_a_flood_ends_by_a_limit_and_not_by_the_timeout(
-    tmp_path: Path, script: Script, message: str
-) -> None:
+async def test_a_flood_ends_by_a_limit_and_not_by_the_timeout(tmp_path: Path, script: Script, message: str) -> None:
     answer = await fetch_script(tmp_path, script)
     assert outcome(answer) == ("invalid", False), answer.verdict
     assert message in (answer.verdict.error or "")
@@ -293,7 +291,7 @@ async def test_each_coding_is_decoded(tmp_path: Path, coding: str) -> None:
     assert (answer.verdict.outcome, answer.body) == ("ok", GOOD)
 
 
-async def test_h2_a_brotli_body_of_half_a_megabyte_is_whole(tmp_path: Path) -> None:
+async def test_a_brotli_body_of_half_a_megabyte_is_whole(tmp_path: Path) -> None:
     body = b"".join(b"<p>paragraph %d</p>" % number for number in range(25_000))
     async with bad_server(
         tmp_path, {"/x": response(brotli.compress(body, quality=4), content_encoding="br")}

@@ -138,7 +138,7 @@ def test_refusals(client: httpx.Client, method: str, path: str, body: Any, statu
         pytest.param({"Host": "[::1"}, id="no address"),
     ],
 )
-def test_l6_pages_of_the_web_neither_read_nor_delete(client: httpx.Client, headers: dict[str, str]) -> None:
+def test_pages_of_the_web_neither_read_nor_delete(client: httpx.Client, headers: dict[str, str]) -> None:
     fill(client, point(1))
     delete = {"filter": {"must": [{"key": "n", "match": {"value": 1}}]}}
     refused = client.post("/collections/c/points/delete?wait=true", json=delete, headers=headers)
@@ -147,12 +147,12 @@ def test_l6_pages_of_the_web_neither_read_nor_delete(client: httpx.Client, heade
     assert ok(client.post("/collections/c/points/count", json={}))["count"] == 1
 
 
-def test_l6_a_name_that_is_no_folder_is_refused(client: httpx.Client) -> None:
+def test_a_name_that_is_no_folder_is_refused(client: httpx.Client) -> None:
     assert client.put("/collections/" + "é" * 200, json=CREATE).status_code == 400
 
 
 @pytest.mark.parametrize("origin", ["http://localhost:8080", "http://127.0.0.1:1", "http://[::1]:8080"])
-def test_l6_programs_of_this_machine_are_answered(client: httpx.Client, origin: str) -> None:
+def test_programs_of_this_machine_are_answered(client: httpx.Client, origin: str) -> None:
     assert client.get("/collections", headers={"Origin": origin}).status_code == 200
 
 

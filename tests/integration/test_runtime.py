@@ -216,7 +216,7 @@ async def send_bytes(run: Run, *values: bytes) -> None:
     assert await asyncio.to_thread(producer.flush, 30) == 0
 
 
-async def test_r6_records_of_a_megabyte_are_dead_letters_and_stop_nothing(run: Run) -> None:
+async def test_records_of_a_megabyte_are_dead_letters_and_stop_nothing(run: Run) -> None:
     large, too_large_with_headers = random.Random(1).randbytes(1_010_000), random.Random(2).randbytes(1_048_400)
     await run.ask(range(20))
     await send_bytes(run, large, too_large_with_headers)
@@ -232,7 +232,7 @@ async def test_r6_records_of_a_megabyte_are_dead_letters_and_stop_nothing(run: R
     assert (run.home / info.value_ref).read_bytes() == too_large_with_headers
 
 
-async def test_r9_while_a_store_is_away_events_wait_in_their_topic(run: Run) -> None:
+async def test_while_a_store_is_away_events_wait_in_their_topic(run: Run) -> None:
     await run.ask(range(200))
     (run.home / "outage").touch()
     (port,) = free_ports(1)
@@ -262,7 +262,7 @@ def page(port: int, name: str) -> str:
         return error.read().decode()
 
 
-async def test_r9_a_missing_permission_stops_the_worker_with_its_message(run: Run) -> None:
+async def test_a_missing_permission_stops_the_worker_with_its_message(run: Run) -> None:
     await run.ask([0], "unauthorized")
     worker = run.start_worker()
     assert await asyncio.to_thread(worker.wait, DEADLINE_SECONDS) == EXIT_CONFIGURATION
@@ -296,7 +296,7 @@ def poll_until(follower: topic_tail.Follower, count: int) -> list[int]:
     return seen
 
 
-async def test_r14_an_event_of_a_newer_release_waits_until_the_worker_is_upgraded(run: Run) -> None:
+async def test_an_event_of_a_newer_release_waits_until_the_worker_is_upgraded(run: Run) -> None:
     plain = encode(Asked(name="key-1", number=20), cause="newer", source="test", time=datetime.now(UTC))
     newer = replace(plain, value=plain.value.replace(b'"walk"', b'"run"'))
     assert newer != plain
@@ -318,7 +318,7 @@ async def test_r14_an_event_of_a_newer_release_waits_until_the_worker_is_upgrade
     assert run.read_topic(run.stage.dead_topic) == []
 
 
-async def test_r5_events_that_are_deleted_before_the_first_one_was_handled_are_noticed(run: Run) -> None:
+async def test_events_that_are_deleted_before_the_first_one_was_handled_are_noticed(run: Run) -> None:
     worker = run.start_worker()
     await run.until_logged("worker started")
     worker.send_signal(signal.SIGTERM)
@@ -334,7 +334,7 @@ async def test_r5_events_that_are_deleted_before_the_first_one_was_handled_are_n
     assert f"40 of {topic}" in (run.home / "worker-1.log").read_text()
 
 
-async def test_r5_a_worker_refuses_to_start_after_events_that_were_deleted_unhandled(run: Run) -> None:
+async def test_a_worker_refuses_to_start_after_events_that_were_deleted_unhandled(run: Run) -> None:
     await run.ask(range(50))
     worker = run.start_worker()
     await run.until_done(50)

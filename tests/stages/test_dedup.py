@@ -244,9 +244,7 @@ UNCHANGED = [
 
 
 @pytest.mark.parametrize(("text", "model", "before", "publishes"), UNCHANGED)
-async def test_r16_an_unchanged_page_in_the_index_only_settles(
-    text: str, model: str, before: str, publishes: bool
-) -> None:
+async def test_an_unchanged_page_in_the_index_only_settles(text: str, model: str, before: str, publishes: bool) -> None:
     site = Site()
     if before == "not indexed since the text changed":
         await site.normalize(A, NEAR, 0)
@@ -266,7 +264,7 @@ async def test_r16_an_unchanged_page_in_the_index_only_settles(
     assert summary(await site.agent.handle(one)) == lines, "a redelivery publishes the same"
 
 
-async def test_r16_a_replay_of_an_unchanged_page_publishes_it_again() -> None:
+async def test_a_replay_of_an_unchanged_page_publishes_it_again() -> None:
     site = Site()
     one = await site.normalized(A, TEXT, 0)
     await site.agent.handle(one)
@@ -274,7 +272,7 @@ async def test_r16_a_replay_of_an_unchanged_page_publishes_it_again() -> None:
     assert summary(await site.agent.handle(later(one, 5)))[0] == f"{A} unique"
 
 
-async def test_r16_an_unchanged_page_that_is_promoted_is_published() -> None:
+async def test_an_unchanged_page_that_is_promoted_is_published() -> None:
     site = Site()
     await site.normalize(A, TEXT, 0)
     await site.normalize(B, TEXT, 1)
@@ -285,7 +283,7 @@ async def test_r16_an_unchanged_page_that_is_promoted_is_published() -> None:
     assert f"{A} unique" in await site.normalize(A, TEXT, 6)
 
 
-async def test_c2_a_document_that_the_sandbox_refuses_is_removed_and_its_duplicates_stay_searchable() -> None:
+async def test_a_document_that_the_sandbox_refuses_is_removed_and_its_duplicates_stay_searchable() -> None:
     site = Site()
     await site.normalize(A, TEXT)
     await site.normalize(B, TEXT, 1)
@@ -301,7 +299,7 @@ async def test_c2_a_document_that_the_sandbox_refuses_is_removed_and_its_duplica
     assert summary(await agent.handle(replace(one, event=removed))) == [f"{B} unique"]
 
 
-async def test_c2_fingerprints_are_made_in_killable_processes() -> None:
+async def test_fingerprints_are_made_in_killable_processes() -> None:
     site = Site()
     one = await site.normalized(A, TEXT)
     agent = await build(Settings(), site.stores)

@@ -55,7 +55,7 @@ def site_over(session: CountingSession) -> Site:
 HINTS = {"fingerprints_by_content": 1, "fingerprints_by_bits": 4, "fingerprints_by_band": 8}
 
 
-async def test_r13_a_new_page_writes_each_hint_once_and_reads_each_key_once() -> None:
+async def test_a_new_page_writes_each_hint_once_and_reads_each_key_once() -> None:
     session = CountingSession()
     assert await site_over(session).normalize(A, text_of(1)) == [f"{A} unique", f"{A} settled changed"]
     assert session.writes == {**HINTS, "fingerprints": 2}, "the fingerprint, and the decision"
@@ -63,14 +63,14 @@ async def test_r13_a_new_page_writes_each_hint_once_and_reads_each_key_once() ->
     assert session.reads == {**HINTS, "fingerprints": 3, "url_variants": 1}
 
 
-async def test_r13_a_short_text_is_stored_and_looked_up_by_its_content_alone() -> None:
+async def test_a_short_text_is_stored_and_looked_up_by_its_content_alone() -> None:
     session = CountingSession()
     await site_over(session).normalize(A, text_of(1, words=20))
     assert session.writes == {"fingerprints": 2, "fingerprints_by_content": 1}
     assert session.reads == {"fingerprints": 3, "fingerprints_by_content": 1, "url_variants": 1}
 
 
-async def test_r13_the_removal_of_an_unknown_page_reads_two_rows() -> None:
+async def test_the_removal_of_an_unknown_page_reads_two_rows() -> None:
     session = CountingSession()
     site = site_over(session)
     await site.agent.handle(site.removed(A, "refused", 1))
@@ -78,7 +78,7 @@ async def test_r13_the_removal_of_an_unknown_page_reads_two_rows() -> None:
     assert session.reads == {"fingerprints": 1, "duplicate_groups": 1}
 
 
-async def test_r13_the_removal_of_a_duplicate_reads_nothing() -> None:
+async def test_the_removal_of_a_duplicate_reads_nothing() -> None:
     session = CountingSession()
     site = site_over(session)
     await site.agent.handle(site.removed(A, "duplicate", 1))

@@ -10,7 +10,7 @@ from tests.stages.dedup_site import TEXT, Site, cut_off, edited, text_of
 SIZE = 3 * MAX_DUPLICATES
 
 
-async def test_r12_the_reads_of_an_event_do_not_depend_on_the_size_of_the_group() -> None:
+async def test_the_reads_of_an_event_do_not_depend_on_the_size_of_the_group() -> None:
     small, large = [await reads(in_memory(), size) for size in (50, 500)]
     assert {**small, "duplicates": 0} == {**large, "duplicates": 0}
     assert large["one more duplicate"] < 50
@@ -34,7 +34,7 @@ async def representatives(site: Site) -> set[str]:
 
 
 @pytest.mark.parametrize("what", ["gone", text_of(7)], ids=["gone", "changed"])
-async def test_r12_a_large_group_gets_one_representative_when_its_own_is_lost(what: str) -> None:
+async def test_a_large_group_gets_one_representative_when_its_own_is_lost(what: str) -> None:
     site = await site_with_group()
     first = urls()[0]
     lost = site.removed(first, "gone", 100) if what == "gone" else await site.normalized(first, what, 100)
@@ -45,7 +45,7 @@ async def test_r12_a_large_group_gets_one_representative_when_its_own_is_lost(wh
     assert await site.stores.fingerprints.duplicates(page_id(first), 1_000) == []
 
 
-async def test_r12_a_better_page_takes_over_a_large_group() -> None:
+async def test_a_better_page_takes_over_a_large_group() -> None:
     site = Site()
     for at, url in enumerate(reversed(urls())):
         await site.normalize(url, TEXT, at)
@@ -53,7 +53,7 @@ async def test_r12_a_better_page_takes_over_a_large_group() -> None:
     assert len(await site.stores.fingerprints.duplicates(page_id(urls()[0]), 1_000)) == SIZE
 
 
-async def test_r12_a_large_group_survives_the_loss_of_one_representative_after_the_other() -> None:
+async def test_a_large_group_survives_the_loss_of_one_representative_after_the_other() -> None:
     site = await site_with_group()
     for at in range(SIZE - 2):
         (current,) = await representatives(site)
@@ -62,7 +62,7 @@ async def test_r12_a_large_group_survives_the_loss_of_one_representative_after_t
 
 
 @pytest.mark.parametrize("what", ["gone", text_of(7)], ids=["gone", "changed"])
-async def test_r12_a_crash_at_any_call_while_a_large_group_moves_is_repaired(what: str) -> None:
+async def test_a_crash_at_any_call_while_a_large_group_moves_is_repaired(what: str) -> None:
     budget, crashed = 0, True
     while crashed:
         site, left = await site_with_group(), [budget]

@@ -24,7 +24,7 @@ async def rules_of_victim(site: Site) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("changed", [0, 10], ids=["the same words", "10 of 300 words changed"])
-async def test_h3_a_copy_on_a_shorter_host_never_takes_over_the_pages_of_a_site_or_its_url_rules(changed: int) -> None:
+async def test_a_copy_on_a_shorter_host_never_takes_over_the_pages_of_a_site_or_its_url_rules(changed: int) -> None:
     site = Site()
     for number in PAGES:
         await site.normalize(f"{VICTIM}/{number}", text_of(number), number)
@@ -38,7 +38,7 @@ async def test_h3_a_copy_on_a_shorter_host_never_takes_over_the_pages_of_a_site_
     assert await rules_of_victim(site) == frozenset()
 
 
-async def test_h3_a_stranger_that_was_there_first_with_another_text_is_no_older() -> None:
+async def test_a_stranger_that_was_there_first_with_another_text_is_no_older() -> None:
     site = Site()
     await site.normalize(f"{STRANGER}/0", text_of(99), 0)
     await site.normalize(f"{VICTIM}/0", text_of(0), 1)
@@ -46,7 +46,7 @@ async def test_h3_a_stranger_that_was_there_first_with_another_text_is_no_older(
     assert await site.representative_of(f"{STRANGER}/0") == f"{VICTIM}/0"
 
 
-async def test_h3_a_page_that_was_gone_for_a_while_keeps_its_age() -> None:
+async def test_a_page_that_was_gone_for_a_while_keeps_its_age() -> None:
     site = Site()
     await site.normalize(f"{VICTIM}/0", text_of(0), 0)
     await site.normalize(f"{STRANGER}/0", text_of(0), 1)
@@ -56,14 +56,14 @@ async def test_h3_a_page_that_was_gone_for_a_while_keeps_its_age() -> None:
     assert await site.representative_of(f"{STRANGER}/0") == f"{VICTIM}/0"
 
 
-async def test_h3_a_canonical_link_of_the_strangers_page_gains_it_nothing() -> None:
+async def test_a_canonical_link_of_the_strangers_page_gains_it_nothing() -> None:
     site = Site()
     await site.normalize(f"{VICTIM}/0?long=1", text_of(0), 0, canonical=f"{VICTIM}/0")
     await site.normalize(f"{STRANGER}/0", text_of(0), 1, canonical=f"{VICTIM}/0?long=1")
     assert await site.representative_of(f"{STRANGER}/0") == f"{VICTIM}/0?long=1"
 
 
-async def test_h3_a_newer_page_of_the_same_site_takes_over_with_the_age_of_the_older_one() -> None:
+async def test_a_newer_page_of_the_same_site_takes_over_with_the_age_of_the_older_one() -> None:
     site = Site()
     await site.normalize(f"{VICTIM}/0?ref=home", text_of(0), 0)
     await site.normalize(f"{STRANGER}/0", text_of(0), 1)
@@ -76,7 +76,7 @@ async def test_h3_a_newer_page_of_the_same_site_takes_over_with_the_age_of_the_o
 
 
 @pytest.mark.parametrize(("agrees", "rules"), [(True, {"host:a.io"}), (False, set())])
-async def test_h3_a_mirror_needs_the_agreement_of_the_longer_host(agrees: bool, rules: set[str]) -> None:
+async def test_a_mirror_needs_the_agreement_of_the_longer_host(agrees: bool, rules: set[str]) -> None:
     site = Site()
     for number in PAGES:
         await site.normalize(f"{STRANGER}/{number}", text_of(number), number)

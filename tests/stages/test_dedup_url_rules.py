@@ -98,7 +98,7 @@ async def test_an_undecided_page_is_no_evidence() -> None:
     assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
 
 
-async def test_r13_a_host_without_evidence_is_not_read_for_each_of_its_pages() -> None:
+async def test_a_host_without_evidence_is_not_read_for_each_of_its_pages() -> None:
     site, reads, seconds = Site(), list[str](), [0.0]
     store = site.stores.fingerprints
     alias_evidence = store.alias_evidence
@@ -122,7 +122,7 @@ async def test_r13_a_host_without_evidence_is_not_read_for_each_of_its_pages() -
     assert reads == ["shop.test"] * 3, "read again, and a host with evidence each time"
 
 
-async def test_r13_a_worker_knows_the_evidence_that_it_noted_a_moment_ago() -> None:
+async def test_a_worker_knows_the_evidence_that_it_noted_a_moment_ago() -> None:
     site = Site()
     learner = AliasLearner(site.stores.fingerprints, lambda: 0.0)
     for number in range(6):

@@ -84,7 +84,7 @@ async def test_a_failure_is_stored_and_emitted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(KEPT_HEADERS - {"content-encoding"}))
 @pytest.mark.parametrize("status", ["200 OK", "302 Found", "404 Not Found"])
-async def test_h4_header_bytes_that_are_not_utf8_are_recorded(tmp_path: Path, name: str, status: str) -> None:
+async def test_header_bytes_that_are_not_utf8_are_recorded(tmp_path: Path, name: str, status: str) -> None:
     head = f"HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n{name}: ".encode()
     ([fetched],), stores, _ = await run(tmp_path, raw(head + b"/caf\xe9\xff\r\n\r\nHi"), scheduled())
     assert fetched.headers[name] == "/caféÿ"
@@ -103,7 +103,7 @@ HOSTILE_HEADS = {
 
 
 @pytest.mark.parametrize("head", HOSTILE_HEADS.values(), ids=HOSTILE_HEADS.keys())
-async def test_h4_errors_about_such_bytes_are_recorded(tmp_path: Path, head: bytes) -> None:
+async def test_errors_about_such_bytes_are_recorded(tmp_path: Path, head: bytes) -> None:
     ([fetched],), _, _ = await run(tmp_path, raw(head), scheduled())
     assert PageFetched.model_validate_json(fetched.model_dump_json()) == fetched
 
@@ -149,12 +149,12 @@ async def test_an_expired_lease_is_not_fetched(tmp_path: Path) -> None:
     assert requests == 0
 
 
-async def test_r7_a_lease_that_expired_within_the_clock_bound_is_fetched(tmp_path: Path) -> None:
+async def test_a_lease_that_expired_within_the_clock_bound_is_fetched(tmp_path: Path) -> None:
     (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-2, generation=7))
     assert (outputs[0].outcome, outputs[0].generation, requests) == ("ok", 7, 1)
 
 
-async def test_m6_redirected_robots_of_many_hosts_keep_a_delay_at_their_target(tmp_path: Path) -> None:
+async def test_redirected_robots_of_many_hosts_keep_a_delay_at_their_target(tmp_path: Path) -> None:
     hosts = [scheduled(purpose="robots", host=f"h{number}.example") for number in range(3)]
     (first, *others), _, requests = await run(tmp_path, response(b"User-agent: *"), *hosts)
     assert (first[0].outcome, requests) == ("ok", 1)
@@ -181,7 +181,7 @@ def test_the_memory_of_robots_targets_is_bounded() -> None:
     assert pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url="https://b0.example/"), 0) == 0
 
 
-async def test_h1_a_stalled_response_does_not_stop_the_loop_of_the_kafka_client(tmp_path: Path) -> None:
+async def test_a_stalled_response_does_not_stop_the_loop_of_the_kafka_client(tmp_path: Path) -> None:
     stalled = threading.Event()
 
     def clock() -> float:

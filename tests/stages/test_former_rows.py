@@ -38,7 +38,7 @@ def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def test_r14_records_of_pages() -> None:
+def test_records_of_pages() -> None:
     for page, parts in RELEASE.rows["pages"].items():
         found = {part: as_json(unpack(row_bytes(value))) for part, value in parts.items()}
         assert found == RELEASE.expected["pages"][page]
@@ -49,7 +49,7 @@ def history(page: UUID) -> list[Transition]:
     return [unpack_transition(page, UUID(row["event_id"]), row_bytes(row["value"])) for row in rows]
 
 
-def test_r14_transitions_and_the_status_that_follows_from_them() -> None:
+def test_transitions_and_the_status_that_follows_from_them() -> None:
     for row in RELEASE.rows["transitions"]:
         found = unpack_transition(UUID(row["page_id"]), UUID(row["event_id"]), row_bytes(row["value"]))
         assert as_json({**asdict(found), **row["expected"]}) == as_json(asdict(found))
@@ -58,7 +58,7 @@ def test_r14_transitions_and_the_status_that_follows_from_them() -> None:
     assert status_of(history(GONE)).status == "not_indexed"
 
 
-def test_r14_fingerprints() -> None:
+def test_fingerprints() -> None:
     for row in RELEASE.rows["fingerprints"]:
         found = unpack_fingerprint(UUID(row["page_id"]), row_bytes(row["value"]))
         expected = {
@@ -69,13 +69,13 @@ def test_r14_fingerprints() -> None:
         assert {name: getattr(found, name) for name in expected} == expected
 
 
-def test_r14_urls_of_the_frontier() -> None:
+def test_urls_of_the_frontier() -> None:
     for row in RELEASE.rows["frontier_urls"]:
         found = as_json(asdict(unpack_frontier_url(UUID(row["page_id"]), row["at"], row_bytes(row["value"]))))
         assert {name: found[name] for name in row["expected"]} == row["expected"]
 
 
-def test_r14_hosts_of_the_frontier() -> None:
+def test_hosts_of_the_frontier() -> None:
     (row,) = RELEASE.rows["frontier_hosts"]
     host = Host.from_row(FrontierHost(0, row["host"], row["due"], unpack(row_bytes(row["value"])), row["at"]))
     assert host.cursor is not None
@@ -87,12 +87,12 @@ def test_r14_hosts_of_the_frontier() -> None:
     )
 
 
-def test_r14_held_urls() -> None:
+def test_held_urls() -> None:
     (row,) = RELEASE.rows["held_urls"]
     assert PageDiscovered.from_json(row["discovered"].encode()).url == "https://rivers.example/riffles"
 
 
-def test_r14_documents() -> None:
+def test_documents() -> None:
     ((ref, expected),) = RELEASE.expected["documents"].items()
     found = decode_document(RELEASE.blobs[ref])
     assert (found.title, found.language) == (expected["title"], expected["language"])
@@ -100,7 +100,7 @@ def test_r14_documents() -> None:
     assert [block.tag for block in found.blocks] == expected["kinds"]
 
 
-def test_r14_statements_and_their_vectors() -> None:
+def test_statements_and_their_vectors() -> None:
     ((ref, expected),) = RELEASE.expected["statements"].items()
     found = [as_json(asdict(statement)) for statement in decode_statements(RELEASE.blobs[ref]).statements]
     assert [{name: one[name] for name in wanted} for one, wanted in zip(found, expected, strict=True)] == expected
@@ -125,7 +125,7 @@ def former_delivery(topic: str, event: Event | None = None) -> Delivery:
 
 
 @pytest.mark.parametrize("topic", ["pages.deduplicated", "pages.chunked", "pages.embedded"])
-async def test_r14_a_page_in_the_middle_of_its_journey_reaches_the_index(topic: str) -> None:
+async def test_a_page_in_the_middle_of_its_journey_reaches_the_index(topic: str) -> None:
     stores = await former_stores()
     stages: dict[str, Agent] = {
         "pages.deduplicated": StatementsAgent(stores, InlineSandbox((DRAFT,))),
@@ -142,7 +142,7 @@ async def test_r14_a_page_in_the_middle_of_its_journey_reaches_the_index(topic: 
     assert "Riffles are shallow and fast." in texts
 
 
-async def test_r14_the_ledger_records_every_event_of_the_former_release() -> None:
+async def test_the_ledger_records_every_event_of_the_former_release() -> None:
     stores = memory_stores()
     ledger = LedgerAgent(stores.ledger, max_gathering_seconds=0)
     for record in RELEASE.records:
@@ -166,11 +166,11 @@ STORE_FIELDS = {"representative", "site_first_seen", "group", "is_hidden"}
 
 
 @pytest.mark.parametrize("kind", [FrontierUrl, Fingerprint, Transition, Lease, Robots])
-def test_r14_the_former_release_knows_every_field_of_todays_rows(kind: Any) -> None:
+def test_the_former_release_knows_every_field_of_todays_rows(kind: Any) -> None:
     written = {field.name for field in dataclasses.fields(kind)}
     known = set(RELEASE.data["fields"][kind.__name__])
     assert written - known - STORE_FIELDS == NOT_READ_BY_1D35875[kind.__name__]
 
 
-def test_r14_field_numbers_of_the_former_release_are_unchanged() -> None:
+def test_field_numbers_of_the_former_release_are_unchanged() -> None:
     assert list(FIELDS[: len(RELEASE.data["fields"]["packed"])]) == RELEASE.data["fields"]["packed"]

@@ -154,7 +154,7 @@ async def test_redirects_of_robots_are_followed() -> None:
     assert sorted(web.pages()) == [f"{A}/", f"{A}/0"]
 
 
-async def test_m6_a_redirected_robots_is_recorded_under_the_hosts_own() -> None:
+async def test_a_redirected_robots_is_recorded_under_the_hosts_own() -> None:
     web = world(a=Site(redirects={"/robots.txt": f"{B}/page"}, links={"/": []}), b=Site(links={}))
     fetched: list[PageFetched] = []
     handle = web.agent.handle
@@ -387,7 +387,7 @@ async def test_an_answer_to_an_expired_lease_still_counts() -> None:
     assert (url.state, url.outcome) == ("done", "ok")
 
 
-async def test_r5_nothing_is_scheduled_while_a_later_stage_is_too_far_behind() -> None:
+async def test_nothing_is_scheduled_while_a_later_stage_is_too_far_behind() -> None:
     web = world(a=Site(links=chain(2)))
     web.seed(f"{A}/0")
     behind = ["embed"]

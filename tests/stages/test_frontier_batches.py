@@ -37,7 +37,7 @@ async def seeded_world() -> World:
     return web
 
 
-async def test_r13_each_url_of_an_event_is_decided_on_alone() -> None:
+async def test_each_url_of_an_event_is_decided_on_alone() -> None:
     web = await seeded_world()
     web.send(links("", "1", "private/x", "film.mp4", "2"))
     await web.run()
@@ -51,7 +51,7 @@ async def test_r13_each_url_of_an_event_is_decided_on_alone() -> None:
     assert progress == CrawlProgress(discovered=4, digesting=3, refused=1)
 
 
-async def test_r13_a_known_refusal_costs_neither_a_place_in_the_queue_nor_an_event() -> None:
+async def test_a_known_refusal_costs_neither_a_place_in_the_queue_nor_an_event() -> None:
     web = await seeded_world()
     store = Calls(web.frontier_store)
     web.agent = agent(store, at(web.now), web.blobs)
@@ -62,7 +62,7 @@ async def test_r13_a_known_refusal_costs_neither_a_place_in_the_queue_nor_an_eve
     assert (store.names.count("put_url"), store.names.count("push")) == (3, 0)
 
 
-async def test_r13_the_urls_of_an_event_are_one_write_of_the_queue() -> None:
+async def test_the_urls_of_an_event_are_one_write_of_the_queue() -> None:
     store = Calls(MemoryFrontier())
     handler = agent(store)
     await handler.handle(delivery(links("1", "2", "3"), UUID(int=7), START))
@@ -74,7 +74,7 @@ async def test_r13_the_urls_of_an_event_are_one_write_of_the_queue() -> None:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_r13_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(after: bool) -> None:
+async def test_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(after: bool) -> None:
     """The process is killed before or after the n-th call, and the event is delivered again to the next one."""
     n = 0
     while True:
@@ -101,7 +101,7 @@ async def test_r13_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(aft
     ["https://a.example/%7e", "https://b.example/", "https://127.0.0.1/"],
     ids=["not canonical", "of another host", "an address"],
 )
-async def test_r13_an_event_with_a_wrong_url_is_poison(url: str) -> None:
+async def test_an_event_with_a_wrong_url_is_poison(url: str) -> None:
     store = MemoryFrontier()
     event = links("1", "2").model_copy(update={"more_urls": (url,)})
     with pytest.raises(PoisonError):

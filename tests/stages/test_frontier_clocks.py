@@ -23,7 +23,7 @@ def world(count: int = 3, pages: int = 8, seed: int = 1, kill: float = 0, **sett
 
 
 @pytest.mark.parametrize(("ahead", "bound"), [(4, 5), (121, 150), (-4, 5), (-3_600, 5)], ids=str)
-async def test_r7_a_fetcher_within_the_clock_bound_drops_no_lease(ahead: int, bound: int) -> None:
+async def test_a_fetcher_within_the_clock_bound_drops_no_lease(ahead: int, bound: int) -> None:
     """A clock that is behind harms nothing, however far."""
     web = world(lease_seconds=120 if ahead > 100 else 2, clock_bound_seconds=bound)
     web.fetch_clock_ahead = ahead * SECOND
@@ -32,7 +32,7 @@ async def test_r7_a_fetcher_within_the_clock_bound_drops_no_lease(ahead: int, bo
     assert not any(answer.lease_expired for answer in web.answers)
 
 
-async def test_r7_a_fetcher_beyond_the_clock_bound_ends_no_url() -> None:
+async def test_a_fetcher_beyond_the_clock_bound_ends_no_url() -> None:
     web = world(lease_seconds=20)
     web.fetch_clock_ahead = HOUR
     await web.run(hours=0.1)
@@ -46,7 +46,7 @@ async def test_r7_a_fetcher_beyond_the_clock_bound_ends_no_url() -> None:
 
 
 @pytest.mark.parametrize("by_clock", [True, False], ids=["generations by the fetchers' clock", "by the lease"])
-async def test_r7_an_answer_to_a_held_lease_ends_the_url_whatever_the_clocks_are(by_clock: bool) -> None:
+async def test_an_answer_to_a_held_lease_ends_the_url_whatever_the_clocks_are(by_clock: bool) -> None:
     """The page was fetched by a fetcher an hour ahead. Ten minutes later another one fetches it again."""
     web = world(1, 1, clock_bound_seconds=7_200)
     web.generations_by_clock = by_clock
@@ -64,7 +64,7 @@ async def test_r7_an_answer_to_a_held_lease_ends_the_url_whatever_the_clocks_are
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_r7_generations_grow_though_the_frontiers_clock_is_set_back(seed: int) -> None:
+async def test_generations_grow_though_the_frontiers_clock_is_set_back(seed: int) -> None:
     web = world(2, 10, seed, 0.002, lease_seconds=20, clock_bound_seconds=60)
     for ahead in (0, -40, 35, -10):
         web.frontier_clock_ahead = ahead * SECOND

@@ -53,19 +53,19 @@ async def crawl(web: World) -> None:
     assert sorted(web.pages()) == sorted(f"{A}/{n}" for n in range(PAGES))
 
 
-async def test_r13_no_url_of_a_new_host_is_read() -> None:
+async def test_no_url_of_a_new_host_is_read() -> None:
     web, reads = await new_world()
     await crawl(web)
     assert reads == {"host": 2, "queued": 2}, "once for the host, and once for the other one that pages link to"
 
 
-async def test_r13_urls_are_read_if_a_former_owner_may_still_write() -> None:
+async def test_urls_are_read_if_a_former_owner_may_still_write() -> None:
     web, reads = await new_world(claimed_seconds_ago=1)
     await crawl(web)
     assert reads["url"] >= PAGES
 
 
-async def test_r13_the_next_worker_reads_the_urls_and_fetches_none_again() -> None:
+async def test_the_next_worker_reads_the_urls_and_fetches_none_again() -> None:
     web, reads = await new_world()
     await crawl(web)
     web.restart()
@@ -77,7 +77,7 @@ async def test_r13_the_next_worker_reads_the_urls_and_fetches_none_again() -> No
     assert len(web.pages()) == PAGES
 
 
-async def test_r13_urls_are_read_after_another_worker_owned_the_host() -> None:
+async def test_urls_are_read_after_another_worker_owned_the_host() -> None:
     web, reads = await new_world()
     await crawl(web)
     first = web.agent
@@ -97,7 +97,7 @@ async def test_r13_urls_are_read_after_another_worker_owned_the_host() -> None:
     assert len(web.pages()) == PAGES + 1
 
 
-async def test_r13_urls_are_read_after_a_write_that_may_have_been_done() -> None:
+async def test_urls_are_read_after_a_write_that_may_have_been_done() -> None:
     web, reads = await new_world()
     put_url = web.frontier_store.put_url
 
@@ -111,7 +111,7 @@ async def test_r13_urls_are_read_after_a_write_that_may_have_been_done() -> None
     assert reads["url"] > 0
 
 
-async def test_r13_an_imported_page_of_a_new_host_is_known_to_the_next_worker() -> None:
+async def test_an_imported_page_of_a_new_host_is_known_to_the_next_worker() -> None:
     web, _ = await new_world()
     imported = PageFetched(
         page_id=page_id(f"{A}/0"), url=f"{A}/0", host="a.example", outcome="ok", generation=START, source="warc"
@@ -126,7 +126,7 @@ async def test_r13_an_imported_page_of_a_new_host_is_known_to_the_next_worker() 
     assert web.pages() == []
 
 
-def test_r13_the_row_that_a_migration_gives_to_a_host_is_read_as_that_of_an_idle_host() -> None:
+def test_the_row_that_a_migration_gives_to_a_host_is_read_as_that_of_an_idle_host() -> None:
     row = FrontierHost(bucket_of("a.example"), "a.example", None, unpack(pack(EMPTY_STATE)), 0)
     assert Host.from_row(row) == Host(bucket_of("a.example"), "a.example")
 

@@ -35,7 +35,7 @@ def world(sites: dict[str, Site], **settings: Any) -> World:
 
 
 @pytest.mark.parametrize("answered", [True, False], ids=["answered as expired", "dropped"])
-async def test_r1_the_frontier_continues_after_all_its_leases_expired(answered: bool) -> None:
+async def test_the_frontier_continues_after_all_its_leases_expired(answered: bool) -> None:
     """The fetchers are away for longer than a lease, while every slot holds a lease."""
     web = world(hosts(30, 10), in_flight=8, lease_seconds=120)
     web.expired_are_answered = answered
@@ -47,7 +47,7 @@ async def test_r1_the_frontier_continues_after_all_its_leases_expired(answered: 
     assert (progress.pending, progress.failed) == (0, 0)
 
 
-async def test_r1_a_lease_without_an_answer_costs_no_attempt() -> None:
+async def test_a_lease_without_an_answer_costs_no_attempt() -> None:
     web = world(hosts(1, 1), lease_seconds=60, max_attempts=2)
     web.sites["h0.example"].script = {"/": [None] * 5}
     await web.run()
@@ -55,7 +55,7 @@ async def test_r1_a_lease_without_an_answer_costs_no_attempt() -> None:
     assert (web.answers[-1].outcome, web.answers[-1].attempt) == ("ok", 1)
 
 
-async def test_r1_expired_leases_cost_no_budget() -> None:
+async def test_expired_leases_cost_no_budget() -> None:
     web = World(hosts(1, 5), CrawlSettings(delay_seconds=1, lease_seconds=10), seed=1, kill_probability=0)
     web.seed("https://h0.example/", max_pages=5)
     web.fetchers_away = [(START, START + 10 * MINUTE)]
@@ -63,7 +63,7 @@ async def test_r1_expired_leases_cost_no_budget() -> None:
     assert len(web.pages()) == 5
 
 
-async def test_r1_expired_leases_are_counted() -> None:
+async def test_expired_leases_are_counted() -> None:
     web = world(hosts(1, 1), lease_seconds=60)
     web.sites["h0.example"].script = {"/": [None] * 3}
     await web.run()
@@ -71,7 +71,7 @@ async def test_r1_expired_leases_are_counted() -> None:
     assert (measured["frontier_leases_expired"], measured["frontier_leases"]) == (3, 0)
 
 
-async def test_r1_no_page_is_fetched_for_an_expired_lease() -> None:
+async def test_no_page_is_fetched_for_an_expired_lease() -> None:
     """Its event was answered late, after the URL was scheduled again."""
     web = world(hosts(5, 4), lease_seconds=30)
     web.fetchers_away = [(START + SECOND, START + 10 * MINUTE)]
@@ -87,21 +87,21 @@ def fetched_once(web: World) -> int:
     return len(ok)
 
 
-async def test_r2_a_host_that_is_down_in_its_first_minute_is_crawled_whole() -> None:
+async def test_a_host_that_is_down_in_its_first_minute_is_crawled_whole() -> None:
     web = world(hosts(1, 200))
     web.sites["h0.example"].outages = [(START, START + MINUTE)]
     await web.run()
     assert fetched_once(web) == 200
 
 
-async def test_r2_a_host_that_is_down_when_its_robots_is_due_loses_no_page() -> None:
+async def test_a_host_that_is_down_when_its_robots_is_due_loses_no_page() -> None:
     web = world(hosts(1, 300), robots_ttl_seconds=100)
     web.sites["h0.example"].outages = [(START + 100 * SECOND, START + 150 * SECOND)]
     await web.run()
     assert fetched_once(web) == 300
 
 
-async def test_r2_a_short_outage_ends_no_page_of_a_short_queue() -> None:
+async def test_a_short_outage_ends_no_page_of_a_short_queue() -> None:
     """A last page without an answer is no verdict while no page of its host is answered."""
     web = world(hosts(1, 2))
     web.sites["h0.example"].outages = [(START + 2 * SECOND, START + 2 * MINUTE)]
@@ -109,7 +109,7 @@ async def test_r2_a_short_outage_ends_no_page_of_a_short_queue() -> None:
     assert fetched_once(web) == 2
 
 
-async def test_r2_a_page_that_never_answers_ends_if_its_host_does() -> None:
+async def test_a_page_that_never_answers_ends_if_its_host_does() -> None:
     web = world(hosts(1, 2), max_attempts=3)
     web.sites["h0.example"].script = {"/1": [{"outcome": "timeout", "retryable": True}] * 99}
     await web.run()
@@ -119,7 +119,7 @@ async def test_r2_a_page_that_never_answers_ends_if_its_host_does() -> None:
     assert (url.state, url.outcome) == ("done", "timeout")
 
 
-async def test_r2_a_long_outage_is_asked_about_less_and_less_often_and_at_least_daily() -> None:
+async def test_a_long_outage_is_asked_about_less_and_less_often_and_at_least_daily() -> None:
     web = world(hosts(1, 3))
     back = START + 10 * 24 * 60 * MINUTE
     web.sites["h0.example"].outages = [(START, back)]
@@ -136,7 +136,7 @@ async def test_r2_a_long_outage_is_asked_about_less_and_less_often_and_at_least_
 
 
 @pytest.mark.parametrize("outcome", ["unreachable", "timeout"])
-async def test_r2_a_url_that_ended_without_an_answer_returns_when_it_is_discovered_again(outcome: str) -> None:
+async def test_a_url_that_ended_without_an_answer_returns_when_it_is_discovered_again(outcome: str) -> None:
     web = world(hosts(1, 2))
     url = "https://h0.example/1"
     await web.frontier_store.put_url(

@@ -30,7 +30,7 @@ async def worlds_agents() -> tuple[World, FrontierAgent]:
     return web, stopped
 
 
-async def test_r18_a_worker_that_lost_its_partition_changes_nothing() -> None:
+async def test_a_worker_that_lost_its_partition_changes_nothing() -> None:
     web, stopped = await worlds_agents()
     before, requests = all_rows(web), len(web.pages())
     await stopped.dispatcher.round()
@@ -41,7 +41,7 @@ async def test_r18_a_worker_that_lost_its_partition_changes_nothing() -> None:
     assert stopped.state.hosts.owned == frozenset(), "it does not claim the partition again by itself"
 
 
-async def test_r18_an_event_of_a_lost_partition_is_not_handled() -> None:
+async def test_an_event_of_a_lost_partition_is_not_handled() -> None:
     web, stopped = await worlds_agents()
     event = discovered("https://h0.example/new")
     with pytest.raises(LostPartition):
@@ -49,7 +49,7 @@ async def test_r18_an_event_of_a_lost_partition_is_not_handled() -> None:
     assert await web.frontier_store.url(event.page_id) is None
 
 
-async def test_r18_a_partition_that_is_still_assigned_is_claimed_again_after_a_while() -> None:
+async def test_a_partition_that_is_still_assigned_is_claimed_again_after_a_while() -> None:
     """Otherwise a late claim of a former owner would leave the partition without any."""
     web, stopped = await worlds_agents()
     await stopped.dispatcher.round()
@@ -59,7 +59,7 @@ async def test_r18_a_partition_that_is_still_assigned_is_claimed_again_after_a_w
     assert stopped.state.hosts.owned == frozenset({0})
 
 
-async def test_r18_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> None:
+async def test_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> None:
     sent: list[PageScheduled] = []
 
     async def emit(event: object, _: str) -> None:
@@ -80,7 +80,7 @@ async def test_r18_nothing_is_scheduled_between_revoke_and_the_next_assignment()
 
 
 @pytest.mark.parametrize("is_owner", [True, False])
-async def test_r8_an_event_of_a_former_partition_is_handled_by_todays_owner_of_the_host_alone(is_owner: bool) -> None:
+async def test_an_event_of_a_former_partition_is_handled_by_todays_owner_of_the_host_alone(is_owner: bool) -> None:
     """The topics had 4 partitions when it was sent, and have 6 now."""
     store = MemoryFrontier()
     agent = FrontierAgent(CrawlSettings(), Stores(frontier=store), now=lambda: START, random=lambda: 0.5)
@@ -105,7 +105,7 @@ async def nothing(_event: object, _cause: str) -> None: ...
 
 
 @pytest.mark.parametrize("after", [2, 3, 8, 12, 4_096])
-async def test_r8_a_crawl_continues_after_the_number_of_partitions_was_changed(after: int) -> None:
+async def test_a_crawl_continues_after_the_number_of_partitions_was_changed(after: int) -> None:
     web = World(hosts(10, 8), CrawlSettings(delay_seconds=1), seed=1, kill_probability=0)
     web.partitions = 8 if after != 8 else 1
     web.restart()

@@ -93,7 +93,7 @@ HALF_SENT = [b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: riffle.test\r\nX-Slow
 
 
 @pytest.mark.parametrize("sent", HALF_SENT, ids=["nothing", "a method", "half a header", "a second request"])
-async def test_m8_a_half_sent_request_is_closed(app: FastAPI, sent: bytes) -> None:
+async def test_a_half_sent_request_is_closed(app: FastAPI, sent: bytes) -> None:
     async with serving(app) as port:
         connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
         for _, writer in connections:
@@ -109,7 +109,7 @@ async def test_m8_a_half_sent_request_is_closed(app: FastAPI, sent: bytes) -> No
             writer.close()
 
 
-async def test_m8_a_header_that_comes_byte_by_byte_is_closed_too(app: FastAPI) -> None:
+async def test_a_header_that_comes_byte_by_byte_is_closed_too(app: FastAPI) -> None:
     async with serving(app) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         with contextlib.suppress(ConnectionError):
@@ -124,7 +124,7 @@ async def test_m8_a_header_that_comes_byte_by_byte_is_closed_too(app: FastAPI) -
         writer.close()
 
 
-async def test_m8_a_client_that_stops_to_read_is_closed() -> None:
+async def test_a_client_that_stops_to_read_is_closed() -> None:
     app = FastAPI()
 
     @app.get("/large")
@@ -146,7 +146,7 @@ async def test_m8_a_client_that_stops_to_read_is_closed() -> None:
         writer.close()
 
 
-async def test_m8_beyond_the_limit_of_connections_requests_are_refused(app: FastAPI) -> None:
+async def test_beyond_the_limit_of_connections_requests_are_refused(app: FastAPI) -> None:
     async with serving(app, max_connections=3, protocol=Patient) as port:
         address = f"http://127.0.0.1:{port}/healthz"
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
@@ -187,7 +187,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize("blocks", LARGE)
-async def test_m8_the_page_of_a_large_page_is_small(blocks: tuple[Block, ...]) -> None:
+async def test_the_page_of_a_large_page_is_small(blocks: tuple[Block, ...]) -> None:
     texts = tuple(RemovedText("menu " * 400, 2_000) for _ in range(1_000))
     explainer = Explaining(Explanation((RemovedGroup("element", "nav", 1_000, 2_000_000, texts),)))
     stores = await stored(Document(URL, "Large", blocks=blocks), b"<p>" + b"word " * 2_000_000)
@@ -219,9 +219,7 @@ class Slow(MemoryIndex):
 
 
 @pytest.mark.parametrize(("released", "status"), [(True, 200), (False, 503)], ids=["soon", "never"])
-async def test_m8_searches_beyond_the_limit_wait_and_are_refused_after_the_deadline(
-    released: bool, status: int
-) -> None:
+async def test_searches_beyond_the_limit_wait_and_are_refused_after_the_deadline(released: bool, status: int) -> None:
     stores = memory_stores()
     stores.vectors = index = Slow()
     settings = Settings(gateway=GatewaySettings(deadline_seconds=30 if released else 0.2))
@@ -241,7 +239,7 @@ async def test_m8_searches_beyond_the_limit_wait_and_are_refused_after_the_deadl
     assert index.most == 2
 
 
-async def test_m8_of_many_labs_pages_at_once_the_last_are_refused() -> None:
+async def test_of_many_labs_pages_at_once_the_last_are_refused() -> None:
     capacity, release = LabsCapacity(at_once=2, max_waiting=3), asyncio.Event()
     most = 0
     running = 0

@@ -118,7 +118,7 @@ async def test_a_gateway_is_ready_although_its_first_search_failed() -> None:
 
 
 @pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
-async def test_l4_readiness_and_metrics_show_no_internal_address(broken: Any) -> None:
+async def test_readiness_and_metrics_show_no_internal_address(broken: Any) -> None:
     stores = await searchable([WAL])
     stores.vectors = stores.ledger = stores.embedder = broken
     async with client(gateway(stores)) as web:
@@ -127,7 +127,7 @@ async def test_l4_readiness_and_metrics_show_no_internal_address(broken: Any) ->
     assert "connection refused" not in ready + metrics
 
 
-async def test_l4_the_address_of_a_failed_store_is_in_the_log_once() -> None:
+async def test_the_address_of_a_failed_store_is_in_the_log_once() -> None:
     stores = await searchable([WAL])
     stores.ledger = Dead()
     with capture_logs() as lines:

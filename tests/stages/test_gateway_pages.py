@@ -192,7 +192,7 @@ async def test_an_internal_fault_shows_no_details() -> None:
     assert "secret" not in page.text + problem.text
 
 
-async def test_l5_no_cache_keeps_a_description_with_the_clients_host() -> None:
+async def test_no_cache_keeps_a_description_with_the_clients_host() -> None:
     async with client(gateway(Stores())) as web:
         reflected = await web.get("/opensearch.xml", headers={"host": "evil.example"})
     assert (reflected.headers["cache-control"], reflected.headers["vary"]) == ("no-store", "Host")

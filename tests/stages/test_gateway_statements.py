@@ -102,7 +102,7 @@ async def test_without_the_embedding_model_the_statements_are_shown() -> None:
     assert numbers(html) == [0, 1, 2, 3, 4]
 
 
-async def test_m8_a_long_page_is_shown_in_parts() -> None:
+async def test_a_long_page_is_shown_in_parts() -> None:
     rows = "".join(f"<p>Sentence number {n} has enough words here.</p>" for n in range(MAX_SHOWN + 20))
     stores = await stored(f"<title>Long</title><main><h1>Long</h1>{rows}</main>")
     html = await shown(stores)
@@ -112,7 +112,7 @@ async def test_m8_a_long_page_is_shown_in_parts() -> None:
     assert len(numbers(await shown(stores, start=int(following[1])))) == 20
 
 
-async def test_m8_long_words_fill_a_page_sooner() -> None:
+async def test_long_words_fill_a_page_sooner() -> None:
     word = "x" * 400_000
     html = await shown(await stored(f"<title>Long</title><main><p>This is {word} and {word} again.</p></main>"))
     assert 0 < len(numbers(html)) < MAX_SHOWN

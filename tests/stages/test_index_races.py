@@ -45,7 +45,7 @@ async def at_once(journey: Journey, order: list[int], *events: Event) -> None:
 @pytest.mark.parametrize("later_first", [True, False])
 @given(order=ORDERS)
 @SLOWLY
-async def test_r4_a_removal_beside_a_retried_page_leaves_nothing(
+async def test_a_removal_beside_a_retried_page_leaves_nothing(
     before: int | None, later_first: bool, order: list[int]
 ) -> None:
     journey = Journey(memory_stores())
@@ -59,7 +59,7 @@ async def test_r4_a_removal_beside_a_retried_page_leaves_nothing(
 @pytest.mark.parametrize("later_first", [True, False])
 @given(order=ORDERS)
 @SLOWLY
-async def test_r4_a_newer_page_beside_a_retried_one_is_the_one_that_stays(later_first: bool, order: list[int]) -> None:
+async def test_a_newer_page_beside_a_retried_one_is_the_one_that_stays(later_first: bool, order: list[int]) -> None:
     journey = Journey(memory_stores())
     events = [await embedded(journey, 5), await embedded(journey, 6)]
     await at_once(journey, order, *(reversed(events) if later_first else events))
@@ -69,7 +69,7 @@ async def test_r4_a_newer_page_beside_a_retried_one_is_the_one_that_stays(later_
 @pytest.mark.parametrize("later_first", [True, False])
 @given(order=ORDERS)
 @SLOWLY
-async def test_r4_statements_of_both_generations_stay_with_the_newer_one(later_first: bool, order: list[int]) -> None:
+async def test_statements_of_both_generations_stay_with_the_newer_one(later_first: bool, order: list[int]) -> None:
     """The older page overwrites points of the newer one, as a statement has the same id in both."""
     journey, shared = Journey(memory_stores()), "This text is in both of them."
     events = [await embedded(journey, 5, shared), await embedded(journey, 6, shared)]
@@ -77,7 +77,7 @@ async def test_r4_statements_of_both_generations_stay_with_the_newer_one(later_f
     assert sorted(await journey.texts()) == ["This is the text of generation 6.", shared]
 
 
-async def test_r4_an_older_page_whose_worker_was_killed_leaves_the_newer_one_whole() -> None:
+async def test_an_older_page_whose_worker_was_killed_leaves_the_newer_one_whole() -> None:
     """It had overwritten a point of the newer page, and its event comes again."""
     journey, shared = Journey(memory_stores()), "This text is in both of them."
     older, newer = await embedded(journey, 5, shared), await embedded(journey, 6, shared)
@@ -95,7 +95,7 @@ async def test_r4_an_older_page_whose_worker_was_killed_leaves_the_newer_one_who
 
 @given(order=ORDERS)
 @SLOWLY
-async def test_r4_an_older_removal_beside_a_newer_page_takes_nothing(order: list[int]) -> None:
+async def test_an_older_removal_beside_a_newer_page_takes_nothing(order: list[int]) -> None:
     journey = Journey(memory_stores())
     await at_once(journey, order, await embedded(journey, 6), removed(5))
     assert await journey.texts() == ["This is the text of generation 6."]
@@ -113,7 +113,7 @@ class CountingIndex(MemoryIndex):
         await super().remove_page(*args, **kwargs)
 
 
-async def test_r15_the_removal_of_a_page_that_was_never_embedded_writes_a_record_alone() -> None:
+async def test_the_removal_of_a_page_that_was_never_embedded_writes_a_record_alone() -> None:
     journey = Journey(memory_stores())
     index = journey.stores.vectors = CountingIndex()
     await index.ensure(await journey.stores.embedder.info())
@@ -122,7 +122,7 @@ async def test_r15_the_removal_of_a_page_that_was_never_embedded_writes_a_record
     assert (await journey.stores.pages.get(PAGE))["removed"]["generation"] == 5
 
 
-async def test_r15_points_of_a_worker_that_died_before_its_record_are_removed() -> None:
+async def test_points_of_a_worker_that_died_before_its_record_are_removed() -> None:
     """The points are there, the record is not: the removal goes by what the embed stage wrote."""
     journey = Journey(memory_stores())
     event = await embedded(journey, 5)
@@ -141,7 +141,7 @@ async def without(pages: Any, part: str) -> Any:
     return copy
 
 
-async def test_r17_a_dropped_collection_is_made_again() -> None:
+async def test_a_dropped_collection_is_made_again() -> None:
     journey = Journey(memory_stores())
     index = journey.stages[-1]
     await index.handle(journey.delivery(await embedded(journey, 5)))
@@ -150,7 +150,7 @@ async def test_r17_a_dropped_collection_is_made_again() -> None:
     assert await journey.texts() == ["This is the text of generation 6."]
 
 
-async def test_r17_a_removal_meets_no_dropped_collection() -> None:
+async def test_a_removal_meets_no_dropped_collection() -> None:
     """The collection is dropped between the listing and the removal: there is nothing left to remove."""
 
     class Dropping(MemoryIndex):

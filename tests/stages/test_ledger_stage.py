@@ -115,7 +115,7 @@ async def linking_pages(ledger: MemoryLedger) -> set[str]:
     return {url for data in steps for url in data["referrers"]}
 
 
-async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> None:
+async def test_links_to_a_page_cost_a_few_rows_however_many_there_are() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
     seed = PageDiscovered(page_id=PAGE, url=URL, host="example.org", why="seed", depth=0)
@@ -133,7 +133,7 @@ async def test_r13_links_to_a_page_cost_a_few_rows_however_many_there_are() -> N
     ]
 
 
-async def test_r13_the_same_links_again_cost_nothing() -> None:
+async def test_the_same_links_again_cost_nothing() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in [*range(20), *range(20), *range(20)]:
@@ -141,14 +141,14 @@ async def test_r13_the_same_links_again_cost_nothing() -> None:
     assert ledger.writes == 2 * 2, "two pages, at 3 and 12 linking pages"
 
 
-async def test_r13_the_discovery_of_a_link_has_no_row() -> None:
+async def test_the_discovery_of_a_link_has_no_row() -> None:
     """The frontier's row of the URL has it."""
     ledger = Counting()
     await LedgerAgent(ledger).handle(discovery("link", 1))
     assert ledger.writes == 0
 
 
-async def test_r13_a_link_with_nofollow_is_no_vote() -> None:
+async def test_a_link_with_nofollow_is_no_vote() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in range(20):
@@ -156,7 +156,7 @@ async def test_r13_a_link_with_nofollow_is_no_vote() -> None:
     assert await ledger.history(PAGE) == []
 
 
-async def test_r13_a_link_of_an_earlier_version_is_read() -> None:
+async def test_a_link_of_an_earlier_version_is_read() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
     old = {"target_page_id": PAGE, "target_url": URL, "generation": 1}
@@ -168,7 +168,7 @@ async def test_r13_a_link_of_an_earlier_version_is_read() -> None:
     assert len(await linking_pages(ledger)) == THRESHOLDS[0]
 
 
-async def test_r13_other_discoveries_have_one_row_for_each_kind() -> None:
+async def test_other_discoveries_have_one_row_for_each_kind() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in range(10):
@@ -177,7 +177,7 @@ async def test_r13_other_discoveries_have_one_row_for_each_kind() -> None:
     assert len(await ledger.history(PAGE)) == 3
 
 
-async def test_r13_after_crashes_a_page_has_no_more_rows() -> None:
+async def test_after_crashes_a_page_has_no_more_rows() -> None:
     """A new process knows no links: it writes the same rows again."""
     ledger = Counting()
     for start in range(5):
@@ -189,7 +189,7 @@ async def test_r13_after_crashes_a_page_has_no_more_rows() -> None:
     assert len(await linking_pages(ledger)) == 12
 
 
-async def test_r13_a_link_whose_write_failed_is_stored_when_it_is_tried_again() -> None:
+async def test_a_link_whose_write_failed_is_stored_when_it_is_tried_again() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
     for number in range(2):
@@ -203,7 +203,7 @@ async def test_r13_a_link_whose_write_failed_is_stored_when_it_is_tried_again() 
     assert await linking_pages(ledger) == {f"{URL}{number}" for number in range(2, 5)}
 
 
-def test_r13_the_memory_of_links_is_bounded() -> None:
+def test_the_memory_of_links_is_bounded() -> None:
     memory = LinkMemory(max_pages=2)
     for number in range(10):
         noted = [memory.note(UUID(int=number), f"{URL}{linking}") for linking in (0, 0, 1, 2, 2)]
@@ -217,7 +217,7 @@ async def handle_together(agent: LedgerAgent, *deliveries: Delivery) -> list[Any
     return await asyncio.gather(*map(agent.handle, deliveries), return_exceptions=True)
 
 
-async def test_r15_the_events_of_a_page_that_come_together_are_one_write() -> None:
+async def test_the_events_of_a_page_that_come_together_are_one_write() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0.05)
     events = [delivery(fetched(attempt=number), number, cause=str(number)) for number in range(5)]
@@ -227,21 +227,21 @@ async def test_r15_the_events_of_a_page_that_come_together_are_one_write() -> No
     assert len(await ledger.history(PAGE)) == 5
 
 
-async def test_r15_the_last_event_of_a_page_writes_all_that_wait() -> None:
+async def test_the_last_event_of_a_page_writes_all_that_wait() -> None:
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
     removed = PageRemoved(page_id=PAGE, url=URL, generation=2, reason="gone")
     await handle_together(agent, delivery(fetched()), delivery(removed, 1))
     assert (ledger.writes, len(await ledger.history(PAGE))) == (1, 2)
 
 
-async def test_r15_too_many_waiting_events_are_all_written() -> None:
+async def test_too_many_waiting_events_are_all_written() -> None:
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
     pages = [page_id(f"{URL}{number}") for number in range(MAX_WAITING)]
     await handle_together(agent, *(delivery(fetched(page_id=page), cause=str(page)) for page in pages))
     assert ledger.writes == MAX_WAITING
 
 
-async def test_r15_a_write_that_fails_fails_for_all_of_its_events() -> None:
+async def test_a_write_that_fails_fails_for_all_of_its_events() -> None:
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.01)
     events = [delivery(fetched(attempt=number), number, cause=str(number)) for number in range(3)]
     ledger.down = True
@@ -251,7 +251,7 @@ async def test_r15_a_write_that_fails_fails_for_all_of_its_events() -> None:
     assert len(await ledger.history(PAGE)) == 3
 
 
-async def test_r15_an_event_that_is_cancelled_takes_no_other_with_it() -> None:
+async def test_an_event_that_is_cancelled_takes_no_other_with_it() -> None:
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.05)
     cancelled = asyncio.create_task(agent.handle(delivery(fetched(), cause="cancelled")))
     stays = asyncio.create_task(agent.handle(delivery(fetched(attempt=2), cause="stays")))

@@ -86,7 +86,7 @@ async def test_a_page_becomes_a_document_and_its_links_are_announced(stage: Stag
     assert record["document_ref"] == normalized.document_ref
 
 
-async def test_r13_the_links_of_a_page_are_one_event_for_each_host(stage: Stage) -> None:
+async def test_the_links_of_a_page_are_one_event_for_each_host(stage: Stage) -> None:
     urls = [f"https://{host}.example/{n}" for n in range(300) for host in ("one", "two")]
     body = "<title>Links</title><main>" + "".join(f'<p>Some text and <a href="{url}">{url}</a>.</p>' for url in urls)
     events = await stage.handle(body, depth=1)
@@ -106,7 +106,7 @@ async def test_r13_the_links_of_a_page_are_one_event_for_each_host(stage: Stage)
     assert all((one.anchor, one.target_page_id) == (one.target_url, page_id(one.target_url)) for one in links)
 
 
-async def test_r13_an_event_with_long_links_is_split_by_size(stage: Stage) -> None:
+async def test_an_event_with_long_links_is_split_by_size(stage: Stage) -> None:
     urls = [f"https://other.example/{n}/{'x' * 1_900}" for n in range(100)]
     body = "<title>Links</title><main>" + "".join(f'<p>Some text and <a href="{url}">a</a>.</p>' for url in urls)
     events = await stage.handle(body)
@@ -116,7 +116,7 @@ async def test_r13_an_event_with_long_links_is_split_by_size(stage: Stage) -> No
     assert sorted(one.url for event in of(PageDiscovered, events) for one in event.each()) == sorted(urls)
 
 
-async def test_r13_a_link_of_many_pages_is_announced_by_the_first(stage: Stage) -> None:
+async def test_a_link_of_many_pages_is_announced_by_the_first(stage: Stage) -> None:
     first = await stage.fetched(page_id=page_id(f"{URL}1"), url=f"{URL}1")
     outputs = await stage.agent.handle(first)
     stage.agent.delivered(first, outputs)
@@ -125,7 +125,7 @@ async def test_r13_a_link_of_many_pages_is_announced_by_the_first(stage: Stage) 
     assert await stage.agent.handle(first) == outputs, "a redelivery has the same outputs"
 
 
-async def test_r13_until_kafka_has_a_link_other_pages_announce_it_too(stage: Stage) -> None:
+async def test_until_kafka_has_a_link_other_pages_announce_it_too(stage: Stage) -> None:
     first = await stage.fetched()
     await stage.agent.handle(first)  # and its worker is killed, or its outputs are not delivered yet
     second = replace(first, envelope=first.envelope.model_copy(update={"id": UUID(int=2)}))

@@ -30,7 +30,7 @@ class ClosingSandbox(RefusingSandbox):
         raise TransientError("the processes are ending")
 
 
-async def test_c2_a_page_whose_drafting_is_killed_twice_is_refused_with_a_reason() -> None:
+async def test_a_page_whose_drafting_is_killed_twice_is_refused_with_a_reason() -> None:
     journey = Journey(memory_stores())
     await journey.through(await journey.deduplicated(generation=1))
     agent = StatementsAgent(journey.stores, RefusingSandbox())
@@ -43,7 +43,7 @@ async def test_c2_a_page_whose_drafting_is_killed_twice_is_refused_with_a_reason
     assert await journey.points() == [], "the statements of the former fetch are taken out"
 
 
-async def test_c2_a_closing_pool_is_no_verdict_on_the_page() -> None:
+async def test_a_closing_pool_is_no_verdict_on_the_page() -> None:
     journey = Journey(memory_stores())
     agent = StatementsAgent(journey.stores, ClosingSandbox())
     with pytest.raises(TransientError):
@@ -51,7 +51,7 @@ async def test_c2_a_closing_pool_is_no_verdict_on_the_page() -> None:
     assert await journey.stores.pages.get(PAGE) == {}
 
 
-async def test_c2_the_next_page_is_drafted_after_one_that_used_up_its_process() -> None:
+async def test_the_next_page_is_drafted_after_one_that_used_up_its_process() -> None:
     journey = Journey(memory_stores())
     limits = Limits(cpu_seconds=0.5, memory_bytes=MEMORY_BYTES)
     async with SandboxPool((DRAFT,), processes=1, limits=limits, name="statements") as pool:

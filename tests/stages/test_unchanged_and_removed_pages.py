@@ -37,7 +37,7 @@ def journey(pool: ParsePool) -> WholeJourney:
     return WholeJourney(pool)
 
 
-async def test_r16_an_unchanged_page_costs_no_statements_no_embedding_and_no_new_blob(journey: WholeJourney) -> None:
+async def test_an_unchanged_page_costs_no_statements_no_embedding_and_no_new_blob(journey: WholeJourney) -> None:
     first = await journey.fetch(A, BODY, 0)
     assert len(first) > 4
     blobs = dict(journey.stores.blobs._contents)  # type: ignore[attr-defined] # the fake's
@@ -53,7 +53,7 @@ async def test_r16_an_unchanged_page_costs_no_statements_no_embedding_and_no_new
     assert writes == {"blobs.put": 1, "pages.put": 2, "fingerprints.put": 1}
 
 
-async def test_r16_a_changed_page_is_indexed_again(journey: WholeJourney) -> None:
+async def test_a_changed_page_is_indexed_again(journey: WholeJourney) -> None:
     await journey.fetch(A, BODY, 0)
     again = await journey.fetch(A, OTHER, 86_400)
     assert any(isinstance(event, PageDeduplicated) for event in again)

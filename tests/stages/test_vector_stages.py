@@ -206,7 +206,7 @@ class CountingEmbedder(MemoryEmbedder):
         return await super().embed(texts, deadline_seconds=deadline_seconds, urgent=urgent)
 
 
-async def test_r16_unchanged_statements_are_the_same_blob_and_not_embedded_again(journey: Journey) -> None:
+async def test_unchanged_statements_are_the_same_blob_and_not_embedded_again(journey: Journey) -> None:
     embedder = journey.stores.embedder = CountingEmbedder()
     first = await journey.through(await journey.deduplicated(generation=1))
     second = await journey.through(await journey.deduplicated(generation=2))
@@ -286,7 +286,7 @@ async def test_the_former_statements_go_after_the_new_ones_are_searchable(journe
     assert await journey.texts() == ["Cut by another release of the code."]
 
 
-async def test_r16_another_model_embeds_unchanged_statements_again(journey: Journey) -> None:
+async def test_another_model_embeds_unchanged_statements_again(journey: Journey) -> None:
     await journey.through(await journey.deduplicated(generation=1))
     embedder = journey.stores.embedder = CountingEmbedder(version="2")
     await journey.through(await journey.deduplicated(generation=2))

@@ -70,7 +70,7 @@ def _logging_as_before() -> Any:
 
 @pytest.mark.usefixtures("_logging_as_before")
 @pytest.mark.parametrize("log_json", [False, True], ids=["console", "json"])
-def test_l7_a_log_line_carries_no_control_sequence(log_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_line_carries_no_control_sequence(log_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(Settings(log_json=log_json))
     structlog.get_logger("riffle").warning("fetched\x1b[2J", url="https://a.example/\x1b]0;owned\x07", size=3)
     logging.getLogger("library").warning("type %s", "\x1b[31m")

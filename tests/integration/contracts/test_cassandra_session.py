@@ -35,7 +35,7 @@ async def session(proxy: Proxy, cassandra_settings: CassandraSettings) -> AsyncI
     await opened.close()
 
 
-async def test_r7_the_clock_of_one_machine_does_not_differ_from_itself(session: CassandraSession) -> None:
+async def test_the_clock_of_one_machine_does_not_differ_from_itself(session: CassandraSession) -> None:
     assert abs(await session.clock_ahead_seconds()) < 0.1
 
 

@@ -504,7 +504,7 @@ async def _pages_under_former_bands(session: CassandraSession) -> set[UUID]:
 
 
 @pytest.mark.integration("cassandra")
-async def test_r14_pages_of_the_previous_release_get_hints_by_riffle_migrate_and_lose_all_of_them(
+async def test_pages_of_the_previous_release_get_hints_by_riffle_migrate_and_lose_all_of_them(
     cassandra_settings: CassandraSettings, fresh_name: str
 ) -> None:
     settings = cassandra_settings.model_copy(update={"keyspace": fresh_name})

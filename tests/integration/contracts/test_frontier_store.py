@@ -114,7 +114,7 @@ async def test_pushed_twice_is_there_once(frontier: FrontierStore) -> None:
     assert await frontier.queued(name, None, 10) == [entry]
 
 
-async def test_r13_many_entries_are_pushed_together(frontier: FrontierStore) -> None:
+async def test_many_entries_are_pushed_together(frontier: FrontierStore) -> None:
     name = host_name()
     entries = [QueueEntry(n, uuid4()) for n in range(1_100)]
     await frontier.push(name, entries, 1)
@@ -206,7 +206,7 @@ async def test_a_released_url_stays_away_until_it_is_held_anew(frontier: Frontie
 
 
 @pytest.mark.integration("cassandra")
-async def test_r8_host_rows_of_an_earlier_version_are_moved_to_their_buckets(
+async def test_host_rows_of_an_earlier_version_are_moved_to_their_buckets(
     cassandra_session: CassandraSession, cassandra_settings: CassandraSettings
 ) -> None:
     frontier = CassandraFrontier(cassandra_session)
@@ -227,7 +227,7 @@ async def test_r8_host_rows_of_an_earlier_version_are_moved_to_their_buckets(
 
 
 @pytest.mark.integration("cassandra")
-async def test_r13_a_host_of_which_only_urls_are_stored_gets_a_row(
+async def test_a_host_of_which_only_urls_are_stored_gets_a_row(
     cassandra_session: CassandraSession, cassandra_settings: CassandraSettings
 ) -> None:
     """A frontier of this version takes a host without a row for one without URLs."""

@@ -61,7 +61,7 @@ async def print_everything(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "unsafe"), HOSTILE)
-async def test_m4_no_control_sequence_of_a_page_reaches_the_terminal(
+async def test_no_control_sequence_of_a_page_reaches_the_terminal(
     text: str, unsafe: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await print_everything(text)
@@ -70,7 +70,7 @@ async def test_m4_no_control_sequence_of_a_page_reaches_the_terminal(
 
 
 @pytest.mark.parametrize("text", MARKUP)
-async def test_m4_no_markup_of_a_page_is_carried_out(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_no_markup_of_a_page_is_carried_out(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     await print_everything(text)
     printed = capsys.readouterr()
     assert printed.out.count(text) >= 5
@@ -78,7 +78,7 @@ async def test_m4_no_markup_of_a_page_is_carried_out(text: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize(("text", "unsafe"), HOSTILE)
-def test_m4_json_escapes_what_a_terminal_would_carry_out(
+def test_json_escapes_what_a_terminal_would_carry_out(
     text: str, unsafe: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     console.print_json({text: [text]})
@@ -88,7 +88,7 @@ def test_m4_json_escapes_what_a_terminal_would_carry_out(
 
 
 @pytest.mark.parametrize("path", sorted(COMMANDS.glob("*.py")), ids=lambda path: path.stem)
-def test_m4_commands_print_through_the_console_alone(path: Path) -> None:
+def test_commands_print_through_the_console_alone(path: Path) -> None:
     """The two consoles clean what they print; a bare print() or another Console would not."""
     if path.stem == "console":
         return

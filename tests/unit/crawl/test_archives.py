@@ -75,7 +75,7 @@ def test_bodies_are_decoded(content: bytes, body: bytes) -> None:
     assert "content-encoding" not in page.headers
 
 
-# H1: small bodies that cost much and give nothing.
+# Small bodies that cost much and give nothing.
 FRAMES, MEMBERS = zstd.compress(b"") * 20_000, gzip.compress(b"") * 20_000
 FILE_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"a" * 1_000_000
 SKIPPED: dict[str, tuple[bytes, str]] = {
@@ -115,14 +115,14 @@ def test_a_skipped_record_has_its_reason(content: bytes, reason: str) -> None:
     | st.sampled_from(["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
     | st.text(st.sampled_from("0129-:TZ+."), max_size=30)
 )
-def test_m5_no_date_ends_an_import(date: str) -> None:
+def test_no_date_ends_an_import(date: str) -> None:
     pages = read(record(date=date.replace("\n", "")) + record(b"next"))
     assert isinstance(pages[-1], ArchivedPage)
     assert pages[-1].body == b"next"
 
 
 @given(st.binary(max_size=400), st.integers(0, 400))
-def test_m5_no_record_ends_an_import(noise: bytes, position: int) -> None:
+def test_no_record_ends_an_import(noise: bytes, position: int) -> None:
     damaged = bytearray(record())
     damaged[position : position + len(noise)] = noise
     assert read(record() + bytes(damaged) + record(b"next"))

@@ -91,7 +91,7 @@ SIZES = st.one_of(
 @example(size=445_942, seed=1, kind=page, cuts=[])
 @example(size=PIECE_BYTES * 4, seed=1, kind=page, cuts=list(range(0, 300_000, 16_384)))
 @settings(max_examples=12, deadline=None)
-def test_h2_a_body_is_whole_in_every_coding_size_and_division(
+def test_a_body_is_whole_in_every_coding_size_and_division(
     encoder: str, size: int, seed: int, kind: Callable[[int, int], bytes], cuts: list[int]
 ) -> None:
     coding, encode = ENCODERS[encoder]
@@ -109,7 +109,7 @@ def test_a_body_may_arrive_byte_by_byte(encoder: str) -> None:
 @pytest.mark.parametrize("encoder", COMPRESSED)
 @given(size=st.integers(0, 300_000), missing=st.integers(1), cuts=st.lists(st.integers(0), max_size=5))
 @settings(max_examples=15, deadline=None)
-def test_h2_a_body_that_ends_early_is_not_accepted(encoder: str, size: int, missing: int, cuts: list[int]) -> None:
+def test_a_body_that_ends_early_is_not_accepted(encoder: str, size: int, missing: int, cuts: list[int]) -> None:
     coding, encode = ENCODERS[encoder]
     data = encode(page(size, size))
     part = data[: max(len(data) - missing % len(data), 1)]

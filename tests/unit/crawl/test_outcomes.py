@@ -49,12 +49,12 @@ def test_retry_after(value: str | None, seconds: float) -> None:
         (b"", ""),
     ],
 )
-def test_h4_header_bytes_are_utf8_or_latin1(value: bytes, text: str) -> None:
+def test_header_bytes_are_utf8_or_latin1(value: bytes, text: str) -> None:
     assert header_text(value) == text
 
 
 @given(st.text(st.sampled_from("Thu, 01Jan2026:+-9GMT\x00é"), max_size=60))
-def test_m5_no_retry_after_raises(value: str) -> None:
+def test_no_retry_after_raises(value: str) -> None:
     assert 0 <= retry_after_seconds(value, NOW) <= 86_400
 
 

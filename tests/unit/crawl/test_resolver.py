@@ -85,7 +85,7 @@ def test_an_address_with_a_zone_keeps_it() -> None:
     assert text_of_address((b"8.8.8.8", 443)) == "8.8.8.8"
 
 
-async def test_m2_dead_name_servers_delay_no_other_lookup() -> None:
+async def test_dead_name_servers_delay_no_other_lookup() -> None:
     async with name_server() as (_, address):
         resolver = Resolver({}, time.monotonic, [address], lookup_seconds=600)
         dead = [asyncio.create_task(resolver.resolve(f"www.dead{number}.example")) for number in range(200)]
@@ -99,7 +99,7 @@ async def test_m2_dead_name_servers_delay_no_other_lookup() -> None:
         await resolver.close()
 
 
-async def test_m2_a_lookup_without_an_answer_ends_and_its_domain_is_remembered() -> None:
+async def test_a_lookup_without_an_answer_ends_and_its_domain_is_remembered() -> None:
     async with name_server() as (server, address):
         resolver = Resolver({}, lambda: 0.0, [address], lookup_seconds=0.05)
         for number in range(FAILURES):
@@ -112,7 +112,7 @@ async def test_m2_a_lookup_without_an_answer_ends_and_its_domain_is_remembered()
         await resolver.close()
 
 
-def test_m2_a_failing_domain_is_tried_again_after_a_while_and_forgotten_after_an_answer() -> None:
+def test_a_failing_domain_is_tried_again_after_a_while_and_forgotten_after_an_answer() -> None:
     failing = FailingSuffixes()
     for number in range(FAILURES):
         assert not failing.refuses(f"{number}.a.example", 0)

@@ -184,7 +184,7 @@ GRAMMAR = st.tuples(
 
 @given(GRAMMAR)
 @settings(max_examples=400)
-def test_m1_the_canonical_url_of_any_url_of_the_grammar_is_its_own(url: str) -> None:
+def test_the_canonical_url_of_any_url_of_the_grammar_is_its_own(url: str) -> None:
     canonical = canonical_or_none(url)
     if canonical is not None:
         assert canonicalize(canonical) == canonical
@@ -193,7 +193,7 @@ def test_m1_the_canonical_url_of_any_url_of_the_grammar_is_its_own(url: str) -> 
 
 
 @given(GRAMMAR, GRAMMAR)
-def test_m1_a_link_of_the_grammar_resolves_to_a_canonical_url(base: str, href: str) -> None:
+def test_a_link_of_the_grammar_resolves_to_a_canonical_url(base: str, href: str) -> None:
     page = canonical_or_none(base) or "https://base.example/a/b?c"
     try:
         link = resolve(page, href)

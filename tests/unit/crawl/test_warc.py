@@ -155,7 +155,7 @@ def test_a_decompression_bomb_is_skipped_piece_by_piece() -> None:
 
 @pytest.mark.timeout(30)  # a guard: it takes a fraction of a second, and a loop over lines takes minutes
 @pytest.mark.parametrize("filling", [b"\n", b"\r\n", b" ", b"x\n", b"x"])
-def test_m5_long_runs_between_records_are_skipped(filling: bytes) -> None:
+def test_long_runs_between_records_are_skipped(filling: bytes) -> None:
     content = raw(http(b"before")) + filling * (100_000_000 // len(filling)) + b"\n" + AFTER
     assert bodies(read(gzip.compress(content, compresslevel=1)))[-1] == b"after"
 

@@ -16,7 +16,7 @@ def shingles(count: int) -> Hashes:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 150)), max_size=40))
-def test_c2_large_pages_never_make_the_cache_larger_than_its_bound(puts: list[tuple[str, int]]) -> None:
+def test_large_pages_never_make_the_cache_larger_than_its_bound(puts: list[tuple[str, int]]) -> None:
     cache, latest = ShingleCache(HUNDRED), {}
     for ref, count in puts:
         cache.put(ref, shingles(count))

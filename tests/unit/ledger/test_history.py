@@ -32,20 +32,20 @@ async def stores(row: FrontierUrl | None, *events: Any) -> Stores:
     return found
 
 
-async def test_r15_a_url_that_waits_shows_how_it_was_discovered() -> None:
+async def test_a_url_that_waits_shows_how_it_was_discovered() -> None:
     (step,) = await history_of(await stores(ROW), PAGE)
     assert (step.topic, step.at, step.source) == ("pages.discovered", 3, "/riffle/frontier")
     assert step.outcome == "Linked from https://example.org/, depth 2"
     assert status_of([step]).waits_for == "frontier"
 
 
-async def test_r15_a_refusal_without_an_event_is_shown_with_its_reason() -> None:
+async def test_a_refusal_without_an_event_is_shown_with_its_reason() -> None:
     steps = await history_of(await stores(replace(ROW, **DISALLOWED)), PAGE)
     assert [step.topic for step in steps] == ["pages.discovered", "pages.removed"]
     assert describe_status(status_of(steps)) == "Refused (robots.txt of example.org disallows it)"
 
 
-async def test_r15_the_discovery_comes_before_what_the_ledger_has() -> None:
+async def test_the_discovery_comes_before_what_the_ledger_has() -> None:
     steps = await history_of(await stores(ROW, *TO_THE_INDEX[1:]), PAGE)
     assert [step.topic for step in steps][:2] == ["pages.discovered", "pages.scheduled"]
     assert status_of(steps).status == "indexed"
@@ -61,6 +61,6 @@ async def test_r15_the_discovery_comes_before_what_the_ledger_has() -> None:
         (replace(ROW, discovered_at=0, **DISALLOWED, ok_generation=1), [LINK], "the page was fetched before"),
     ],
 )
-async def test_r15_a_step_is_never_shown_twice(row: FrontierUrl | None, events: list[Any], why: str) -> None:
+async def test_a_step_is_never_shown_twice(row: FrontierUrl | None, events: list[Any], why: str) -> None:
     steps = await history_of(await stores(row, *events), PAGE)
     assert [step.topic for step in steps] == [event.topic for event in events], why

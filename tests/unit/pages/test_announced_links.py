@@ -46,7 +46,7 @@ def memory(clock: Clock) -> AnnouncedLinks:
     return memory
 
 
-def test_r13_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
+def test_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
     event = links("1", "3", "2", "4")
     assert announced(memory, event) == [f"{HOST}/3", f"{HOST}/4"]
     (kept,) = memory.unannounced([event], SECOND)
@@ -64,28 +64,28 @@ def test_r13_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
         ({"why": "canonical"}, "a canonical page is fetched by that name, though a rule may map it to another"),
     ],
 )
-def test_r13_what_may_change_the_frontiers_decision_is_announced(
+def test_what_may_change_the_frontiers_decision_is_announced(
     memory: AnnouncedLinks, fields: dict[str, Any], why: str
 ) -> None:
     assert announced(memory, links("0", **fields)) == [f"{HOST}/0"], why
 
 
-def test_r13_a_longer_way_changes_nothing(memory: AnnouncedLinks) -> None:
+def test_a_longer_way_changes_nothing(memory: AnnouncedLinks) -> None:
     assert announced(memory, links("0", depth=4)) == []
 
 
-def test_r13_a_link_is_announced_again_after_a_while(memory: AnnouncedLinks, clock: Clock) -> None:
+def test_a_link_is_announced_again_after_a_while(memory: AnnouncedLinks, clock: Clock) -> None:
     clock.now += MAX_SECONDS - 1
     assert announced(memory, links("0")) == []
     clock.now += 1
     assert announced(memory, links("0")) == [f"{HOST}/0"]
 
 
-def test_r13_the_event_itself_is_never_held_back_by_its_own_links(memory: AnnouncedLinks) -> None:
+def test_the_event_itself_is_never_held_back_by_its_own_links(memory: AnnouncedLinks) -> None:
     assert announced(memory, links("0", "1", "2"), FIRST) == [f"{HOST}/0", f"{HOST}/1", f"{HOST}/2"]
 
 
-def test_r13_links_to_hosts_that_may_become_the_crawls_are_always_announced() -> None:
+def test_links_to_hosts_that_may_become_the_crawls_are_always_announced() -> None:
     memory = AnnouncedLinks(Clock())
     elsewhere, here = links("0", host="https://b.example", same_host=True), links("0", same_host=True)
     memory.delivered([elsewhere, here], FIRST)
@@ -93,7 +93,7 @@ def test_r13_links_to_hosts_that_may_become_the_crawls_are_always_announced() ->
     assert announced(memory, here) == []
 
 
-def test_r13_the_memory_is_bounded() -> None:
+def test_the_memory_is_bounded() -> None:
     memory = AnnouncedLinks(Clock(), max_links=3)
     memory.delivered([links("0", "1", "2", "3", "4")], FIRST)
     assert announced(memory, links("0", "1", "2", "3", "4")) == [f"{HOST}/0", f"{HOST}/1"]

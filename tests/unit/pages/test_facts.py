@@ -78,7 +78,7 @@ def test_titles_lose_the_name_of_their_site(title: str, site: str, expected: str
 
 
 @pytest.mark.parametrize("control", ["\x1b[31m", "\x9b31m", "\x07", "\u202e", "\n\t"])
-def test_m4_titles_and_descriptions_are_plain_lines(control: str) -> None:
+def test_titles_and_descriptions_are_plain_lines(control: str) -> None:
     page = f"<title>A{control} log</title><meta name=description content='It{control} is fast'><p>Text."
     document = normalize(page, url="https://a.example/").document
     assert not set(control) & set(document.title + document.description) - set("[31m")

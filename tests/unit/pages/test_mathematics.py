@@ -90,7 +90,7 @@ def test_a_formula_is_a_span_of_its_source() -> None:
         "<p>Text.<svg><script type=math/tex>a<script type=math/tex>b</svg>",
     ],
 )
-def test_l3_a_class_of_drawn_formulas_anywhere_leaves_the_page(html: str) -> None:
+def test_a_class_of_drawn_formulas_anywhere_leaves_the_page(html: str) -> None:
     assert normalize(html, url="https://site.example/").document.text.startswith("Text.")
 
 

@@ -92,7 +92,7 @@ LONG = "<p>" + "word " * 100_000
     ],
     ids=["long text", "links", "siblings"],
 )
-def test_l2_nested_menus_take_linear_time(html: str) -> None:
+def test_nested_menus_take_linear_time(html: str) -> None:
     tree = LexborHTMLParser(html)
     with cpu_guard(30):
         prune(tree)

@@ -93,6 +93,6 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_c2_words_of_a_hostile_text_take_linear_time(text: str) -> None:
+def test_words_of_a_hostile_text_take_linear_time(text: str) -> None:
     with cpu_guard(30):
         words(text)

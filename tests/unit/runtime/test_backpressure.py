@@ -20,11 +20,11 @@ from streams.runtime.lag import Lag
         pytest.param([Lag("fetch", "a", 200), Lag("embed", "b", 300)], "embed", id="the one furthest behind"),
     ],
 )
-def test_r5_a_stage_is_behind_by_the_events_of_all_its_topics(lags: list[Lag], behind: str) -> None:
+def test_a_stage_is_behind_by_the_events_of_all_its_topics(lags: list[Lag], behind: str) -> None:
     assert stage_behind(lags, 100) == behind
 
 
-async def test_r5_if_kafka_does_not_answer_the_last_answer_stays() -> None:
+async def test_if_kafka_does_not_answer_the_last_answer_stays() -> None:
     answers: list[list[Lag] | None] = [[Lag("embed", "b", 300)], None, []]
 
     def read() -> Sequence[Lag]:

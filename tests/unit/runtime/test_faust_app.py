@@ -48,7 +48,7 @@ class Gates:
 
 
 @pytest.mark.parametrize("kind", ["retry", "retry-long", "replay"])
-async def test_r4_an_event_that_is_handled_again_never_runs_beside_one_with_its_key(kind: str) -> None:
+async def test_an_event_that_is_handled_again_never_runs_beside_one_with_its_key(kind: str) -> None:
     gates = Gates()
     stage = RunningStage(gates.handle)
     stage.feed(asked("a", 1), asked("a", 2))
@@ -64,7 +64,7 @@ async def test_r4_an_event_that_is_handled_again_never_runs_beside_one_with_its_
     await stage.stop()
 
 
-async def test_r4_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> None:
+async def test_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> None:
     gates = Gates()
     gates.all_open = True
     stage = RunningStage(gates.handle)
@@ -114,7 +114,7 @@ class GrowingConsumer:
 
 
 @pytest.mark.parametrize(("at_start", "ends"), [(4, True), (6, False), (0, False)])
-async def test_r8_a_worker_ends_when_its_topics_got_more_partitions(at_start: int, ends: bool) -> None:
+async def test_a_worker_ends_when_its_topics_got_more_partitions(at_start: int, ends: bool) -> None:
     """Otherwise it would count with the old number of partitions for as long as it runs."""
     stage = RunningStage(Gates().handle)
     announced: list[frozenset[int]] = []
@@ -133,7 +133,7 @@ async def test_r8_a_worker_ends_when_its_topics_got_more_partitions(at_start: in
     await stage.stop()
 
 
-def test_l8_workers_share_no_folder() -> None:
+def test_workers_share_no_folder() -> None:
     folders = [new_app(STAGE, Settings()).conf.datadir for _ in range(2)]
     assert folders[0] != folders[1]
     assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
@@ -174,7 +174,7 @@ async def test_a_replay_keeps_no_retry_and_no_new_event_waiting() -> None:
     await stage.stop()
 
 
-async def test_r4_at_a_rebalance_events_in_progress_finish_and_no_other_starts() -> None:
+async def test_at_a_rebalance_events_in_progress_finish_and_no_other_starts() -> None:
     gates = Gates()
     stage = RunningStage(gates.handle)
     stream = stage.feed(asked("a", 0), asked("a", 1), asked("b", 2))
@@ -196,7 +196,7 @@ async def test_r4_at_a_rebalance_events_in_progress_finish_and_no_other_starts()
     await stage.stop()
 
 
-async def test_r4_at_a_rebalance_an_event_that_does_not_finish_is_cancelled_and_not_acknowledged() -> None:
+async def test_at_a_rebalance_an_event_that_does_not_finish_is_cancelled_and_not_acknowledged() -> None:
     gates = Gates()
     stage = RunningStage(gates.handle, session_timeout_seconds=0.05)
     stream = stage.feed(asked("a", 0))
@@ -208,7 +208,7 @@ async def test_r4_at_a_rebalance_an_event_that_does_not_finish_is_cancelled_and_
     await stage.stop()
 
 
-async def test_r10_a_stuck_event_stops_the_consumer_and_memory_stays_bounded() -> None:
+async def test_a_stuck_event_stops_the_consumer_and_memory_stays_bounded() -> None:
     gates = Gates()
     stage = RunningStage(gates.handle, max_waiting_events=50)
     numbers = range(1, 1_000)
@@ -224,7 +224,7 @@ async def test_r10_a_stuck_event_stops_the_consumer_and_memory_stays_bounded() -
     await stage.stop()
 
 
-async def test_r13_events_of_one_host_do_not_keep_those_of_others_waiting() -> None:
+async def test_events_of_one_host_do_not_keep_those_of_others_waiting() -> None:
     gates = Gates()
     stage = RunningStage(gates.handle)
     stage.feed(*(asked("large.test", number) for number in range(100)), asked("small.test", 100))
@@ -237,7 +237,7 @@ async def test_r13_events_of_one_host_do_not_keep_those_of_others_waiting() -> N
     await stage.stop()
 
 
-async def test_r11_replayed_events_leave_no_spans() -> None:
+async def test_replayed_events_leave_no_spans() -> None:
     gates = Gates()
     gates.all_open = True
     stage = RunningStage(gates.handle)
@@ -258,7 +258,7 @@ async def test_r11_replayed_events_leave_no_spans() -> None:
         ("none", [("a", 0), ("a", 1), ("a", 2)]),
     ],
 )
-async def test_r13_a_stage_orders_events_by_key_by_subject_or_not_at_all(
+async def test_a_stage_orders_events_by_key_by_subject_or_not_at_all(
     order: Order, running: list[tuple[str, int]]
 ) -> None:
     """Three events have one key, and the last two of them are about one page."""

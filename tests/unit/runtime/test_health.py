@@ -62,7 +62,7 @@ def test_finished_but_not_committed_shows_in_its_own_age() -> None:
     assert progress.uncommitted_seconds(70.0) == 70.0
 
 
-def test_r10_one_stuck_partition_is_seen_beside_others_that_move() -> None:
+def test_one_stuck_partition_is_seen_beside_others_that_move() -> None:
     progress = Progress(stall_seconds=60, stuck_seconds=600)
     for minute in range(11):
         at = minute * 60.0
@@ -74,7 +74,7 @@ def test_r10_one_stuck_partition_is_seen_beside_others_that_move() -> None:
     assert progress.uncommitted_seconds(700.0) == 0.0
 
 
-def test_r9_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
+def test_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
     progress = Progress(stall_seconds=60, stuck_seconds=600)
     for at in range(0, 7_201, 60):
         progress.observe({"p": offsets(5, 9)}, 0, at, waiting_for="StoreUnavailable: Cassandra")
@@ -85,7 +85,7 @@ def test_r9_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
     assert not progress.is_healthy(7_300)
 
 
-def test_r5_events_that_retention_deleted_are_counted_and_are_not_progress() -> None:
+def test_events_that_retention_deleted_are_counted_and_are_not_progress() -> None:
     progress = Progress(stall_seconds=60)
     progress.observe({"p": PartitionOffsets(committed=100, start=0, end=400)}, 0, 0.0)
     progress.observe({"p": PartitionOffsets(committed=100, start=300, end=400)}, 0, 50.0)

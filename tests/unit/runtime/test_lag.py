@@ -57,17 +57,17 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     return made
 
 
-def test_r5_a_loss_is_named_by_topic_and_stage(broker: Broker) -> None:
+def test_a_loss_is_named_by_topic_and_stage(broker: Broker) -> None:
     with pytest.raises(UsageError, match=r"\(1 of answer.retry for stage answer, 3 of tests.asked for stage answer\)"):
         check_retention(Settings(), [STAGE])
 
 
-def test_r5_an_accepted_loss_moves_the_offsets_of_these_partitions_alone(broker: Broker) -> None:
+def test_an_accepted_loss_moves_the_offsets_of_these_partitions_alone(broker: Broker) -> None:
     check_retention(Settings(), [STAGE], accept_loss=True)
     assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
 
 
-def test_r5_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
+def test_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a partition without new events would be refused again at the next start."""
@@ -77,9 +77,7 @@ def test_r5_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
     assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
 
 
-def test_r5_an_accepted_loss_does_not_wait_for_workers_that_run(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_accepted_loss_does_not_wait_for_workers_that_run(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lag, "AGAIN_SECONDS", 0)
     monkeypatch.setattr(lag, "SESSION_ENDS", 0)
     broker.refusals = 1_000_000

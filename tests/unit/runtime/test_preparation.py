@@ -35,7 +35,7 @@ async def close() -> None: ...
 AWAY = StoreUnavailable("Triton at triton:8001 is away")
 
 
-async def test_r9_a_worker_waits_for_a_server_that_is_away_at_its_start() -> None:
+async def test_a_worker_waits_for_a_server_that_is_away_at_its_start() -> None:
     progress, seen = Progress(stall_seconds=60), []
     attempt = attempts(AWAY, AWAY, None, after=lambda _: seen.append(progress.waiting_for))
     assert await prepare_with_retries(attempt, [progress], asyncio.Event()) is not None
@@ -55,6 +55,6 @@ async def test_a_worker_that_waits_for_a_server_can_be_stopped() -> None:
     assert await asyncio.wait_for(waiting, 20) is None
 
 
-async def test_r9_a_missing_permission_at_the_start_ends_the_worker() -> None:
+async def test_a_missing_permission_at_the_start_ends_the_worker() -> None:
     with pytest.raises(UsageError, match="no SELECT permission"):
         await prepare_with_retries(attempts(UsageError("no SELECT permission"), None), [], asyncio.Event())

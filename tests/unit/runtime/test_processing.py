@@ -143,7 +143,7 @@ async def test_a_failure_goes_where_its_type_says(
     assert len(agent.seen) == calls
 
 
-async def test_r14_an_event_of_a_newer_release_waits_for_an_upgrade() -> None:
+async def test_an_event_of_a_newer_release_waits_for_an_upgrade() -> None:
     processor, sent, _ = harness(Failing())
     record = incoming(b'{"name": "a", "wish": "dance"}')
     for _ in range(20):  # more than retry_topic_attempts
@@ -158,7 +158,7 @@ async def test_r14_an_event_of_a_newer_release_waits_for_an_upgrade() -> None:
     assert again.seen[0].event == NewerAsked(name="a", wish="dance")
 
 
-async def test_r14_an_event_that_no_release_reads_is_a_dead_letter_after_a_day() -> None:
+async def test_an_event_that_no_release_reads_is_a_dead_letter_after_a_day() -> None:
     processor, sent, _ = harness(Failing())
     record, rounds = incoming(b'{"name": "a", "wish": "dance"}'), 1
     while await processor.process(record) == "retried":
@@ -282,7 +282,7 @@ def test_a_letters_headers_are_read_back() -> None:
     assert len(found.error) == 2000
 
 
-async def test_r9_a_store_that_is_away_leaves_every_event_in_its_topic() -> None:
+async def test_a_store_that_is_away_leaves_every_event_in_its_topic() -> None:
     agent = Failing(*[StoreUnavailable("Cassandra doesn't answer")] * 500)
     processor, sent, slept = harness(agent)
     events = [asyncio.create_task(processor.process(incoming(offset=number))) for number in range(10)]
@@ -297,7 +297,7 @@ async def test_r9_a_store_that_is_away_leaves_every_event_in_its_topic() -> None
     assert len(agent.seen) == 510
 
 
-async def test_r9_an_event_whose_store_fails_while_others_are_handled_goes_through_the_retry_topic() -> None:
+async def test_an_event_whose_store_fails_while_others_are_handled_goes_through_the_retry_topic() -> None:
     processor, sent, _ = harness(Failing())
 
     async def handle(delivery: Delivery) -> Sequence[Event]:
@@ -318,14 +318,14 @@ async def test_r9_an_event_whose_store_fails_while_others_are_handled_goes_throu
         record = Incoming("answer.retry", 0, 0, letter.key, letter.value, letter.headers)
 
 
-async def test_r9_a_missing_permission_stops_the_worker_and_makes_no_dead_letter() -> None:
+async def test_a_missing_permission_stops_the_worker_and_makes_no_dead_letter() -> None:
     processor, sent, _ = harness(Failing(*[UsageError("Unauthorized: no MODIFY permission")] * 9))
     with pytest.raises(UsageError, match="MODIFY"):
         await processor.process(incoming())
     assert sent == []
 
 
-async def test_r10_an_event_that_takes_too_long_ends_in_the_retry_topic_and_then_as_a_dead_letter() -> None:
+async def test_an_event_that_takes_too_long_ends_in_the_retry_topic_and_then_as_a_dead_letter() -> None:
     async def handle(delivery: Delivery) -> Sequence[Event]:
         await asyncio.Event().wait()
         return []
@@ -362,7 +362,7 @@ def limited(processor: Processor, sent: list[Record]) -> MemoryBlobs:
     return blobs
 
 
-async def test_r6_a_dead_letter_that_is_too_large_points_to_a_blob() -> None:
+async def test_a_dead_letter_that_is_too_large_points_to_a_blob() -> None:
     processor, sent, _ = harness(Failing())
     blobs = limited(processor, sent)
     value = b"x" * LIMIT
@@ -373,21 +373,21 @@ async def test_r6_a_dead_letter_that_is_too_large_points_to_a_blob() -> None:
     assert await blobs.get(failure.value_ref) == value
 
 
-async def test_r6_headers_that_are_too_large_are_left_out_of_the_letter() -> None:
+async def test_headers_that_are_too_large_are_left_out_of_the_letter() -> None:
     processor, sent, _ = harness(Failing())
     limited(processor, sent)
     assert await processor.process(incoming(b"{", headers=[("x", b"y" * LIMIT)])) == "dead"
     assert read_failure(dict(sent[-1].headers)) is not None
 
 
-async def test_r6_an_output_that_is_too_large_is_poison() -> None:
+async def test_an_output_that_is_too_large_is_poison() -> None:
     processor, sent, _ = harness(Failing())
     limited(processor, sent)
     assert await processor.process(incoming(b'{"name": "%s"}' % (b"a" * LIMIT))) == "dead"
     assert b"RecordTooLarge" in dict(sent[-1].headers)["riffle-error-type"]
 
 
-async def test_r6_a_large_event_is_replayed_from_its_blob() -> None:
+async def test_a_large_event_is_replayed_from_its_blob() -> None:
     processor, sent, _ = harness(Failing(TransientError("x"), TransientError("x"), TransientError("x")))
     limited(processor, sent)
     value = b'{"name": "a", "more": "%s"}' % (b"x" * LIMIT)
@@ -397,7 +397,7 @@ async def test_r6_a_large_event_is_replayed_from_its_blob() -> None:
     assert sent[-1].topic == "tests.answered"
 
 
-async def test_r13_an_agent_learns_that_its_outputs_are_delivered_once_kafka_has_them() -> None:
+async def test_an_agent_learns_that_its_outputs_are_delivered_once_kafka_has_them() -> None:
     agent = Failing()
     processor, sent, _ = harness(agent)
     delivered_at_send = []
@@ -412,7 +412,7 @@ async def test_r13_an_agent_learns_that_its_outputs_are_delivered_once_kafka_has
 
 
 @pytest.mark.parametrize("error", [RecordTooLarge("x"), OSError("x")], ids=["too large", "not sent"])
-async def test_r13_an_agent_does_not_count_outputs_that_kafka_refused(error: Exception) -> None:
+async def test_an_agent_does_not_count_outputs_that_kafka_refused(error: Exception) -> None:
     agent = Failing()
     processor, _, _ = harness(agent)
 

@@ -27,7 +27,7 @@ def test_the_configuration_of_a_topic(topic: Topic, replication: int, config: di
     assert topic_config(topic, replication) == config
 
 
-def test_r4_topics_of_a_stage_with_different_partitions_are_refused() -> None:
+def test_topics_of_a_stage_with_different_partitions_are_refused() -> None:
     own = dict.fromkeys(STAGE.own_topics, 8)
     assert partitions_problem(STAGE, {"tests.asked": 8, **own, "other": 4}) == ""
     problem = partitions_problem(STAGE, {"tests.asked": 16, **own})

@@ -122,7 +122,7 @@ async def pids_in(path: Path, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-async def test_r3_a_killed_parser_child_is_no_verdict(tmp_path: Path, how: signal.Signals) -> None:
+async def test_a_killed_parser_child_is_no_verdict(tmp_path: Path, how: signal.Signals) -> None:
     async with pool_of() as pool:
         runs = [pool.run(TASKS["sleep_once"], str(tmp_path / "pid").encode()), pool.run(TASKS["echo"], b"after")]
         both = asyncio.gather(*runs)
@@ -130,7 +130,7 @@ async def test_r3_a_killed_parser_child_is_no_verdict(tmp_path: Path, how: signa
         assert await both == [b"done", b"after"]
 
 
-async def test_r3_a_payload_whose_process_died_twice_is_refused(tmp_path: Path) -> None:
+async def test_a_payload_whose_process_died_twice_is_refused(tmp_path: Path) -> None:
     async with pool_of(2) as pool:
         path = tmp_path / "pids"
         run = asyncio.create_task(rule_of(pool.run(TASKS["sleep_always"], str(path).encode())))
@@ -141,14 +141,14 @@ async def test_r3_a_payload_whose_process_died_twice_is_refused(tmp_path: Path) 
     assert len(read_pids(path)) == 2
 
 
-async def test_r3_a_stopped_child_is_no_verdict(tmp_path: Path) -> None:
+async def test_a_stopped_child_is_no_verdict(tmp_path: Path) -> None:
     async with pool_of(stall_seconds=2.0) as pool:
         run = asyncio.create_task(pool.run(TASKS["sleep_once"], str(tmp_path / "pid").encode()))
         os.kill((await pids_in(tmp_path / "pid", 1))[0], signal.SIGSTOP)
         assert await run == b"done"
 
 
-async def test_r3_an_innocent_neighbour_of_a_crash_is_run(pool: SandboxPool) -> None:
+async def test_an_innocent_neighbour_of_a_crash_is_run(pool: SandboxPool) -> None:
     runs = [rule_of(pool.run(TASKS[name], b"")) for name in ("echo", "abort", "echo", "abort", "process_id")]
     assert await asyncio.gather(*runs) == ["", "crash", "", "crash", ""]
 
@@ -162,7 +162,7 @@ async def test_runs_that_wait_at_the_end_are_transient() -> None:
         await run
 
 
-async def test_m7_the_child_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_child_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RIFFLE_CASSANDRA__PASSWORD", "a-secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
     async with pool_of() as pool:
@@ -180,14 +180,14 @@ ENVIRONMENTS = [
 
 
 @pytest.mark.parametrize(("given", "expected"), ENVIRONMENTS)
-def test_m7_the_minimal_environment(given: dict[str, str], expected: dict[str, str]) -> None:
+def test_the_minimal_environment(given: dict[str, str], expected: dict[str, str]) -> None:
     made = minimal_environment(given, ["", "/a", "/b"])
     assert made.pop("PYTHONPATH") == "/a:/b"
     assert {name: value for name, value in made.items() if not name.endswith("_NUM_THREADS")} == expected
 
 
 @pytest.mark.skipif(sys.platform != "linux" or not filter_program(platform.machine()), reason="no seccomp filter here")
-async def test_m7_the_child_has_no_network_and_starts_no_program(pool: SandboxPool) -> None:
+async def test_the_child_has_no_network_and_starts_no_program(pool: SandboxPool) -> None:
     found = json.loads(await pool.run(TASKS["attempts"], b""))
     assert pool.confinement == ["no new privileges", "no network, no programs"]
     assert found.pop("no_new_privs") == "1"
@@ -202,7 +202,7 @@ PROGRAMS: list[tuple[str, Callable[[bytes], bool]]] = [
 
 
 @pytest.mark.parametrize(("machine", "holds"), PROGRAMS)
-def test_m7_filters_by_machine(machine: str, holds: Callable[[bytes], bool]) -> None:
+def test_filters_by_machine(machine: str, holds: Callable[[bytes], bool]) -> None:
     assert holds(filter_program(machine))
 
 

@@ -25,7 +25,7 @@ def known_topics(release: str) -> set[str]:
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[f"{n}-{record.topic}" for n, record in enumerate(RECORDS)])
-def test_r14_events_of_the_former_release_are_read_with_all_their_values(record: FormerRecord) -> None:
+def test_events_of_the_former_release_are_read_with_all_their_values(record: FormerRecord) -> None:
     event, envelope = decode(MODELS[record.topic], record.value, record.headers)
     written = json.loads(record.value)
     assert {name: value for name, value in json.loads(event.to_json()).items() if name in written} == written
@@ -33,7 +33,7 @@ def test_r14_events_of_the_former_release_are_read_with_all_their_values(record:
     assert event.key().encode() == record.key
 
 
-def test_r14_the_former_release_wrote_every_type_that_it_knew() -> None:
+def test_the_former_release_wrote_every_type_that_it_knew() -> None:
     assert {record.topic for record in RECORDS} == known_topics(FORMER)
 
 
@@ -46,7 +46,7 @@ TODAYS_EVENTS = [
 @pytest.mark.parametrize(
     ("event", "release"), TODAYS_EVENTS, ids=[f"{type(event).__name__}-{release}" for event, release in TODAYS_EVENTS]
 )
-def test_r14_todays_events_are_read_by_the_former_releases(event: Event, release: str) -> None:
+def test_todays_events_are_read_by_the_former_releases(event: Event, release: str) -> None:
     """Their readers check what these schemas check: they were generated from the same models."""
     schema = json.loads((FORMER_SCHEMAS / release / f"{event.topic}.schema.json").read_text())
     jsonschema.validate(json.loads(event.to_json()), schema, format_checker=jsonschema.FormatChecker())
@@ -65,7 +65,7 @@ LISTED = [
 
 
 @pytest.mark.parametrize(("event", "name"), LISTED, ids=[f"{event.__name__}.{name}" for event, name in LISTED])
-def test_r14_every_list_of_values_says_how_an_unknown_one_is_read(event: type[Event], name: str) -> None:
+def test_every_list_of_values_says_how_an_unknown_one_is_read(event: type[Event], name: str) -> None:
     schema = json_schema(event)["properties"][name]
     written = {**json.loads(list(samples(event))[1].to_json()), name: "of-a-newer-release"}
     if schema.get(WAITS):
@@ -84,7 +84,7 @@ def test_r14_every_list_of_values_says_how_an_unknown_one_is_read(event: type[Ev
         pytest.param(PageDiscovered, {"why": 5}, InvalidEvent, id="a known field with no text"),
     ],
 )
-def test_r14_only_an_unknown_value_alone_waits(
+def test_only_an_unknown_value_alone_waits(
     event: type[Event], changes: dict[str, Any], error: type[InvalidEvent]
 ) -> None:
     written = {**json.loads(list(samples(event))[1].to_json()), **changes}
@@ -93,7 +93,7 @@ def test_r14_only_an_unknown_value_alone_waits(
     assert raised.type is error
 
 
-def test_r14_no_producer_may_send_an_unknown_value() -> None:
+def test_no_producer_may_send_an_unknown_value() -> None:
     whole = list(samples(PageRemoved))[1].model_dump()
     with pytest.raises(ValueError, match="reason"):
         PageRemoved(**{**whole, "reason": "of-a-newer-release"})
@@ -103,7 +103,7 @@ def test_r14_no_producer_may_send_an_unknown_value() -> None:
     ("version", "error"),
     [("v2", NewerEvent), ("v17", NewerEvent), ("v0", InvalidEvent), ("v", InvalidEvent), ("vx", InvalidEvent)],
 )
-def test_r14_an_event_of_a_newer_version_waits(version: str, error: type[InvalidEvent]) -> None:
+def test_an_event_of_a_newer_version_waits(version: str, error: type[InvalidEvent]) -> None:
     record = FormerRelease().journey("pages.fetched")
     headers = {**dict(record.headers), "ce_type": f"riffle.pages.fetched.{version}".encode()}
     with pytest.raises(InvalidEvent) as raised:

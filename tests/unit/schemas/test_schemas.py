@@ -83,7 +83,7 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
         ),
     ],
 )
-def test_r14_what_breaks_a_reader_of_either_side(old: dict[str, Any], new: dict[str, Any], breaks: bool) -> None:
+def test_what_breaks_a_reader_of_either_side(old: dict[str, Any], new: dict[str, Any], breaks: bool) -> None:
     assert bool(breaking_changes(old, new)) == breaks, breaking_changes(old, new)
 
 

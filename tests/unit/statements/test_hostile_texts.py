@@ -24,7 +24,7 @@ def page(*blocks: Block, containers: tuple[Container, ...] = (), title: str = "G
 
 
 @pytest.mark.parametrize("digits", [40, 5_000])
-def test_c1_superscript_digits_behind_a_full_stop_take_linear_time(digits: int) -> None:
+def test_superscript_digits_behind_a_full_stop_take_linear_time(digits: int) -> None:
     with cpu_guard(GUARD_SECONDS):
         assert find_endings("text." + "²" * digits + "x") == []
         assert len(find_endings("text." + "²" * digits + " The")) == 1
@@ -51,7 +51,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("tag", ["p", "pre", "h2"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_c2_a_block_takes_linear_time(text: str, tag: str) -> None:
+def test_a_block_takes_linear_time(text: str, tag: str) -> None:
     with cpu_guard(GUARD_SECONDS):
         draft_statements(page(Block(tag, text), Block("p", "A paragraph below it.")), SPLITTER)
 
@@ -65,7 +65,7 @@ def _one_of_each_category() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("char", _one_of_each_category().values(), ids=_one_of_each_category().keys())
-def test_c2_any_character_repeated_takes_linear_time(char: str) -> None:
+def test_any_character_repeated_takes_linear_time(char: str) -> None:
     unit = 8_000
     texts = [char * unit, f".{char}" * unit, f"a{char} " * unit, f"a.{char * unit}x", f"{char}\n" * unit]
     blocks = [Block(tag, text) for text in texts for tag in ("p", "pre", "h3")]
@@ -75,7 +75,7 @@ def test_c2_any_character_repeated_takes_linear_time(char: str) -> None:
 
 
 @pytest.mark.parametrize("tag", ["ul", "ol", "li", "dl", "dd", "blockquote", "table", "tr", "td", "th", "figure"])
-def test_c2_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None:
+def test_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None:
     deep, wide = 250, 5_000
     nested = [Container(tag, number - 1) for number in range(deep)]
     containers = (*nested, *[Container(tag, deep - 1)] * wide)
@@ -93,7 +93,7 @@ def test_c2_any_container_nested_or_repeated_takes_linear_time(tag: str) -> None
         ([Block("p", "")] * MAX_BLOCKS + [Block("p", "x")], None, 1, "a block too many"),
     ],
 )
-def test_c2_the_rest_of_a_page_that_is_too_long_is_left_out(
+def test_the_rest_of_a_page_that_is_too_long_is_left_out(
     blocks: list[Block], last: tuple[int, int] | None, left_out: int, why: str
 ) -> None:
     found, counted = draft_statements(page(*blocks), SPLITTER)
@@ -101,12 +101,12 @@ def test_c2_the_rest_of_a_page_that_is_too_long_is_left_out(
     assert counted == left_out, why
 
 
-def test_c2_a_million_blocks_take_the_time_of_the_first_ones() -> None:
+def test_a_million_blocks_take_the_time_of_the_first_ones() -> None:
     with cpu_guard(GUARD_SECONDS):
         draft_statements(page(*[Block("p", "a.")] * 1_000_000), SPLITTER)
 
 
-def test_c2_a_row_of_5000_cells_takes_linear_time() -> None:
+def test_a_row_of_5000_cells_takes_linear_time() -> None:
     cells = 5_000
     containers = (Container("table"), Container("tr", 0), *(Container("td", 1) for _ in range(cells)))
     blocks = (Block("p", f"cell {number}", 2 + number) for number in range(cells))
@@ -115,7 +115,7 @@ def test_c2_a_row_of_5000_cells_takes_linear_time() -> None:
     assert found[0].text.startswith("cell 0 | cell 1")
 
 
-def test_c2_long_column_headings_are_cut_once() -> None:
+def test_long_column_headings_are_cut_once() -> None:
     columns, rows = 3, 5_000
     containers = [Container("table"), Container("tr", 0), *(Container("th", 1) for _ in range(columns))]
     blocks = [Block("p", "heading " * 25_000, 2 + column) for column in range(columns)]
@@ -129,13 +129,13 @@ def test_c2_long_column_headings_are_cut_once() -> None:
         draft_statements(page(*blocks, containers=tuple(containers)), SPLITTER)
 
 
-def test_c2_a_long_heading_is_cut_once_for_all_paragraphs_below_it() -> None:
+def test_a_long_heading_is_cut_once_for_all_paragraphs_below_it() -> None:
     blocks = (Block("h1", "heading " * 25_000), *(Block("p", f"Paragraph number {n}.") for n in range(3_000)))
     with cpu_guard(GUARD_SECONDS):
         draft_statements(page(*blocks, title="title " * 25_000), SPLITTER)
 
 
-def test_c2_thousands_of_terms_before_thousands_of_descriptions_take_linear_time() -> None:
+def test_thousands_of_terms_before_thousands_of_descriptions_take_linear_time() -> None:
     count = 4_000
     containers = [
         Container("dl"),
@@ -148,7 +148,7 @@ def test_c2_thousands_of_terms_before_thousands_of_descriptions_take_linear_time
     assert all(sum(map(word_count, draft.context)) <= MAX_CONTEXT_WORDS for draft in found)
 
 
-def test_c2_a_caption_of_thousands_of_blocks_takes_linear_time() -> None:
+def test_a_caption_of_thousands_of_blocks_takes_linear_time() -> None:
     count = 3_000
     containers = [Container("table"), Container("caption", 0)]
     blocks = [Block("p", f"caption {n}", 1) for n in range(count)]
@@ -171,7 +171,7 @@ class _RecordingSplitter(SentenceSplitter):
         return [frozenset() for _ in texts]
 
 
-def test_c2_many_blocks_of_abbreviations_go_to_the_model_in_bounded_batches() -> None:
+def test_many_blocks_of_abbreviations_go_to_the_model_in_bounded_batches() -> None:
     splitter = _RecordingSplitter()
     splitter.split(["e.g. No. 5 J. " * 1_350] * 50, ["en"] * 50)
     assert 0 < max(splitter.batches) <= MAX_BATCH_CHARS

@@ -16,7 +16,7 @@ ROW = [ID.bytes, "The log is copied back.", ["Guide"], "item", 3, 0, 23, [], 0, 
 EXPECTED = PageStatements(PAGE, "https://a.test/", "Guide", "en", (STATEMENT,))
 
 
-def test_r16_bytes_with_a_generation_are_read() -> None:
+def test_bytes_with_a_generation_are_read() -> None:
     """The layout byte by byte, as earlier releases wrote it: with the generation, which is ignored."""
     packed = bytes.fromhex(
         "97"  # an array of 7
@@ -43,16 +43,16 @@ def test_r16_bytes_with_a_generation_are_read() -> None:
         ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [[*ROW, 0.5]]], "and one to the statements"),
     ],
 )
-def test_r14_fields_of_other_releases(layout: list[Any], why: str) -> None:
+def test_fields_of_other_releases(layout: list[Any], why: str) -> None:
     assert decode_statements(msgpack.packb(layout)) == EXPECTED, why
 
 
-def test_r14_a_statement_without_its_later_fields() -> None:
+def test_a_statement_without_its_later_fields() -> None:
     layout = [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW[:2]]]
     assert decode_statements(msgpack.packb(layout)).statements == (Statement(ID, 0, "The log is copied back."),)
 
 
-def test_r16_the_bytes_hold_no_generation() -> None:
+def test_the_bytes_hold_no_generation() -> None:
     assert msgpack.unpackb(encode_statements(EXPECTED)) == [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW]]
 
 

@@ -40,7 +40,7 @@ def test_a_sketch_that_is_too_short_has_no_bands(length: int) -> None:
     assert band_keys(bytes(length)) == ()
 
 
-def test_r14_the_row_names_its_keys_for_releases_with_other_bands() -> None:
+def test_the_row_names_its_keys_for_releases_with_other_bands() -> None:
     packed = pack_fingerprint(replace(PAGE, bands=FORMER_BANDS))
     assert tuple(unpack(packed)["bands"]) == unpack_fingerprint(PAGE.page_id, packed).bands == band_keys(PAGE.sketch)
 
@@ -66,7 +66,7 @@ class _Recorder:
         }
 
 
-async def test_r14_a_page_of_a_release_with_other_bands_loses_the_hints_of_both() -> None:
+async def test_a_page_of_a_release_with_other_bands_loses_the_hints_of_both() -> None:
     session = _Recorder()
     store = CassandraFingerprints(session)  # type: ignore[arg-type] # what it uses of a session
     former = replace(PAGE, bands=FORMER_BANDS)
@@ -74,7 +74,7 @@ async def test_r14_a_page_of_a_release_with_other_bands_loses_the_hints_of_both(
     assert session.bands("DELETE") == {*FORMER_BANDS, *band_keys(PAGE.sketch)}
 
 
-async def test_r14_a_page_of_a_release_with_other_bands_keeps_todays_hints_alone_when_it_is_fetched_again() -> None:
+async def test_a_page_of_a_release_with_other_bands_keeps_todays_hints_alone_when_it_is_fetched_again() -> None:
     session = _Recorder()
     store = CassandraFingerprints(session)  # type: ignore[arg-type] # what it uses of a session
     await store.put(PAGE, 9, replace(PAGE, bands=FORMER_BANDS))

@@ -34,12 +34,12 @@ REQUIRED = {"topic", "source", "at", "url", "host", "state", "content_hash", "si
 
 
 @pytest.mark.parametrize(("value", "packed", "read"), ROWS.values(), ids=ROWS.keys())
-def test_r14_a_field_more_is_ignored(value: Any, packed: bytes, read: Unpack) -> None:
+def test_a_field_more_is_ignored(value: Any, packed: bytes, read: Unpack) -> None:
     assert read(pack({**unpack(packed), "of_a_newer_release": [1, {"a": 2}]})) == value
 
 
 @pytest.mark.parametrize(("value", "packed", "read"), ROWS.values(), ids=ROWS.keys())
-def test_r14_a_field_fewer_has_its_default_or_is_named(value: Any, packed: bytes, read: Unpack) -> None:
+def test_a_field_fewer_has_its_default_or_is_named(value: Any, packed: bytes, read: Unpack) -> None:
     row = unpack(packed)
     for name in row:
         rest = pack({other: row[other] for other in row if other != name})
@@ -50,7 +50,7 @@ def test_r14_a_field_fewer_has_its_default_or_is_named(value: Any, packed: bytes
             assert type(read(rest)) is type(value), name
 
 
-def test_r14_an_unknown_state_is_read_as_it_is() -> None:
+def test_an_unknown_state_is_read_as_it_is() -> None:
     row = {**unpack(pack_frontier_url(URL)), "state": "parked"}
     assert unpack_frontier_url(PAGE, 9, pack(row)).state == row["state"]
 
@@ -64,7 +64,7 @@ def test_r14_an_unknown_state_is_read_as_it_is() -> None:
     ],
     ids=["a field number", "a kind of value", "both below"],
 )
-def test_r14_a_record_of_a_newer_release_is_read_and_written_back_whole(packed: bytes) -> None:
+def test_a_record_of_a_newer_release_is_read_and_written_back_whole(packed: bytes) -> None:
     record = unpack(packed)
     assert record["url"] == "https://a.test/"
     assert pack(record) == packed
