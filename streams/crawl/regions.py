@@ -1,7 +1,7 @@
 """The region that crawls a host, by rule. Pure.
 
-A region has suffixes of host names: the longest one that a host ends with decides. The other hosts are spread over all
-regions by a hash (rendezvous hashing), so that a region that is added or removed moves only its own share of them.
+A region has suffixes of host names: the longest suffix of a host decides. Hosts without a suffix are spread over all
+regions by a hash (rendezvous hashing), so that adding or removing a region moves only its own share of the hosts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ class Regions:
         self._by_suffix = {suffix: name for name, listed in suffixes.items() for suffix in listed}
 
     def of(self, host: str) -> str:
-        """The region of a host. Empty if there are no regions."""
+        """Return the region of a host. Empty if there are no regions."""
         labels = host.split(".")
         for start in range(len(labels)):
             if region := self._by_suffix.get(".".join(labels[start:])):

@@ -1,8 +1,8 @@
 """Robots rules: the robots.txt of a host by RFC 9309, with the crawl-delay and request-rate extensions. Pure.
 
 `protego` does the matching. Before it gets a file, the file is cut to the size that the RFC asks for, and the groups of
-other crawlers are merged into one. Its cost grows with (agents x rules): 500 KiB of hostile text would otherwise make
-hundreds of millions of rules.
+other crawlers are merged into one group. The cost of `protego` grows with (agents x rules): 500 KiB of hostile text
+would otherwise make hundreds of millions of rules.
 """
 
 import re
@@ -13,7 +13,7 @@ from protego import Protego
 from schemas.crawl import Outcome
 
 MAX_ROBOTS_BYTES = 500 * 1024
-"""Maximum bytes of a file that are read (RFC 9309, section 2.5, asks for at least so many). The rest is ignored."""
+"""Maximum bytes of a file that are read (the minimum of RFC 9309, section 2.5). The rest is ignored."""
 MAX_ROBOTS_REDIRECTS = 5
 """Maximum redirects in a row (RFC 9309, section 2.3.1.2, asks for at least five, also to other hosts)."""
 MAX_DELAY_SECONDS = 3_600.0
@@ -39,7 +39,7 @@ class Rules:
 
     @property
     def delay_seconds(self) -> float:
-        """Seconds between two fetches: the larger of crawl-delay and request-rate. 0: the file asks for none."""
+        """Time between two fetches (seconds): the longer one of crawl-delay and request-rate. 0: none is asked for."""
         delay = self._parsed.crawl_delay(self._agent) or 0.0
         rate = self._parsed.request_rate(self._agent)
         per_request = rate.seconds / rate.requests if rate else 0.0
@@ -53,11 +53,11 @@ def parse(content: bytes, agent: str) -> Rules:
 
 
 def robots_access(outcome: Outcome, redirects: int) -> RobotsAccess:
-    """Return what the answer to robots.txt allows, after so many redirects (RFC 9309, section 2.3.1).
+    """Return the access by the answer to robots.txt, after N redirects (RFC 9309, section 2.3.1).
 
     If the file is unavailable (4xx), everything is allowed. If it is unreachable (5xx, no answer), nothing is allowed
-    until it answers. A host that answers 429 is too busy to be crawled, and one that leads to a guarded address is not
-    to be trusted: both count as unreachable.
+    until it answers. A host that answers 429 is too busy to be crawled, and a host with a guarded address is not
+    trusted: both count as unreachable.
     """
     match outcome:
         case "ok" | "too_large":

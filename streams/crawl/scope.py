@@ -1,6 +1,6 @@
 """The crawl scope: the limits of a crawl, which each of its events carries. Pure.
 
-Events and stored URLs hold the scope as five fields of their own. This module is the one place that copies them.
+Events and stored URLs hold the scope as five fields of their own. Only this module copies them.
 """
 
 from dataclasses import dataclass, replace
@@ -34,12 +34,12 @@ class Scoped(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CrawlScope:
-    """The limits of a crawl, and how deep in it a page is."""
+    """The limits of a crawl, and the depth of a page in it."""
 
     depth: int = 0
-    """Hops from the seed."""
+    """Number of hops from the seed."""
     max_depth: int | None = None
-    """Maximum depth at which links are followed. None: no limit."""
+    """Maximum depth of a page with links that are followed. None: no limit."""
     max_pages: int | None = None
     """Maximum pages of one host in this crawl. None: the setting's default."""
     same_host: bool = False
@@ -49,7 +49,7 @@ class CrawlScope:
 
     @classmethod
     def of(cls, source: Scoped) -> Self:
-        """Return the scope that an event or a stored URL carries."""
+        """Return the scope of an event or a stored URL."""
         return cls(source.depth, source.max_depth, source.max_pages, source.same_host, source.crawl_id)
 
     def at_depth(self, depth: int) -> Self:

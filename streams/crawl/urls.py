@@ -1,9 +1,9 @@
 """The URL rules: the canonical URL of a page, and which URLs are worth a fetch. Pure.
 
-The parser is the one of the URL standard (`ada_url`), because links are written for browsers. After it come the
-normalization of RFC 3986, section 6.2.2, and rules of a search engine: https alone, no fragments, no credentials, no
-tracking parameters. No name is resolved here. A name may still lead to a private address: `streams.crawl.fetch.guard`
-checks the address that a socket really connects to.
+The parser follows the URL standard (`ada_url`), because links are written for browsers. After it come the normalization
+of RFC 3986, section 6.2.2, and rules of a search engine: only https, no fragments, no credentials, no tracking
+parameters. No name is resolved here. A name may still lead to a private address: `streams.crawl.fetch.guard` checks the
+address of each connection.
 """
 
 import re
@@ -11,7 +11,7 @@ import re
 from ada_url import URL, HostType
 
 MAX_URL_CHARS = 2_048
-"""Maximum characters of a canonical URL. Longer ones are traps more often than pages (RFC 9110, 4.1, asks for 8000)."""
+"""Maximum characters of a canonical URL. Longer URLs are traps more often than pages (RFC 9110, 4.1, asks for 8000)."""
 MAX_INPUT_CHARS = 16_384
 """Maximum characters that are parsed: `data:` URLs of whole images are common in links."""
 MAX_PATH_SEGMENTS = 24
@@ -47,7 +47,7 @@ _NOT_PAGES = frozenset(_FILE_EXTENSIONS.split())
 
 
 class InvalidUrl(ValueError):
-    """The URL is one that Riffle never fetches. `rule` names the URL rule, for the ledger and the metrics."""
+    """A URL that Riffle never fetches. `rule` names the URL rule, for the ledger and the metrics."""
 
     def __init__(self, rule: str, detail: str) -> None:
         super().__init__(f"{rule}: {detail}")
@@ -78,8 +78,8 @@ def host_of(url: str) -> str:
     return authority.partition(":")[0]
 
 
-def crawlable(url: str) -> str | None:
-    """Return why a canonical URL is not worth a fetch, or None if it is."""
+def reason_not_to_crawl(url: str) -> str | None:
+    """Return why a canonical URL is not worth a fetch, or None if it is worth one."""
     authority, _, rest = url.removeprefix("https://").partition("/")
     if ":" in authority:
         return "port: only 443 is crawled"
@@ -116,7 +116,7 @@ def _canonical(parsed: URL) -> str:
     host = _host(parsed)
     port = f":{parsed.port}" if parsed.port and parsed.port != "443" else ""
     path = _path(parsed.pathname)
-    query = _query(_percent(parsed.search.removeprefix("?")))
+    query = _query(_normalize_escapes(parsed.search.removeprefix("?")))
     url = f"https://{host}{port}{path}{'?' if query else ''}{query}"
     if len(url) > MAX_URL_CHARS:
         raise InvalidUrl("length", f"{len(url)} characters, {MAX_URL_CHARS} are allowed")
@@ -139,18 +139,18 @@ def _host(parsed: URL) -> str:
 
 def _path(path: str) -> str:
     """Return the path without session ids, with its escapes normalized."""
-    path = _percent(path)
+    path = _normalize_escapes(path)
     without_session = _SESSION_IN_PATH.sub("", path)
     if without_session == path:
         return path
-    # Without its session id a segment may be `..`, and the parser resolves such segments.
+    # A segment without its session id may be `..`, and the parser resolves such segments.
     return str(URL(f"https://host.example{without_session}").pathname)
 
 
-def _percent(text: str) -> str:
+def _normalize_escapes(text: str) -> str:
     """Decode escaped unreserved characters and write hexadecimal digits in upper case (RFC 3986, section 6.2.2).
 
-    A `%` that starts no escape becomes %25. Otherwise the decoded characters after it could make an escape of it.
+    A `%` that starts no escape becomes %25. Otherwise it could form an escape with the decoded characters after it.
     """
     return _PERCENT.sub(_escape, text) if "%" in text else text
 

@@ -7,7 +7,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from schemas.ids import page_id
-from streams.crawl.url_rules import MAX_RULES, at_work, explain, learned, rewrite, same_class, slot
+from streams.crawl.url_rules import (
+    MAX_RULES,
+    believed_rules,
+    explain_alias,
+    is_same_class,
+    rewrite,
+    rules_needed,
+    slot_of,
+)
 from streams.crawl.urls import host_of
 from streams.dedup.grouping import is_undecided
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints
@@ -35,7 +43,7 @@ class AliasLearner:
         rows: _Rows = {(known.rule, known.slot): known for known in await self._evidence(host)}
         rules = {rule for rule, _ in rows}
         if representative.page_id != page.page_id:
-            for rule in explain(page.url, representative.url):
+            for rule in explain_alias(page.url, representative.url):
                 if _is_permitted(rule, page) and (rule in rules or len(rules) < MAX_RULES):
                     await self._note(rows, _evidence(rule, page.url, representative.url, True), at)
         for rule in sorted(rules):
@@ -58,9 +66,9 @@ class AliasLearner:
     async def _compare(self, page: Fingerprint, rule: str, rows: _Rows, at: int) -> None:
         """Compare with known URLs of the same class: the rule's target, and the URLs in the class's slot."""
         target = rewrite(page.url, [rule])
-        row = rows.get((rule, slot(rule, page.url)))
+        row = rows.get((rule, slot_of(rule, page.url)))
         remembered = [row.url, row.other] if row else []
-        others = [url for url in (target, *remembered) if url and same_class(rule, page.url, url)]
+        others = [url for url in (target, *remembered) if url and is_same_class(rule, page.url, url)]
         seen = [(url, await self._decided(url)) for url in dict.fromkeys(others)]
         for url, other in seen:
             if other is not None:
@@ -72,8 +80,8 @@ class AliasLearner:
 
     async def _compare_by_all_rules(self, page: Fingerprint, rows: _Rows, at: int) -> None:
         """Compare with the target of all believed rules together. If it is another page, each of them may be wrong."""
-        rules = learned(rows.values())
-        target, working = rewrite(page.url, rules), at_work(page.url, rules)
+        rules = believed_rules(rows.values())
+        target, working = rewrite(page.url, rules), rules_needed(page.url, rules)
         other = await self._decided(target) if len(working) > 1 else None
         if other is not None and _representative(other) != _representative(page):
             for rule in working:
@@ -109,7 +117,7 @@ def _outweighs(evidence: AliasEvidence, former: AliasEvidence) -> bool:
 
 
 def _evidence(rule: str, url: str, other: str, agrees: bool) -> AliasEvidence:
-    return AliasEvidence(host_of(url), rule, slot(rule, url), url, other, agrees)
+    return AliasEvidence(host_of(url), rule, slot_of(rule, url), url, other, agrees)
 
 
 def _representative(page: Fingerprint) -> object:

@@ -6,7 +6,7 @@ from schemas import LinkFound, PageDiscovered, PageFetched
 from schemas.ids import page_id
 from schemas.links import MoreLink
 from streams.crawl.scope import CrawlScope
-from streams.crawl.urls import crawlable, host_of
+from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
 
 MAX_LINKS_PER_EVENT = 200
@@ -18,12 +18,14 @@ MAX_LINK_BYTES_PER_EVENT = 64 * 1024
 def discoveries(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscovered]:
     """Announce the canonical page, if it is another one, and the links that may be followed."""
     canonical = outcome.canonical_url
-    if canonical and canonical != event.url and crawlable(canonical) is None:
+    if canonical and canonical != event.url and reason_not_to_crawl(canonical) is None:
         yield _discovery(event, [canonical], "canonical", event.depth)
     if "nofollow" in outcome.directives or (event.max_depth is not None and event.depth >= event.max_depth):
         return
     followed = [
-        link for link in outcome.links if not link.nofollow and link.url != canonical and crawlable(link.url) is None
+        link
+        for link in outcome.links
+        if not link.nofollow and link.url != canonical and reason_not_to_crawl(link.url) is None
     ]
     for links in by_host(followed):
         yield _discovery(event, [link.url for link in links], "link", event.depth + 1)

@@ -43,7 +43,7 @@ class LabelledSentence:
 
     text: str
     needs: bool | None
-    """Whether the sentence needs an earlier one. None: it has no label."""
+    """True if the sentence needs an earlier one. None: it has no label."""
     nominal: frozenset[int] = frozenset()
     """The sentences that name the entity that it refers to."""
     nearest: int = -1

@@ -33,7 +33,7 @@ class Piece:
     cells: tuple[tuple[int | None, int], ...] = ()
     """The cells of a row: the block of the column's heading, and the block of the cell."""
     is_name: bool = False
-    """Whether the block is a heading, a term or a caption: a statement only if it is in no other piece's context."""
+    """True for a heading, a term or a caption: a statement only if it is in no other piece's context."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.crawl.fetch.guard import _DENIED_V4, _DENIED_V6, denied
+from streams.crawl.fetch.guard import _DENIED_V4, _DENIED_V6, denial_reason
 from streams.topology import STAGES
 from tests.chart.rendering import (
     CHART,
@@ -124,7 +124,7 @@ def test_the_fetcher_reaches_https_alone() -> None:
      "fe80::1", "::1", "fd00:ec2::254", "64:ff9b::a9fe:a9fe"],
 )  # fmt: skip
 def test_the_fetcher_never_reaches_private_link_local_or_metadata_addresses(address: str) -> None:
-    assert denied(address), "the application's own guard refuses it, too"
+    assert denial_reason(address), "the application's own guard refuses it, too"
     assert not reaches(blocks(render(), "fetch"), address)
 
 

@@ -289,7 +289,7 @@ class World:
             try:
                 self.agent.dispatcher.woken.clear()
                 batch, self.inputs = self.inputs, []
-                work = [self._consume(batch), self.agent.dispatcher.round()]
+                work = [self._consume(batch), self.agent.dispatcher.visit_due()]
                 results = await asyncio.gather(*work, return_exceptions=True)
                 for result in results:
                     if isinstance(result, BaseException):

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.ids import page_id
-from streams.crawl.url_rules import learned
+from streams.crawl.url_rules import believed_rules
 from tests.stages.dedup_site import Site, edited, text_of
 
 VICTIM, STRANGER = "https://www.victim.example", "https://a.io"
@@ -20,7 +20,7 @@ async def representatives(site: Site, origin: str) -> set[str]:
 
 
 async def rules_of_victim(site: Site) -> frozenset[str]:
-    return learned(await site.stores.fingerprints.alias_evidence("www.victim.example"))
+    return believed_rules(await site.stores.fingerprints.alias_evidence("www.victim.example"))
 
 
 @pytest.mark.parametrize("changed", [0, 10], ids=["the same words", "10 of 300 words changed"])

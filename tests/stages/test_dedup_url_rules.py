@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.ids import page_id
-from streams.crawl.url_rules import learned, retired, rewrite
+from streams.crawl.url_rules import believed_rules, retired_rules, rewrite
 from streams.dedup.url_rule_evidence import WITHOUT_SECONDS, AliasLearner
 from streams.stores.protocols import AliasEvidence, Fingerprint
 from tests.stages.dedup_site import Site, cut_off, text_of
@@ -15,7 +15,7 @@ async def test_duplicates_are_evidence_for_the_rules_of_their_host() -> None:
         text = text_of(100 + number)
         await site.normalize(f"https://shop.test/item{number}", text, 2 * number)
         await site.normalize(f"https://shop.test/item{number}?ref=home", text, 2 * number + 1)
-    rules = learned(await site.stores.fingerprints.alias_evidence("shop.test"))
+    rules = believed_rules(await site.stores.fingerprints.alias_evidence("shop.test"))
     assert rules == {"parameter:remove:ref"}
     assert rewrite("https://shop.test/other?ref=mail&page=2", rules) == "https://shop.test/other?page=2"
 
@@ -28,7 +28,7 @@ async def test_one_error_text_at_many_urls_is_no_evidence() -> None:
         await site.normalize(f"https://shop.test/item?id={number}", text_of(1, 20), number)
     for number in range(300, 304):
         await site.normalize(f"https://shop.test/item?id={number}", text_of(number), number)
-    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
+    assert believed_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
 
 
 SHOP = "https://shop.test"
@@ -45,13 +45,13 @@ async def shop(items: int, site: Site | None = None) -> Site:
 
 async def test_one_counter_example_retires_a_rule_for_good() -> None:
     site = await shop(20)
-    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}
+    assert believed_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}
     await site.normalize(f"{SHOP}/price", text_of(1), 50)
     await site.normalize(f"{SHOP}/price?ref=partner", text_of(2), 51)
     await shop(20, site)
     evidence = await site.stores.fingerprints.alias_evidence("shop.test")
-    assert not learned(evidence)
-    assert retired(evidence) == {"parameter:remove:ref"}
+    assert not believed_rules(evidence)
+    assert retired_rules(evidence) == {"parameter:remove:ref"}
 
 
 async def test_a_wrong_page_by_several_rules_together_retires_all_of_them() -> None:
@@ -60,10 +60,10 @@ async def test_a_wrong_page_by_several_rules_together_retires_all_of_them() -> N
         for name in (f"/text{number}", f"/text{number}/"):
             await site.normalize(f"{SHOP}{name}", text_of(300 + number), number)
     both = {"parameter:remove:ref", "slash:remove"}
-    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == both
+    assert believed_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == both
     await site.normalize(f"{SHOP}/both", text_of(1), 50)
     await site.normalize(f"{SHOP}/both/?ref=a", text_of(2), 51)
-    assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == both
+    assert retired_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == both
 
 
 @pytest.mark.parametrize("text", [1, 2], ids=["a duplicate", "a counter-example"])
@@ -77,7 +77,7 @@ async def test_evidence_survives_a_crash_at_any_call_and_is_the_same_after_a_red
         await site.agent.handle(one)
         evidence = await site.stores.fingerprints.alias_evidence("shop.test")
         assert len([found for found in evidence if found.agrees]) == (5 if text == 1 else 4), f"crash at call {budget}"
-        assert bool(learned(evidence)) == (text == 1)
+        assert bool(believed_rules(evidence)) == (text == 1)
         await site.agent.handle(one)
         assert await site.stores.fingerprints.alias_evidence("shop.test") == evidence
         budget += 1
@@ -95,7 +95,7 @@ async def test_an_undecided_page_is_no_evidence() -> None:
     await site.stores.fingerprints.put(undecided, undecided.written_at + 9)
     representative = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, representative=page_id(f"{SHOP}/a"))
     await AliasLearner(site.stores.fingerprints, lambda: 0.0).learn(representative, representative, 5)
-    assert retired(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
+    assert retired_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
 
 
 async def test_a_host_without_evidence_is_not_read_for_each_of_its_pages() -> None:
@@ -129,4 +129,4 @@ async def test_a_worker_knows_the_evidence_that_it_noted_a_moment_ago() -> None:
         pages = [Fingerprint(page_id(url), "", 0, url, 1) for url in (f"{SHOP}/{number}", f"{SHOP}/{number}?ref=a")]
         for page in pages:
             await learner.learn(page, pages[0], 5)
-    assert learned(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}
+    assert believed_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}

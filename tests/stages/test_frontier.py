@@ -379,7 +379,7 @@ async def test_an_answer_to_an_expired_lease_still_counts() -> None:
     await web.run(hours=10 / 3_600)
     [lease] = next(iter(web.agent.state.hosts._live.values())).host.leases.values()
     web.now = lease.until + 1
-    await web.agent.dispatcher.round()
+    await web.agent.dispatcher.visit_due()
     late = fetched(f"{A}/", web.now, lease_id=lease.lease_id, source="crawl")
     await web.agent.handle(delivery(late, UUID(int=9), web.now))
     url = await web.frontier_store.url(page_id(f"{A}/"))

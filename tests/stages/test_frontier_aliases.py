@@ -7,7 +7,7 @@ import pytest
 from schemas import PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
-from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_every
+from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_interval
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
 from streams.stores.protocols import AliasEvidence
@@ -202,7 +202,7 @@ async def test_some_aliases_of_settled_pages_are_fetched_as_probes(links_first: 
     web.seed(f"{A}/")
     await web.run()
     names = [f"{A}/item{n}?ref=home" for n in ITEMS]
-    assert fetched(web)[True] == {url for url in names if page_id(url).int % probe_every(10) == 0}
+    assert fetched(web)[True] == {url for url in names if page_id(url).int % probe_interval(10) == 0}
     assert 0 < len(fetched(web)[True]) < len(names) / 2
 
 
@@ -215,7 +215,7 @@ def settle(web: World, begin: int = 0) -> None:
 
 
 def test_the_more_evidence_the_fewer_probes() -> None:
-    rates = [probe_every(count) for count in range(65)]
+    rates = [probe_interval(count) for count in range(65)]
     assert rates == sorted(rates)
     assert (rates[5], rates[8], rates[16], rates[32], rates[64]) == (2, 4, 8, 16, 16)
     assert all(later % former == 0 for former, later in itertools.pairwise(PROBE_EVERY))

@@ -58,7 +58,7 @@ async def test_an_idle_host_is_read_again_after_another_worker_owned_it() -> Non
     former = await web.frontier_store.host(*await place_of(web))
     await first.assigned(frozenset({0}))
     web.agent = first
-    await first.dispatcher.round()
+    await first.dispatcher.visit_due()
     await first.handle(delivery(discovered(f"{A}/2", crawl_id="c"), UUID(int=5), web.now))
     await web.run()
     assert web.pages() == [f"{A}/", f"{A}/1", f"{A}/2"]

@@ -33,8 +33,8 @@ async def worlds_agents() -> tuple[World, FrontierAgent]:
 async def test_a_worker_that_lost_its_partition_changes_nothing() -> None:
     web, stopped = await worlds_agents()
     before, requests = all_rows(web), len(web.pages())
-    await stopped.dispatcher.round()
-    await stopped.dispatcher.round()
+    await stopped.dispatcher.visit_due()
+    await stopped.dispatcher.visit_due()
     assert all_rows(web) == before
     await web.run()
     assert len(web.pages()) == requests
@@ -52,10 +52,10 @@ async def test_an_event_of_a_lost_partition_is_not_handled() -> None:
 async def test_a_partition_that_is_still_assigned_is_claimed_again_after_a_while() -> None:
     """Otherwise a late claim of a former owner would leave the partition without any."""
     web, stopped = await worlds_agents()
-    await stopped.dispatcher.round()
-    await stopped.dispatcher.round()
+    await stopped.dispatcher.visit_due()
+    await stopped.dispatcher.visit_due()
     web.now += 61 * SECOND
-    await stopped.dispatcher.round()
+    await stopped.dispatcher.visit_due()
     assert stopped.state.hosts.owned == frozenset({0})
 
 
@@ -72,10 +72,10 @@ async def test_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> 
     await agent.assigned(frozenset({0}))
     await agent.handle(delivery(discovered("https://a.example/", why="seed", force=True), page_id("x"), START))
     await agent.revoked()
-    await agent.dispatcher.round()
+    await agent.dispatcher.visit_due()
     assert sent == []
     await agent.assigned(frozenset({0}))
-    await agent.dispatcher.round()
+    await agent.dispatcher.visit_due()
     assert [event.url for event in sent] == ["https://a.example/robots.txt"]
 
 
@@ -97,7 +97,7 @@ async def test_an_event_of_a_former_partition_is_handled_by_todays_owner_of_the_
         return
     agent.connect(nothing)
     await agent.handle(late)
-    await agent.dispatcher.round()
+    await agent.dispatcher.visit_due()
     assert agent.state.hosts.leased == 1, "the host is scheduled"
 
 

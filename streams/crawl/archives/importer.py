@@ -1,7 +1,7 @@
 """The import of archives: each page of a WARC file or folder becomes a blob and a `pages.fetched` event.
 
-All stages after the fetch handle such a page as any other. The blob is stored before the event is sent, and both have
-the same id each time: so an interrupted import is run again, and running an import twice changes nothing.
+All stages after the fetch handle an imported page like any other page. The blob is stored before the event is sent, and
+both have the same id each time: so an interrupted import can run again, and running an import twice changes nothing.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from streams.stores.protocols import Blobs
 MAX_BODY_BYTES = 10 * 1024 * 1024
 """Maximum length of a body (bytes): the default of `crawl.max_body_bytes`, the fetcher's limit."""
 IN_FLIGHT = 32
-"""Maximum number of pages that are in memory at once: 320 MB at most."""
+"""Maximum number of pages in memory at once: at most 320 MB."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """The progress of an import. The same object is passed to the progress callback each time, and returned."""
+    """The progress of an import. The progress callback gets the same object each time, and the import returns it."""
 
     imported: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class ImportReport:
 
 Progress = Callable[[ImportReport], None]
 HeldBack = Callable[[UUID], Awaitable[bool]]
-"""Returns True for a page that was removed on request. It is not imported."""
+"""Function that returns whether a page was removed on request. Such a page is not imported."""
 
 
 def _no_progress(_: ImportReport) -> None:
@@ -76,8 +76,8 @@ async def import_warc(
 ) -> ImportReport:
     """Import each page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
 
-    Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After
-    those, run it again.
+    Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After an
+    error of `blobs` or `emit`, run the import again.
     """
     file = await asyncio.to_thread(_open, path)
     with file:
@@ -143,7 +143,7 @@ def _html_files(folder: Path) -> list[Path]:
 
 
 def _has_symlink(folder: Path, path: Path) -> bool:
-    """True if a symbolic link is on the path: it may lead to any file of this machine."""
+    """Return whether the path has a symbolic link, which may lead to any file of this machine."""
     return any(step.is_symlink() for step in (path, *path.parents) if step != folder and folder in step.parents)
 
 
@@ -164,7 +164,7 @@ async def _send_all(
     sender: "_Sender",
     progress: Progress,
 ) -> None:
-    """Read and send the records in batches, and report the progress after each."""
+    """Read and send the records in batches, and report the progress after each batch."""
     while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
         _count(report, await sender.send(batch))
         report.done = position()

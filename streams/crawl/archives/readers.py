@@ -1,8 +1,8 @@
 """Readers of archives: the pages of a WARC file or of a folder of HTML files. Pure: the caller opens the files.
 
-A reader yields a page, or the reason why a record is skipped. A page's generation is the time when it was archived (a
-record's WARC-Date, a file's modification time). So an import that is repeated changes nothing, and never replaces a
-page that was fetched later.
+A reader yields a page, or the reason why a record is skipped. A page's generation is the time of its archiving (a
+record's WARC-Date, a file's modification time). So a repeated import changes nothing, and never replaces a page that
+was fetched later.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from urllib.parse import quote
 from schemas.envelope import micros_from_utc
 from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response, read_records
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
-from streams.crawl.fetch.outcomes import classify_response, kept_headers
+from streams.crawl.fetch.outcomes import classify_response, select_headers
 from streams.crawl.urls import InvalidUrl, canonicalize
 
 MAX_HEAD_BYTES = 256 * 1024
@@ -30,9 +30,9 @@ class ArchivedPage:
     """A page from an archive."""
 
     url: str
-    """Canonical."""
+    """The canonical URL."""
     generation: int
-    """Time when it was archived, microseconds since 1970 UTC."""
+    """Time of the archiving, microseconds since 1970 UTC."""
     body: bytes
     source: Literal["warc", "html"]
     status: int | None = None
@@ -41,7 +41,7 @@ class ArchivedPage:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A record that is not imported. There are few different reasons, so that they can be counted."""
+    """A record that is not imported. There are only a few different reasons, so that they can be counted."""
 
     reason: str
     detail: str = ""
@@ -53,7 +53,7 @@ class Limits:
 
     max_body_bytes: int
     latest: int
-    """Maximum date (microseconds since 1970 UTC): a page with a later one would win over each later fetch."""
+    """Maximum date (microseconds since 1970 UTC): a page with a later date would win over each later fetch."""
 
 
 def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
@@ -84,7 +84,7 @@ def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skippe
         return Skipped("damaged body", f"{target}: {error}")
     if body is None:
         return Skipped("too large", target)
-    headers = {name: value for name, value in kept_headers(response.headers).items() if name != "content-encoding"}
+    headers = {name: value for name, value in select_headers(response.headers).items() if name != "content-encoding"}
     generation = _generation(record.headers.get("warc-date", ""))
     return _page(target, generation, body, "warc", limits, response.status, headers)
 
@@ -98,7 +98,7 @@ def _page(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> ArchivedPage | Skipped:
-    """Make a page after the checks that all sources share."""
+    """Make a page, after the checks for all sources."""
     if generation is None or not _EARLIEST <= generation <= limits.latest:
         return Skipped("date missing or impossible", url)
     if len(body) > limits.max_body_bytes:
@@ -111,9 +111,9 @@ def _page(
 
 
 def _body(response: HttpResponse, max_bytes: int) -> bytes | None:
-    """Decode the body; unchanged if it is stored decoded, None if it is longer than `max_bytes`.
+    """Decode the body. Return it unchanged if it is stored decoded, and None if it is longer than `max_bytes`.
 
-    Raises InvalidBody if it is damaged or ends early.
+    Raises InvalidBody if the body is damaged or ends early.
     """
     if not response.complete:
         raise InvalidBody("its last chunk is missing")
@@ -134,12 +134,12 @@ def _body(response: HttpResponse, max_bytes: int) -> bytes | None:
 
 
 def _is_text(body: bytes) -> bool:
-    """True if the body isn't compressed. Many archives keep Content-Encoding and store the body decoded."""
+    """Return whether the body is not compressed. Many archives keep Content-Encoding and store the body decoded."""
     return not body[:1_024].translate(None, _TEXT_BYTES)
 
 
 def _generation(date: str) -> int | None:
-    """Parse a WARC-Date, which is in UTC (WARC 1.1, section 5.4). None if it is invalid."""
+    """Parse a WARC-Date (in UTC: WARC 1.1, section 5.4). None if it is invalid."""
     try:
         moment = datetime.fromisoformat(date)
         return micros_from_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

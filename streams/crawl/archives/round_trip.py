@@ -1,7 +1,7 @@
-"""A round trip of a page that was made for it: in by an import, found by a search, removed, and not found any more.
+"""The round trip of a test page: it is imported, found by a search, removed, and not found any more.
 
-It shows that the whole journey works, from Kafka to the gateway, and how long it takes. The page is on a host that
-does not exist, has a word that no other page has, and is removed at the end, also after a failure.
+The round trip shows that the whole journey works, from Kafka to the gateway, and how long it takes. The page is on a
+host that does not exist, has a word that no other page has, and is removed at the end, also after a failure.
 """
 
 import tempfile
@@ -18,7 +18,7 @@ from streams.stores.protocols import Blobs
 
 HOST = "round-trip.riffle.example"
 LOOK_SECONDS = 2.0
-"""Seconds between two searches."""
+"""Time between two searches (seconds)."""
 PAGE = """<!doctype html><html lang="en"><head><title>A round trip called {word}</title></head><body><main>
 <h1>A round trip called {word}</h1>
 <p>This page was made to test a search engine, and it is removed again in a moment. The word {word} is on no other page,
@@ -32,7 +32,7 @@ Find = Callable[[str, str], Awaitable[list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """The times of a round trip. None: it did not happen in time."""
+    """The times of a round trip. None: not in time."""
 
     url: str
     searchable_seconds: float | None
@@ -47,7 +47,7 @@ class RoundTrip:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Steady seconds, microseconds since 1970, and a pause."""
+    """The clocks of a round trip: steady seconds, microseconds since 1970, and a pause."""
 
     steady: Callable[[], float]
     micros: Callable[[], int]
@@ -71,16 +71,19 @@ async def round_trip(
     async def gone() -> bool:
         return url not in await find(word, HOST)
 
-    searchable = await _until(seen, clock, timeout_seconds)
+    searchable = await _wait_until(seen, clock, timeout_seconds)
     removal = PageRemoved(page_id=page_id(url), url=url, generation=clock.micros(), reason="request")
     await emit(removal, f"round-trip/{word}")
     if searchable is None:
         return RoundTrip(url, None)
-    return RoundTrip(url, searchable, await _until(gone, clock, timeout_seconds))
+    return RoundTrip(url, searchable, await _wait_until(gone, clock, timeout_seconds))
 
 
-async def _until(happened: Callable[[], Awaitable[bool]], clock: Clock, timeout_seconds: float) -> float | None:
-    """Seconds until it happened, or None after the timeout. A gateway that does not answer yet is asked again."""
+async def _wait_until(happened: Callable[[], Awaitable[bool]], clock: Clock, timeout_seconds: float) -> float | None:
+    """Wait until a condition holds. Returns the seconds, or None after the timeout.
+
+    A gateway that does not answer yet is asked again.
+    """
     began = clock.steady()
     while (waited := clock.steady() - began) < timeout_seconds:
         try:

@@ -1,15 +1,15 @@
 """A reader of WARC files (ISO 28500, versions 1.0 and 1.1), gzipped or not, with limits. Pure.
 
 An archive may come from anywhere: it may end early, have wrong lengths or unpack to gigabytes. So each line has a
-limit, and a block above the limit is skipped without being held. A record is valid only if the next one begins where
-its length says, and if its digest (where it has one) matches its content. After an invalid record the reader looks for
-the next record's first line.
+limit, and a block above the limit is skipped without being held. A record is valid only if the next record begins
+where its length says, and if its digest (where it has one) matches its content. After an invalid record the reader
+looks for the next record's first line.
 
 Why not warcio or fastwarc: after a Content-Length that is too long both read the next record as a part of the block.
-After one that is too short fastwarc ends the whole file with an error. warcio has no limit on headers. The tests
-compare this reader with warcio.
+After a Content-Length that is too short fastwarc ends the whole file with an error. warcio has no limit on headers. The
+tests compare this reader with warcio.
 
-It does not read ARC files, or records that are compressed with anything but gzip.
+The reader does not read ARC files, or records in another compression than gzip.
 """
 
 import gzip
@@ -34,7 +34,7 @@ _FIRST_LINE = b"WARC/1."
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """One record. `block` is None if it is above the limit; `damage` says why the record is invalid."""
+    """One record. `block` is None if it is above the limit; `damage` is the reason why the record is invalid."""
 
     headers: Mapping[str, str]
     """Lower-case names."""
@@ -51,7 +51,7 @@ class HttpResponse:
     """Lower-case names."""
     body: bytes
     complete: bool = True
-    """False if the last chunk of its chunked coding is missing."""
+    """False if the last chunk of the chunked coding is missing."""
 
 
 class NotWarc(ValueError):
@@ -59,7 +59,7 @@ class NotWarc(ValueError):
 
 
 def read_records(file: BinaryIO, max_block_bytes: int) -> Iterator[WarcRecord]:
-    """Read the records in order, damaged ones included. Raises NotWarc if the file doesn't begin with one."""
+    """Read the records in order, also damaged ones. Raises NotWarc if the file doesn't begin with a record."""
     magic = file.read(2)
     file.seek(0)
     stream = _Input(gzip.GzipFile(fileobj=file, mode="rb") if magic == _GZIP_MAGIC else cast(BufferedIOBase, file))
@@ -87,7 +87,7 @@ class _Input:
         self._position = 0
 
     def _fill(self) -> bool:
-        piece = self._stream.read1(_BUFFER_BYTES)  # unlike `read`, all that is there before a damaged part
+        piece = self._stream.read1(_BUFFER_BYTES)  # unlike `read`, it returns all bytes before a damaged part
         self._buffer = self._buffer[self._position :] + piece
         self._position = 0
         return bool(piece)
@@ -115,7 +115,7 @@ class _Input:
                 return self.line()
 
     def first_line(self) -> bytes:
-        """Read the next line that is the first one of a record; b"" if there is none."""
+        """Read the next first line of a record; b"" if there is none."""
         pattern = b"\n" + _FIRST_LINE
         self._buffer = b"\n" + self._buffer[self._position :]
         self._position = 0
@@ -158,7 +158,7 @@ def _read_headers(stream: _Input) -> dict[str, str]:
 
 
 def _read_block(stream: _Input, length: int, limit: int) -> bytes | None:
-    """Read up to `length` bytes. If that is more than the limit, skip them piece by piece and return None."""
+    """Read up to `length` bytes. If they are more than the limit, skip them piece by piece and return None."""
     if length <= limit:
         return stream.read(length)
     while length > 0 and (piece := stream.read(min(length, _PIECE_BYTES))):
@@ -167,7 +167,7 @@ def _read_block(stream: _Input, length: int, limit: int) -> bytes | None:
 
 
 def _digest_matches(digest: str, block: bytes) -> bool:
-    """True if the digest is the block's. Only SHA-1 (in base 32 or 16) is checked, the standard's example."""
+    """Return whether a digest fits its block. Only SHA-1 (in base 32 or 16) is checked, the standard's example."""
     algorithm, _, value = digest.partition(":")
     if algorithm.lower() != "sha1":
         return True
@@ -191,14 +191,14 @@ def parse_response(block: bytes) -> HttpResponse | None:
         if colon:
             headers.setdefault(name.strip().decode("latin-1").lower(), []).append(header_text(value.strip()))
     chunked = "chunked" in ", ".join(headers.get("transfer-encoding", ())).lower()
-    body, complete = dechunked(body) if chunked else (body, True)
+    body, complete = remove_chunked_coding(body) if chunked else (body, True)
     return HttpResponse(int(status), headers, body, complete)
 
 
-def dechunked(body: bytes) -> tuple[bytes, bool]:
+def remove_chunked_coding(body: bytes) -> tuple[bytes, bool]:
     """Remove the chunked coding (RFC 9112, section 7.1); many archives have removed it before.
 
-    Returns the body, and False if it has chunks but not the last one.
+    Returns the body, and False if the body has chunks but not the last chunk.
     """
     parts: list[bytes] = []
     position = 0

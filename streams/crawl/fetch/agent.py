@@ -29,11 +29,11 @@ from streams.stores.removals import Parts, is_held_back
 log = structlog.get_logger(__name__)
 
 REMOVED = Verdict("refused", error="the page was removed on request. To let it be fetched: riffle remove --undo URL")
-"""The outcome of a page that was removed on request. No request is made, and nothing is stored."""
+"""The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
 
 
 def now_micros() -> int:
-    """Microseconds since 1970 UTC."""
+    """Return microseconds since 1970 UTC."""
     return time.time_ns() // 1_000
 
 
@@ -79,7 +79,7 @@ class FetchAgent(Agent):
         bound = round(self._settings.clock_bound_seconds * 1_000_000)
         if self._now() >= micros_from_utc(scheduled.lease_until) + bound:
             log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
-            return [_expired(scheduled, self._now())]
+            return [_expired_answer(scheduled, self._now())]
         wait = self._robots_pace.seconds_to_wait(scheduled, time.monotonic())
         answer = _too_early(wait) if wait else await self._get(scheduled)
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
@@ -97,19 +97,19 @@ class FetchAgent(Agent):
 
 
 def _answer_to(lease_id: UUID, parts: Parts) -> PageFetched | None:
-    """Return the answer to this lease if there is one already: the event is a redelivery."""
+    """Return the stored answer to this lease, or None. With an answer, the event is a redelivery."""
     record = parts.get("fetched", {})
     return PageFetched.model_validate(record) if record.get("lease_id") == str(lease_id) else None
 
 
 def _too_early(seconds: int) -> Answer:
-    """Return the answer to a redirected robots.txt whose target was requested a moment ago."""
+    """Return the answer to a redirected robots.txt: its target was requested a moment ago."""
     reason = f"another robots.txt was redirected to this host a moment ago; it can be requested in {seconds} s"
     return Answer(Verdict("rate_limited", True, reason), headers={"retry-after": str(seconds)})
 
 
-def _expired(scheduled: PageScheduled, now: int) -> PageFetched:
-    """Return the answer to a lease that expired, for which no request is made."""
+def _expired_answer(scheduled: PageScheduled, now: int) -> PageFetched:
+    """Return the answer to an expired lease. No request is made."""
     return PageFetched(
         page_id=scheduled.page_id,
         url=scheduled.url,

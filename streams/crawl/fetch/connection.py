@@ -1,7 +1,7 @@
 """Limits on a connection that aiohttp doesn't have: on informational responses, and on the overhead of chunks.
 
 A server may send informational responses (1xx) without end: aiohttp reads all of them, and never returns. It may also
-send a body in chunks of one byte: to parse what one TLS read delivers then takes a tenth of a second.
+send a body in chunks of one byte: parsing the bytes of one TLS read then takes a tenth of a second.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ MAX_INFORMATIONAL = 20
 PARSED_BYTES = 4 * 1024
 """Maximum bytes that are parsed before the limits are checked."""
 OVERHEAD_BYTES = 32 * 1024
-"""Bytes that a response may need for its chunks in addition to twice its body: so chunks of about six bytes pass."""
+"""Maximum bytes of a response's chunks in addition to twice its body: so chunks of about six bytes pass."""
 
 
 class LimitExceeded(aiohttp.ClientError):
@@ -26,12 +26,12 @@ class LimitExceeded(aiohttp.ClientError):
 
 
 class LimitedConnector(aiohttp.TCPConnector):
-    """A connector whose connections end after too many informational responses."""
+    """A connector with limits on each connection: it ends after too many informational responses."""
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         # aiohttp has no public parameter for its protocol class.
-        self._factory = partial(_limited_responses, loop=asyncio.get_running_loop())
+        self._factory = partial(_make_limited_responses, loop=asyncio.get_running_loop())
 
 
 class LimitedResponses(ResponseHandler):
@@ -57,7 +57,7 @@ class LimitedResponses(ResponseHandler):
                 return
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take a response whose head was parsed. Too many informational or unread ones close the connection."""
+        """Take a response with a parsed head. Too many informational or unread responses close the connection."""
         message, self._body = data
         self._received_bytes = 0
         self._informational = self._informational + 1 if 100 <= message.code < 200 else 0
@@ -72,5 +72,5 @@ class LimitedResponses(ResponseHandler):
         return LimitExceeded(reason)
 
 
-def _limited_responses(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+def _make_limited_responses(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
     return LimitedResponses(loop)

@@ -1,7 +1,7 @@
 """Content codings, decoded piece by piece, so that a decompression bomb is found before it is unpacked. Pure.
 
-Only one piece of output is held at a time: 2 MB of gzip that would become 2 GiB stop at the caller's limit. The bytes
-that each coding reads are limited, and the number of its members or frames, because both can be endless without any
+Only one piece of output is held at a time: 2 MB of gzip that would become 2 GiB stop at the caller's limit. The input
+bytes of each coding are limited, and so is the number of its members or frames, because both can be endless without any
 output. Each piece costs little time, so the caller decides how often it lets other tasks run.
 """
 
@@ -23,11 +23,11 @@ ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 MAX_MEMBERS = 1_000
 """Maximum number of gzip members and zstd frames in one body."""
 OVERHEAD_BYTES = 64 * 1024
-"""Maximum bytes by which an encoded body may be longer than the decoded one."""
+"""Maximum excess of an encoded body over the decoded body (bytes)."""
 
 
 class InvalidBody(ValueError):
-    """The body is not what its Content-Encoding says."""
+    """The body is not in the coding that its Content-Encoding names."""
 
 
 class BodyEndsEarly(InvalidBody):
@@ -41,7 +41,7 @@ class Members:
         self._left = limit
 
     def count(self) -> None:
-        """Count one more. Raises InvalidBody if there are too many."""
+        """Count one more member or frame. Raises InvalidBody if there are too many."""
         self._left -= 1
         if self._left < 0:
             raise InvalidBody(f"more than {MAX_MEMBERS} gzip members or zstd frames")
@@ -52,7 +52,7 @@ class Decoder(Protocol):
 
     @property
     def complete(self) -> bool:
-        """True where the data may end here: nothing was fed yet, or the last member or frame is complete."""
+        """True if the data may end here: nothing was fed yet, or the last member or frame is complete."""
         ...
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -99,12 +99,12 @@ class _Deflate:
             piece = self._stream.decompress(data, PIECE_BYTES)
             yield piece
             data = self._stream.unconsumed_tail or self._stream.unused_data
-            # zlib may hold output though it has taken all input: only a piece that is not full shows that it is empty.
+            # zlib may hold output after it took all input: only a piece that is not full shows that zlib is empty.
             pending = len(piece) == PIECE_BYTES and not self._stream.eof
 
 
 class _Brotli:
-    """RFC 7932. What follows the end of the stream is ignored."""
+    """Brotli (RFC 7932). Bytes after the end of the stream are ignored."""
 
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
@@ -128,7 +128,7 @@ class _Brotli:
 
 
 class _Zstandard:
-    """RFC 8878, with the window of RFC 9659. Several frames are allowed."""
+    """Zstandard (RFC 8878), with the window of RFC 9659. Several frames are allowed."""
 
     def __init__(self, members: Members) -> None:
         self._members = members
@@ -159,7 +159,7 @@ _ERRORS = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 class BodyDecoder:
     """Decodes one body from the codings of its Content-Encoding header.
 
-    Each coding may read `max_bytes` and a little more. The caller limits the output of the last one. Raises
+    Each coding may read `max_bytes` and OVERHEAD_BYTES more. The caller limits the output of the last coding. Raises
     InvalidBody if the header is invalid.
     """
 
@@ -174,7 +174,7 @@ class BodyDecoder:
         self._read_bytes = [0 for _ in self._chain]
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Decode the next part of the body, and yield the output in pieces, some of them empty. Raises InvalidBody."""
+        """Decode the next part of the body. Yields the output in pieces, some of them empty. Raises InvalidBody."""
         try:
             yield from self._decode(data, 0)
         except _ERRORS as error:
@@ -210,5 +210,5 @@ def _decoder(name: str, members: Members) -> Decoder:
 
 
 def _has_zlib_header(data: bytes) -> bool:
-    """RFC 1950, section 2.2: method 8, and the first two bytes a multiple of 31."""
+    """Return whether the data has a zlib header: method 8, first two bytes a multiple of 31 (RFC 1950, section 2.2)."""
     return data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0

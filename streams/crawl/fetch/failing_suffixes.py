@@ -7,14 +7,14 @@ stage's slots for some seconds.
 from dataclasses import dataclass
 
 FAILURES = 6
-"""Failures in a row, without an answer between them, after which a domain is refused."""
+"""Number of failures in a row, without an answer between them, until a domain is refused."""
 REFUSED_SECONDS = 60.0
-"""Seconds for which a domain is refused. Then one lookup is tried."""
+"""How long a domain is refused (seconds). Then one lookup is tried."""
 MAX_SUFFIXES = 10_000
 """Maximum number of domains that are remembered; the oldest ones are forgotten."""
 
 _SHARED = frozenset({"ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"})
-"""Second-level labels under which country registries sell domains, such as co.uk."""
+"""Second-level labels of country registries that sell domains below them, such as co.uk."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class FailingSuffixes:
         self._failures: dict[str, _Failures] = {}
 
     def refuses(self, host: str, now: float) -> bool:
-        """True if the host's domain fails now. Once in a while it is False, so that one lookup is tried."""
+        """Return whether the host's domain fails now. Regularly the answer is False, so that one lookup is tried."""
         failures = self._failures.get(suffix(host))
         if failures is None or failures.count < FAILURES:
             return False
@@ -39,7 +39,7 @@ class FailingSuffixes:
         failures.refused_until = now + REFUSED_SECONDS
         return False
 
-    def failed(self, host: str, now: float) -> None:
+    def note_failure(self, host: str, now: float) -> None:
         """Note a lookup without an answer."""
         failures = self._failures.setdefault(suffix(host), _Failures(0))
         failures.count += 1
@@ -47,7 +47,7 @@ class FailingSuffixes:
         if len(self._failures) > MAX_SUFFIXES:
             del self._failures[next(iter(self._failures))]
 
-    def answered(self, host: str) -> None:
+    def note_answer(self, host: str) -> None:
         """Note an answer: the domain's name servers work."""
         self._failures.pop(suffix(host), None)
 

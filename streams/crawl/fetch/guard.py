@@ -1,11 +1,11 @@
 """The network guard: it decides which addresses a crawler's socket may connect to.
 
-A URL's host is only a name. What counts is the address behind it at the moment of the connection. aiohttp asks
+A URL's host is only a name. The address behind it at the moment of the connection counts. aiohttp asks
 `socket_factory` for a socket for each final address, IP literals included, so the check can't be avoided by a
 resolver's answer or by a name that changes between check and use. Python's `ipaddress.is_global` is not enough: it
 allows NAT64, 6to4 and multicast. Hence the table.
 
-It does not protect against a public address whose owner forwards to a private network of the crawler's: firewalls do.
+The guard does not protect against a public address that forwards to a private network of the crawler: firewalls do.
 """
 
 import errno
@@ -78,34 +78,34 @@ class GuardedAddress(OSError):
         super().__init__(errno.EACCES, f"{GUARD_MARK}{address} port {port}: {reason}")
 
 
-def denied(address: str) -> str | None:
+def denial_reason(address: str) -> str | None:
     """Return the reason why no crawler may connect to this IP address (either family), or None if it is public."""
     try:
         parsed = ip_address(address)
     except ValueError:
         return "not an IP address"
-    return _denied_v4(parsed) if isinstance(parsed, IPv4Address) else _denied_v6(parsed)
+    return _denial_reason_v4(parsed) if isinstance(parsed, IPv4Address) else _denial_reason_v6(parsed)
 
 
-def _denied_v4(address: IPv4Address) -> str | None:
+def _denial_reason_v4(address: IPv4Address) -> str | None:
     return next((reason for network, reason in _DENIED_V4 if address in network), None)
 
 
-def _denied_v6(address: IPv6Address) -> str | None:
+def _denial_reason_v6(address: IPv6Address) -> str | None:
     if address.scope_id:
         return "an address with a zone, RFC 4007"
     if address.ipv4_mapped:
-        return _denied_inside(address.ipv4_mapped, "IPv4-mapped")
+        return _denial_reason_inside(address.ipv4_mapped, "IPv4-mapped")
     if address in _NAT64:
-        return _denied_inside(IPv4Address(int(address) & 0xFFFF_FFFF), "NAT64")
+        return _denial_reason_inside(IPv4Address(int(address) & 0xFFFF_FFFF), "NAT64")
     for network, reason in _DENIED_V6:
         if address in network:
             return reason
     return None if address in _GLOBAL_UNICAST else "not global unicast, RFC 4291"
 
 
-def _denied_inside(embedded: IPv4Address, form: str) -> str | None:
-    reason = _denied_v4(embedded)
+def _denial_reason_inside(embedded: IPv4Address, form: str) -> str | None:
+    reason = _denial_reason_v4(embedded)
     return f"{form} {embedded}: {reason}" if reason else None
 
 
@@ -121,14 +121,14 @@ def parse_local_hosts(local_hosts: Mapping[str, str]) -> dict[str, tuple[str, in
     return pairs
 
 
-def guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[Any], socket.socket]:
+def make_guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[Any], socket.socket]:
     """Make a socket factory for aiohttp's TCPConnector. It raises GuardedAddress for a forbidden address."""
     exempt = frozenset(local.values())
 
     def make_socket(addr_info: Any) -> socket.socket:
         family, kind, protocol, _, (address, port, *_rest) = addr_info
         if (address, port) not in exempt:
-            reason = denied(address) or (None if port == HTTPS_PORT else f"only port {HTTPS_PORT} is crawled")
+            reason = denial_reason(address) or (None if port == HTTPS_PORT else f"only port {HTTPS_PORT} is crawled")
             if reason:
                 raise GuardedAddress(address, port, reason)
         return socket.socket(family=family, type=kind, proto=protocol)

@@ -1,7 +1,7 @@
-"""The number of requests in progress to each host, and how often it was more than a host may have. Pure.
+"""The number of requests in progress to each host, and the number of violations of a host's limit. Pure.
 
-The frontier decides when a host is asked, and the fetchers only obey. This counts what really goes out, so that an
-error of the frontier or of two owners of one host is seen by operators before it is seen by the host.
+The frontier decides when a host is asked, and the fetchers only obey. This module counts the real requests, so that
+operators see an error of the frontier, or of two owners of one host, before the host sees it.
 """
 
 from collections import Counter

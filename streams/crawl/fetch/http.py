@@ -18,20 +18,20 @@ from yarl import URL
 from schemas.crawl import Purpose
 from streams.crawl.fetch.connection import LimitedConnector, LimitExceeded
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
-from streams.crawl.fetch.guard import GUARD_MARK, guarded_socket_factory, parse_local_hosts
-from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, kept_headers
+from streams.crawl.fetch.guard import GUARD_MARK, make_guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers
 from streams.crawl.fetch.resolver import Resolver
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
 ACCEPT = "text/html,application/xhtml+xml,*/*;q=0.1"
 MIN_RATE_GRACE_SECONDS = 3.0
-"""Seconds after which the minimum rate counts: slow starts are normal, slow bodies are not."""
+"""Time until the minimum rate counts (seconds): slow starts are normal, slow bodies are not."""
 MAX_FIELD_BYTES = 8_190
 """Maximum length of the status line, and of one header field (bytes)."""
 READ_BYTES = 16 * 1024
 PARTS_PER_TURN = 8
-"""Parts of a body (16 KiB received or 64 KiB decoded at most) that are handled before other tasks run."""
+"""Number of parts of a body (at most 16 KiB received or 64 KiB decoded) that are handled before other tasks run."""
 MAX_ERROR_CHARS = 300
 
 
@@ -47,7 +47,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer to one request: what was received, or the failure."""
+    """The answer to one request: the received response, or the failure."""
 
     verdict: Verdict
     status: int | None = None
@@ -72,21 +72,21 @@ def user_agent(settings: CrawlSettings) -> str:
 
 
 def limits_of(settings: CrawlSettings) -> Limits:
-    """Return the limits that the settings ask for."""
+    """Return the limits of the settings."""
     return Limits(
         settings.max_body_bytes, settings.max_header_bytes, settings.timeout_seconds, settings.min_bytes_per_second
     )
 
 
 def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
-    """Open a session whose connections all pass the guard. Close it with `close_session`."""
+    """Open a session. All its connections pass the guard. Close it with `close_session`."""
     local = parse_local_hosts(settings.local_hosts)
     context = ssl.create_default_context()
     if settings.local_ca_file:
         context.load_verify_locations(settings.local_ca_file)
     connector = LimitedConnector(
         resolver=Resolver(local, time.monotonic),
-        socket_factory=guarded_socket_factory(local),
+        socket_factory=make_guarded_socket_factory(local),
         ssl=context,
         limit=0,  # the stage's concurrency is the limit
         limit_per_host=0,
@@ -127,8 +127,8 @@ async def get(
     except _Stop as stop:
         answer.verdict, answer.body = stop.verdict, None
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        # yarl and aiohttp raise ValueError for some of what a server sent, such as a malformed Location.
-        answer.verdict, answer.body = _failure(error, limits), None
+        # yarl and aiohttp raise ValueError for some faults of a response, such as a malformed Location.
+        answer.verdict, answer.body = _classify_failure(error, limits), None
     answer.elapsed_ms = (monotonic() - began) * 1000
     return answer
 
@@ -149,7 +149,7 @@ async def _read(
     headers: dict[str, list[str]] = {}
     for name, value in response.raw_headers:
         headers.setdefault(name.decode("latin-1").lower(), []).append(header_text(value))
-    answer.headers = kept_headers(headers)
+    answer.headers = select_headers(headers)
     answer.verdict = classify_response(url, response.status, headers, purpose, conditional)
     if answer.verdict.outcome == "ok":
         encoding = ", ".join(headers.get("content-encoding", ()))
@@ -170,14 +170,14 @@ async def _read_body(
         for piece in decoder.feed(data):
             body += piece
             if len(body) > cap:
-                return _cut(body, cap, purpose)
+                return _cut_body(body, cap, purpose)
             await turns.next()
     decoder.finish()
     return bytes(body)
 
 
 class _Turns:
-    """Lets other tasks run, and checks the clock, each time that a few parts of a body were read or decoded."""
+    """Lets other tasks run and checks the clock, after every few parts of a body."""
 
     def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
         self._limits = limits
@@ -197,7 +197,7 @@ class _Turns:
             _check_rate(self.received, seconds, self._limits)
 
 
-def _cut(body: bytearray, cap: int, purpose: Purpose) -> bytes:
+def _cut_body(body: bytearray, cap: int, purpose: Purpose) -> bytes:
     if purpose == "robots":
         return bytes(body[:cap])
     raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
@@ -213,8 +213,8 @@ def _timeout(limits: Limits) -> Verdict:
     return Verdict("timeout", True, f"no complete answer in {limits.total_seconds:g} s")
 
 
-def _failure(error: Exception, limits: Limits) -> Verdict:
-    """Return the outcome for an exception of aiohttp's. The order is from the particular to the general."""
+def _classify_failure(error: Exception, limits: Limits) -> Verdict:
+    """Return the outcome for an exception of aiohttp. The order is from the particular to the general."""
     text = " ".join(str(error).split())[:MAX_ERROR_CHARS].encode("utf-8", "backslashreplace").decode()
     match error:
         case TimeoutError():

@@ -50,10 +50,10 @@ def classify_response(
 ) -> Verdict:
     """Classify a response by its status and headers (lower-case names). The body is read only after `ok`."""
     if status in _REDIRECTS:
-        return _redirect(url, _first(headers, "location"))
+        return _report_redirect(url, _first(headers, "location"))
     match status:
         case 200 | 203:
-            return _by_type(_first(headers, "content-type"), purpose)
+            return _check_type(_first(headers, "content-type"), purpose)
         case 304 if conditional:
             return Verdict("not_modified")
         case 304:
@@ -82,7 +82,7 @@ def header_text(value: bytes) -> str:
     return text.translate(_SPACE_FOR_CONTROLS)
 
 
-def kept_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def select_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Select the headers that a later stage reads (lower-case names), each cut at MAX_HEADER_CHARS."""
     return {name: ", ".join(headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
 
@@ -105,7 +105,7 @@ def _first(headers: Mapping[str, Sequence[str]], name: str) -> str:
     return next(iter(headers.get(name, ())), "")
 
 
-def _redirect(url: str, location: str) -> Verdict:
+def _report_redirect(url: str, location: str) -> Verdict:
     """Report a redirect without following it: its target passes the same checks as any other URL."""
     if not location:
         return Verdict("invalid", error="a redirect without Location")
@@ -116,8 +116,8 @@ def _redirect(url: str, location: str) -> Verdict:
         return Verdict(outcome, error=f"redirect to a URL that is not allowed: {error}")
 
 
-def _by_type(content_type: str, purpose: Purpose) -> Verdict:
-    """Accept the media types that can be read. A missing one is trusted, and a robots.txt is read with any."""
+def _check_type(content_type: str, purpose: Purpose) -> Verdict:
+    """Accept the media types that can be read. A missing type is trusted, and a robots.txt may have any type."""
     media_type = content_type.partition(";")[0].strip().lower()
     allowed = _SITEMAP_TYPES if purpose == "sitemap" else _PAGE_TYPES
     if purpose == "robots" or not media_type or media_type in allowed:

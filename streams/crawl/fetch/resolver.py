@@ -15,11 +15,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from streams.crawl.fetch.failing_suffixes import FailingSuffixes
 
 LOOKUP_SECONDS = 6.0
-"""Seconds after which a lookup fails."""
+"""Maximum time of a lookup (seconds)."""
 QUERY_SECONDS = 2.0
-"""Maximum seconds after which a query is repeated. c-ares waits five times the usual time, and doubles it each time."""
+"""Maximum wait before a query is repeated (seconds). c-ares waits five times the usual time, then twice as long."""
 QUERIES = 5
-"""Maximum number of queries for a name. A server that usually answers at once gets 7 seconds by that."""
+"""Maximum number of queries for a name. A server that usually answers at once gets 7 seconds in all."""
 _NO_SEARCH = 1 << 5
 """ARES_FLAG_NOSEARCH: the search domains of this machine's network are never added to a crawled name."""
 _NO_ANSWER = frozenset({aiodns.error.ARES_ETIMEOUT, aiodns.error.ARES_ESERVFAIL, aiodns.error.ARES_ECONNREFUSED})
@@ -44,7 +44,7 @@ class Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return the addresses of a name. Raises OSError if it has none, or if its name servers don't answer."""
+        """Return the addresses of a name. Raises OSError if there are none, or if the name servers don't answer."""
         if host in self._local:
             return [_result(host, *self._local[host])]
         if address := _numeric(host):
@@ -57,14 +57,14 @@ class Resolver(AbstractResolver):
                     host, family=family, port=port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
                 )
         except TimeoutError:
-            self._failing.failed(host, self._monotonic())
+            self._failing.note_failure(host, self._monotonic())
             raise OSError(None, f"no answer in {self._lookup_seconds:g} s") from None
         except aiodns.error.DNSError as error:
             code, reason = error.args
             if code in _NO_ANSWER:
-                self._failing.failed(host, self._monotonic())
+                self._failing.note_failure(host, self._monotonic())
             raise OSError(None, reason) from error
-        self._failing.answered(host)
+        self._failing.note_answer(host)
         return [_result(host, text_of_address(node.addr), port) for node in answer.nodes]
 
     async def close(self) -> None:
@@ -72,7 +72,7 @@ class Resolver(AbstractResolver):
 
 
 def _numeric(host: str) -> str | None:
-    """Return the address that the C library reads in a name such as 0x7f000001, so that the guard can check it."""
+    """Return the address that the C library reads in a name (such as 0x7f000001), so that the guard can check it."""
     try:
         return socket.inet_ntoa(socket.inet_aton(host))
     except OSError:

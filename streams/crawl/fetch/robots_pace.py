@@ -1,4 +1,4 @@
-"""The pace of requests for a robots.txt on another host, to which a host's own robots.txt redirected. Pure.
+"""The pace of requests for redirected robots.txt files: a host's robots.txt may redirect to another host. Pure.
 
 The frontier keeps the pace of each host on the worker that owns it. A redirected robots.txt is requested for the host
 that redirects, by its pace. So any number of hosts could send requests to one target without a delay between them.
@@ -16,7 +16,7 @@ MAX_TARGETS = 10_000
 
 
 class RobotsPace:
-    """The times at which the targets may be requested again, by any steady clock in seconds."""
+    """The time of the next request to each target at the earliest, by any steady clock in seconds."""
 
     def __init__(self, delay_seconds: float) -> None:
         self._delay_seconds = delay_seconds

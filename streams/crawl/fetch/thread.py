@@ -1,7 +1,7 @@
 """The thread that makes the requests, with an event loop of its own, apart from the loop of the Kafka client.
 
-A response that takes long to parse or decode then delays other requests, but not the heartbeats to Kafka: without them
-the worker would lose its partitions. The decoders are C code that releases the interpreter's lock.
+A response that takes long to parse or decode only delays other requests, not the heartbeats to Kafka: without them the
+worker would lose its partitions. The decoders are C code that releases the interpreter's lock.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class FetchThread:
         return fetching
 
     async def get(self, scheduled: PageScheduled) -> Answer:
-        """Make the request of a scheduled URL. If the caller is cancelled, the request is, too."""
+        """Make the request of a scheduled URL. A cancelled caller also cancels the request."""
         loop, session = self._opened.result()
         request = get(
             session,

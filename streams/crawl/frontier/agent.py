@@ -1,8 +1,8 @@
 """The frontier stage: which URL is fetched next, and when.
 
-One agent owns a partition, and so all hosts whose keys fall into it. Each step writes to the store first and sends the
-event afterwards. A crash between the two does no harm: the next owner of the host sends the event of each lease again,
-with the same id, and the cursor passes a queue entry only when the host is written.
+One agent owns a partition, and so all its hosts. Each step writes to the store first and sends the event afterwards. A
+crash between the two does no harm: the next owner of the host sends the event of each lease again, with the same id,
+and the cursor passes a queue entry only when the host is written.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def now_micros() -> int:
 
 
 class MovedHost(TransientError):
-    """Another worker owns the host now. The retry topic brings the event there: it has today's partitions."""
+    """Another worker owns the host now. The retry topic brings the event there: it has the current partitions."""
 
 
 class FrontierAgent(Agent):
@@ -60,7 +60,7 @@ class FrontierAgent(Agent):
         self._task: asyncio.Task[None] | None = None
 
     def connect(self, emit: Emit) -> None:
-        """Use `emit` for the events that no input leads to."""
+        """Use `emit` for the events without an input."""
         self.state.emit.connect(emit)
 
     async def start(self, emit: Emit) -> None:
@@ -74,7 +74,7 @@ class FrontierAgent(Agent):
             self._task = None
 
     async def assigned(self, partitions: frozenset[int]) -> None:
-        """Give up the hosts of lost partitions at once. The dispatcher reads the hosts of the new ones."""
+        """Give up the hosts of lost partitions at once. The dispatcher reads the hosts of the new partitions."""
         self.state.aliases.forget()
         self.state.held.forget()
         self.state.marks.forget()
@@ -91,7 +91,7 @@ class FrontierAgent(Agent):
         }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        delivery = self._in_todays_partition(delivery)
+        delivery = self._with_current_partition(delivery)
         match delivery.event:
             case PageDiscovered() as event:
                 return await take_discovered(self.state, event, delivery)
@@ -104,11 +104,10 @@ class FrontierAgent(Agent):
                 return []
         raise PoisonError(f"the frontier has no use for {type(delivery.event).__name__}")
 
-    def _in_todays_partition(self, delivery: Delivery) -> Delivery:
-        """Return the delivery as if its event had been sent today.
+    def _with_current_partition(self, delivery: Delivery) -> Delivery:
+        """Return the delivery with the host's current partition. Raises MovedHost if another worker owns the host.
 
-        An event that was sent before the topics got more partitions is in the partition that its host had then. Today
-        another worker may own the host. Raises MovedHost in that case.
+        An event that was sent before the topics got more partitions is in the former partition of its host.
         """
         today = partition_of(delivery.event.key(), self.partition_count)
         if today == delivery.partition:

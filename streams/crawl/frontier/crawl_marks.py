@@ -1,8 +1,9 @@
-"""The state of each URL in its crawl, and the counts of these states, kept by the frontier itself.
+"""The state of each URL in its crawl, and the counts of these states. Only the frontier writes them.
 
-Both are in one partition of the store for all hosts of a bucket, and one write changes both: so the counts are exact,
-whenever the process ends. (Not if the store executes a write only after the worker that sent it was replaced.) States
-that come while a write is under way are written together with the next one. Who watches a crawl reads the counts alone.
+States and counts of all hosts of a bucket are in one partition of the store, and one write changes both: so the counts
+are exact, whenever the process ends. (Not if the store executes a write only after the worker that sent it was
+replaced.) States that come during a write are written together in the next write. A reader of a crawl's progress only
+reads the counts.
 """
 
 import asyncio
@@ -17,11 +18,11 @@ from streams.stores.host_buckets import bucket_of
 from streams.stores.protocols import CRAWL_BUCKETS, CrawlCounts, CrawlState, FrontierStore
 
 MAX_STATES = 50_000
-"""Maximum URLs whose state is in memory, about 10 MB. That of any other is read before it is changed."""
+"""Maximum number of states in memory, about 10 MB. The state of any other URL is read before it is changed."""
 MAX_STATES_PER_WRITE = 400
-"""Maximum states of one write."""
+"""Maximum number of states in one write."""
 MAX_WRITERS = 1_024
-"""Maximum buckets of crawls in memory."""
+"""Maximum number of buckets in memory, of all crawls."""
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ class _Writer:
                 states = {page: batch.states[page] for page in pages[start : start + MAX_STATES_PER_WRITE]}
                 self._counts = await self._marks.put(*self._key, self._partition, self._counts, states)
         except BaseException as error:
-            # The write may have been done, or may be done later: so the next one writes these states again.
+            # The store may have executed the write, or may execute it later: so the next write has these states again.
             self._counts = None
             self._marks.forget_states(batch.states)
             self._next.states = {**batch.states, **self._next.states}
@@ -94,7 +95,7 @@ class CrawlMarks:
         self._last_at = 0
 
     async def mark(self, crawl_id: str, host: str, partition: int, states: Mapping[UUID, CrawlState]) -> None:
-        """Write the states of URLs of a host in a crawl. A URL of no crawl has none."""
+        """Write the states of URLs of a host in a crawl. A URL without a crawl has no state."""
         if not crawl_id or not states:
             return
         key = (crawl_id, bucket_of(host) % CRAWL_BUCKETS, partition)
@@ -107,7 +108,7 @@ class CrawlMarks:
     async def put(
         self, crawl_id: str, bucket: int, partition: int, counts: CrawlCounts | None, states: Mapping[UUID, CrawlState]
     ) -> CrawlCounts:
-        """Write states with the counts that they lead to, and return these."""
+        """Write states together with the new counts, and return the counts."""
         owner = f"{partition}/{self._partitions()}"
         await self._fence.require(partition)
         if counts is None:
@@ -119,7 +120,7 @@ class CrawlMarks:
         number = Counter(counts.urls)
         number.subtract(former[page_id] for page_id in changed if page_id in former)
         number.update(changed.values())
-        # Greater than that of a write which failed, too: it may still be executed.
+        # Greater than the version of a failed write, too: it may still be executed.
         self._last_at = max(self._now(), counts.at + 1, self._last_at + 1)
         later = CrawlCounts({state: count for state, count in number.items() if count}, self._last_at)
         await self._store.put_states(crawl_id, bucket, changed, owner, later)
@@ -136,7 +137,7 @@ class CrawlMarks:
         return {**known, **(await self._store.states(crawl_id, bucket, unknown) if unknown else {})}
 
     def forget_states(self, states: Mapping[UUID, CrawlState]) -> None:
-        """Forget what may have been written, or not."""
+        """Forget states that may or may not have been written."""
         for crawl_id, page_id in [key for key in self._states if key[1] in states]:
             del self._states[crawl_id, page_id]
 

@@ -1,7 +1,7 @@
 """The frontier's decisions about URLs and hosts. Pure: time and randomness are arguments.
 
-A URL is `queued` or `done`. A queued URL is in its host's queue or has a lease. An answer ends the lease. If none comes
-in time, the URL is queued again. That costs no attempt, since no fetcher may have received the lease.
+A URL is `queued` or `done`. A queued URL is in its host's queue or has a lease. An answer ends the lease. If no answer
+comes in time, the URL is queued again. That costs no attempt, since no fetcher may have received the lease.
 """
 
 from dataclasses import replace
@@ -9,22 +9,22 @@ from uuid import UUID, uuid5
 
 from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
-from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff, deferral
+from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
 from streams.crawl.scope import CrawlScope
-from streams.crawl.urls import crawlable
+from streams.crawl.urls import reason_not_to_crawl
 from streams.stores.protocols import CrawlState, FrontierUrl
 
 BLOCKED_AFTER_FAILURES = 5
-"""Minimum failures in a row after which a host counts as blocked until its backoff ends."""
+"""Minimum number of failures in a row of a host that counts as blocked until its backoff ends."""
 MAX_REDIRECTS = 5
-"""Maximum redirects in a row that lead to a URL."""
+"""Maximum number of redirects in a row that lead to a URL."""
 VERSION_STEP = 1
 """Minimum distance of two write times of a URL."""
 
 _TROUBLE: frozenset[Outcome] = frozenset({"network_error", "timeout", "server_error", "rate_limited"})
 """Outcomes that slow a host down."""
 _NO_ANSWER = frozenset({"unreachable", "timeout", "network_error"})
-"""Outcomes of a URL whose host did not answer."""
+"""Outcomes of a URL if its host did not answer."""
 _MAY_RETURN = _NO_ANSWER | {"over_budget"}
 """Outcomes of a done URL that another crawl may queue again."""
 
@@ -40,7 +40,7 @@ def reason_to_skip(
     """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`."""
     if known and not (event.force or _may_return(known, event, now)):
         return "seen"
-    if reason := crawlable(event.url):
+    if reason := reason_not_to_crawl(event.url):
         return reason
     if event.redirects > MAX_REDIRECTS:
         return f"more than {MAX_REDIRECTS} redirects in a row"
@@ -59,10 +59,10 @@ def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
     if known.state != "done" or known.outcome not in _MAY_RETURN:
         return False
     rested = now - known.at >= UNREACHABLE_SECONDS * SECOND
-    return known.crawl_id != event.crawl_id or (rested and ended_without_answer(known))
+    return known.crawl_id != event.crawl_id or (rested and is_unanswered(known))
 
 
-def ended_without_answer(url: FrontierUrl) -> bool:
+def is_unanswered(url: FrontierUrl) -> bool:
     """Return whether the URL is done because its host did not answer. It may return when it is discovered again."""
     return url.state == "done" and url.outcome in _NO_ANSWER
 
@@ -99,12 +99,12 @@ def _new_url(event: PageDiscovered, now: int) -> FrontierUrl:
 
 
 def next_version(url: FrontierUrl, now: int) -> int:
-    """Return the write time for a change of the URL: greater than the last, even if the clock was set back."""
+    """Return the write time for a change of the URL: greater than its last one, even if the clock was set back."""
     return max(now, url.at + VERSION_STEP)
 
 
 def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
-    """Return the lease of the next attempt. Its generation is higher than all before, whatever the clock does."""
+    """Return the lease of the next attempt. Its generation is higher than all earlier ones, whatever the clock does."""
     begin_by, until = policy.lease_times(now)
     generation = max(now, url.generation + 1, url.lease_generation + 1)
     return Lease(lease_id_of(url), url.page_id, until, url.attempt + 1, begin_by=begin_by, generation=generation)
@@ -120,7 +120,7 @@ def robots_lease_of(host: Host, page_id: UUID, policy: Policy, now: int) -> Leas
 
 
 def lease_id_of(url: FrontierUrl) -> UUID:
-    """Return the id of the URL's next lease. It follows from its place in the queue: no two leases share one."""
+    """Return the id of the URL's next lease, by the URL's place in the queue: no two leases have the same id."""
     return uuid5(url.page_id, f"{url.position}/{url.attempt + 1}")
 
 
@@ -141,10 +141,10 @@ def end_url(url: FrontierUrl, outcome: str, detail: str, now: int) -> FrontierUr
 
 
 def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Policy, now: int) -> FrontierUrl:
-    """Return the URL after an answer. An answer that was applied before, or is outdated, gives back the same object.
+    """Return the URL after an answer; the same object if the answer was applied before or is outdated.
 
-    The answer that the URL waits for always counts, whatever its generation is. Any other one counts if it is final and
-    newer than the last.
+    The answer to the URL's own lease always counts, whatever its generation is. Any other answer counts if it is final
+    and newer than the last answer.
     """
     if not awaits_answer(event.lease_id, url) and (event.retryable or event.generation <= url.generation):
         return url
@@ -169,9 +169,9 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
 
 
 def is_silent(host: Host, event: PageFetched, policy: Policy) -> bool:
-    """Return whether a last attempt failed while no other fetch of the host was answered either.
+    """Return whether the last attempt failed, and the host answered no other fetch either.
 
-    Such a failure is no verdict on the page. The host's robots.txt is asked for first.
+    Such a failure is no verdict on the page. The host's robots.txt is requested first.
     """
     last = event.attempt >= policy.max_attempts
     failures = host.failures + 1
@@ -179,17 +179,17 @@ def is_silent(host: Host, event: PageFetched, policy: Policy) -> bool:
 
 
 def url_of_import(event: PageFetched, now: int) -> FrontierUrl:
-    """Return a URL that is new to the frontier though its content is there: an imported page."""
+    """Return the URL of an imported page: it is new to the frontier, but already has content."""
     return FrontierUrl(event.page_id, event.url, event.host, "queued", now, depth=event.depth, crawl_id=event.crawl_id)
 
 
 def url_of_settled(event: PageSettled) -> FrontierUrl:
-    """Return a URL whose settled event arrived before its content, as may happen in an import."""
+    """Return a URL with a settled event that arrived before its content, as may happen in an import."""
     return FrontierUrl(event.page_id, event.url, event.host, "done", at=0, crawl_id=event.crawl_id)
 
 
 def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
-    """Return where the URL stands in its crawl."""
+    """Return the state of the URL in its crawl."""
     if url.state == "queued":
         return "deferred" if host.is_deferred else "queued"
     match url.outcome:
@@ -209,12 +209,12 @@ def update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random
     host.failures = host.failures + 1 if event.outcome in _TROUBLE else 0
     wait = host.delay(policy, random)
     if host.failures:
-        wait = max(wait, backoff(host.failures, random), round(retry_after * SECOND))
+        wait = max(wait, backoff_micros(host.failures, random), round(retry_after * SECOND))
     host.next_at = max(host.next_at, now + wait)
 
 
-def robots_failed(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:
-    """Return the knowledge of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
+def apply_robots_failure(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:
+    """Return the state of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
 
     A host that was unreachable before gets one attempt each time.
     """
@@ -225,15 +225,15 @@ def robots_failed(before: Robots, at: int, detail: str, policy: Policy, *, final
 
 
 def defer(host: Host, now: int, random: float) -> None:
-    """Leave an unreachable host alone for a while, longer each time. Its queue stays as it is."""
-    host.next_at = max(host.next_at, now + deferral(host.robots.outages, random))
+    """Defer an unreachable host, longer each time. Its queue stays as it is."""
+    host.next_at = max(host.next_at, now + deferral_micros(host.robots.outages, random))
 
 
 def emits_removal(url: FrontierUrl) -> bool:
-    """Return whether a URL that ended without a fetch is announced as removed.
+    """Return whether a PageRemoved is sent for a URL that ended without a fetch.
 
     A refusal by robots.txt removes a page that may be indexed, and a spent budget does not. A URL that was never
-    fetched is in no store that answers searches, so its row is enough. The refusal of a seed is always announced.
+    fetched is in no store that answers searches, so its row is enough. The refusal of a seed is always sent.
     """
     if url.outcome == "disallowed":
         return bool(url.ok_generation) or url.forced

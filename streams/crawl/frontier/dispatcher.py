@@ -1,7 +1,7 @@
-"""The frontier's own activity: it visits hosts that are due.
+"""The frontier's own activity: visits of the hosts that are due.
 
-It waits until a host is due or an input changed something. A visit that fails is repeated a second later, with the host
-read from the store again.
+The dispatcher waits until a host is due or an input changed something. A failed visit is repeated a second later, with
+the host read from the store again.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from streams.crawl.frontier.state import FrontierState
 log = structlog.get_logger(__name__)
 
 VISITS_AT_ONCE = 16
-"""Maximum hosts that are visited side by side."""
+"""Maximum number of hosts that are visited side by side."""
 MAX_PAUSE_SECONDS = 2.0
-"""Maximum seconds for which a reassignment of partitions waits for the visits in progress."""
+"""Maximum time that a reassignment of partitions waits for the visits in progress (seconds)."""
 CLAIM_AGAIN_SECONDS = 60.0
-"""Seconds after which a worker claims a lost partition again, if Kafka has not taken it away. Longer than a worker
-needs to learn of a reassignment."""
+"""Time until a worker claims a lost partition again, if Kafka has not taken it away (seconds). It is longer than a
+worker needs to learn of a reassignment."""
 MAX_WAIT_SECONDS = 5.0
 """Maximum wait between two rounds (seconds)."""
 
@@ -43,7 +43,7 @@ class Dispatcher:
         self.woken = self._hosts.changed
 
     def assign(self, partitions: frozenset[int]) -> None:
-        """Own these partitions from the next round on. Scheduling for all others stops now."""
+        """Own these partitions from the next round on. Scheduling for all other partitions stops now."""
         self._hosts.paused = False
         self._claim_again.clear()
         self._wanted = partitions
@@ -68,18 +68,18 @@ class Dispatcher:
         while True:
             self.woken.clear()
             try:
-                when = await self.round()
+                when = await self.visit_due()
             except Exception:
                 log.exception("the frontier could not read its hosts; trying again")
                 when = self._state.now() + RETRY_MICROS
             await self._wait(when)
 
-    async def round(self) -> int | None:
-        """Visit all hosts that are due. Return when the next one is due, or None if only an input can change that."""
+    async def visit_due(self) -> int | None:
+        """Visit all hosts that are due. Returns the time of the next visit, or None if it waits for an input."""
         async with self._visiting:
-            return await self._round()
+            return await self._visit_due()
 
-    async def _round(self) -> int | None:
+    async def _visit_due(self) -> int | None:
         if self._hosts.paused:
             return None
         self._claim_due()
@@ -107,8 +107,10 @@ class Dispatcher:
         self._claim_again[partition] = self._state.now() + round(CLAIM_AGAIN_SECONDS * SECOND)
 
     def _claim_due(self) -> None:
-        """Claim lost partitions again that are still assigned to this worker: the other claim came from a worker that
-        has learned of its loss by now."""
+        """Claim lost partitions again if they are still assigned to this worker.
+
+        The other claim came from a worker that has learned of its loss by now.
+        """
         now = self._state.now()
         due = {partition for partition, when in self._claim_again.items() if when <= now}
         for partition in due:

@@ -1,8 +1,8 @@
 """The fence: a worker that lost a partition can't write over its successor.
 
-Each new owner of a partition writes itself into the store, with a higher epoch than the owner before. Before a worker
+Each new owner of a partition writes itself into the store, with a higher epoch than the former owner. Before a worker
 writes, it checks that it is still the owner, at most once in CHECK_MICROS. So a worker that was stopped for a while
-checks first. A write that it had sent before carries an older write time, and loses.
+checks first. Its earlier writes carry an older write time, and lose.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from streams.errors import TransientError
 from streams.stores.protocols import FrontierStore, PartitionOwner
 
 CHECK_MICROS = SECOND
-"""Microseconds after which a worker checks again that it is the owner."""
+"""Time between two checks of a worker that it is the owner (microseconds)."""
 
 
 class LostPartition(TransientError):
@@ -45,12 +45,12 @@ class Fence:
         self._claims[partition] = _Claim(epoch, now, now)
 
     def is_sole(self, partition: int) -> bool:
-        """Return whether no former owner writes any more: each has checked since this worker's claim."""
+        """Return whether no former owner writes any more: each former owner has checked since this worker's claim."""
         claim = self._claims.get(partition)
         return claim is not None and self._now() - claim.claimed_at >= 2 * CHECK_MICROS
 
     async def require(self, partition: int) -> None:
-        """Raise LostPartition if another worker has claimed a partition that this one had."""
+        """Raise LostPartition if another worker has claimed this worker's partition."""
         claim, now = self._claims.get(partition), self._now()
         if claim is None or 0 <= now - claim.checked_at < CHECK_MICROS:
             return

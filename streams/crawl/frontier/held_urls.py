@@ -1,7 +1,7 @@
 """Held URLs: aliases that wait beside their target, in the store.
 
 A held URL is released when a rule turns out to be wrong, when its target can't be fetched, or as a probe of the rules.
-To release it is to discover it again: the event is sent first, and the row is deleted afterwards.
+A released URL is discovered again: the event is sent first, and the row is deleted afterwards.
 """
 
 from collections import OrderedDict
@@ -16,25 +16,25 @@ from streams.runtime.agent import Emit
 from streams.stores.protocols import FrontierStore, HeldUrl
 
 MAX_IN_MEMORY = 100_000
-"""Maximum held URLs in memory, about 20 MB. A further link to one of them costs no write."""
+"""Maximum number of held URLs in memory, about 20 MB. A further link to one of them costs no write."""
 SLOTS = 16
 """Maximum held URLs of one target."""
 RELEASED_AT_ONCE = 500
-"""Maximum rows that one read returns while a host's held URLs are released."""
+"""Maximum number of rows in one read, while a host's held URLs are released."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Why a URL is held."""
+    """The reason why a URL is held."""
 
     target: UUID
     believed: frozenset[str]
     cause: str
-    """Id of the event. Its redelivery is handled again, since its outputs may never have been sent."""
+    """Id of the event that had the URL held. Its redelivery is handled again: its outputs may never have been sent."""
 
 
 class HeldUrls:
-    """The held URLs in the store, the last ones also in memory."""
+    """The held URLs in the store. The last held URLs are also in memory."""
 
     def __init__(self, store: FrontierStore, emit: Emit) -> None:
         self._store = store
@@ -42,14 +42,14 @@ class HeldUrls:
         self._held: OrderedDict[UUID, _Held] = OrderedDict()
 
     def believed_for(self, page_id: UUID, cause: str) -> frozenset[str] | None:
-        """Return the rules by which another event had the URL held, or None."""
+        """Return the believed rules of another event that had the URL held, or None."""
         held = self._held.get(page_id)
         return None if held is None or held.cause == cause else held.believed
 
     async def hold(
         self, event: PageDiscovered, host: str, target: UUID, believed: frozenset[str], cause: str, at: int
     ) -> None:
-        """Hold the discovered URL beside its target, which is a page of `host`."""
+        """Hold the discovered URL beside its target, a page of `host`."""
         slot = (event.page_id.int >> 8) % SLOTS
         text = event.model_dump_json(exclude_defaults=True)
         await self._store.hold(HeldUrl(host, target, slot, text, at))
@@ -58,7 +58,7 @@ class HeldUrls:
             self._held.popitem(last=False)
 
     async def release_retired(self, host: str, believed: frozenset[str], retired: frozenset[str]) -> None:
-        """Release the URLs of this host that the believed rules no longer map to the page they wait for."""
+        """Release the URLs of this host that the believed rules no longer map to their targets."""
         mirrors = {rule.removeprefix("host:") for rule in retired if rule.startswith("host:")}
         for where in sorted({host, *mirrors}):
             after: HeldUrl | None = None
@@ -70,16 +70,16 @@ class HeldUrls:
                 after = rows[-1]
 
     async def release_probes(self, host: str, target: UUID, is_probe: Callable[[PageDiscovered], bool]) -> None:
-        """Release the probes among the URLs that wait for a page, now that it is settled and can be compared with."""
+        """Release the probes among the URLs that wait for a page. The page is settled, so they can be compared."""
         for held in await self._store.held_for(host, target):
             event = PageDiscovered.model_validate_json(held.discovered)
             if event.host == host and is_probe(event):
                 await self._release(held, event)
 
     async def release_for(self, host: str, target: UUID) -> None:
-        """Release all URLs that wait for a page which can't be fetched."""
+        """Release all URLs that wait for a page. The page can't be fetched."""
         rows = await self._store.held_for(host, target)
-        if rows:  # those that had no slot any more are fetched, too, when they are linked again
+        if rows:  # aliases without a slot are fetched, too, when they are linked again
             kept = ((page_id, held) for page_id, held in self._held.items() if held.target != target)
             self._held = OrderedDict(kept)
         for held in rows:
@@ -91,5 +91,5 @@ class HeldUrls:
         await self._store.release(held)
 
     def forget(self) -> None:
-        """Forget what is in memory, after another worker may have changed the store."""
+        """Forget all held URLs in memory, after another worker may have changed the store."""
         self._held.clear()

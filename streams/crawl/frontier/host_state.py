@@ -12,7 +12,7 @@ from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.stores.protocols import FrontierHost, QueueEntry
 
 MAX_CRAWLS_REMEMBERED = 64
-"""Maximum crawls whose part is kept per host."""
+"""Maximum number of crawls with a part in a host's row."""
 
 RobotsStatus = Literal["unknown", "allowed", "rules", "unreachable"]
 
@@ -24,12 +24,12 @@ class Lease:
     lease_id: UUID
     page_id: UUID
     until: int
-    """When the lease expires, by the frontier's clock."""
+    """Time when the lease expires, by the frontier's clock."""
     attempt: int
     robots: bool = False
-    """The URL is that of the host's robots.txt."""
+    """True if the lease is for the host's robots.txt."""
     begin_by: int = 0
-    """Until when a fetcher may begin."""
+    """The last time when a fetcher may begin."""
     generation: int = 0
     """Generation of the answer."""
 
@@ -39,9 +39,9 @@ class CrawlShare:
     """One crawl's part of a host."""
 
     seeded: bool = False
-    """A seed of the crawl is on this host."""
+    """True if a seed of the crawl is on this host."""
     scheduled: int = 0
-    """Pages that were scheduled, counted against the crawl's budget."""
+    """Number of scheduled pages, counted against the crawl's budget."""
 
 
 @dataclass(slots=True)
@@ -54,9 +54,9 @@ class Robots:
     fetched_at: int = 0
     delay_seconds: float = 0.0
     failures: int = 0
-    """Failed attempts in a row."""
+    """Number of failed attempts in a row."""
     outages: int = 0
-    """Times in a row that it was unreachable after all attempts."""
+    """Number of times in a row that the file was unreachable after all attempts."""
     redirects: int = 0
     url: str = ""
     """Target of a redirect. Empty: the host's own /robots.txt."""
@@ -65,7 +65,7 @@ class Robots:
 
 @dataclass(slots=True)
 class Host:
-    """All that the frontier knows of a host, without its queue."""
+    """The state of a host, without its queue."""
 
     bucket: int
     name: str
@@ -74,11 +74,11 @@ class Host:
     cursor: QueueEntry | None = None
     """The last queue entry that was taken."""
     next_at: int = 0
-    """The host is not asked for anything before this time."""
+    """Time of the next request to the host at the earliest."""
     failures: int = 0
-    """Failures in a row."""
+    """Number of failures in a row."""
     trimmed: int = 0
-    """Entries taken since the queue was trimmed."""
+    """Number of entries taken since the queue was trimmed."""
     leases: dict[UUID, Lease] = field(default_factory=dict)
     crawls: dict[str, CrawlShare] = field(default_factory=dict)
     robots: Robots = field(default_factory=Robots)
@@ -104,8 +104,7 @@ class Host:
         return 1 if alone else policy.host_concurrency
 
     def delay(self, policy: Policy, random: float) -> int:
-        """Return the microseconds between two fetches. The delay of robots.txt replaces the default, if longer or
-        shorter."""
+        """Return the time between two fetches (microseconds). A delay in robots.txt replaces the default."""
         seconds = self.robots.delay_seconds or policy.delay_seconds
         return round(seconds * (1 + JITTER * random) * SECOND)
 
@@ -117,14 +116,14 @@ class Host:
 
     @property
     def is_deferred(self) -> bool:
-        """The host is unreachable. Its queue is kept until robots.txt is answered again."""
+        """True if the host is unreachable. Its queue is kept until robots.txt is answered again."""
         return self.robots.status == "unreachable"
 
     def robots_url(self) -> str:
         return self.robots.url or f"https://{self.name}/robots.txt"
 
     def to_row(self, due: int | None, now: int) -> FrontierHost:
-        """Return the row to write. Its write time is greater than that of the last one."""
+        """Return the row to write. Its write time is greater than the last row's."""
         self.version = max(now, self.version + 1)
         state: dict[str, Any] = {
             "cursor": [self.cursor.position, self.cursor.page_id] if self.cursor else None,
@@ -156,6 +155,6 @@ class Host:
 
 
 def known_fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a row that this dataclass has. A newer version may have written others."""
+    """Return the fields of a row that this dataclass has. A newer version may have written other fields."""
     names = {field.name for field in fields(kind)}
     return {name: value for name, value in row.items() if name in names}

@@ -1,4 +1,4 @@
-"""One visit of a host that is due: expired leases end, and what may be fetched now is scheduled.
+"""One visit of a host that is due: expired leases end, and URLs that may be fetched now are scheduled.
 
 A visit holds the host's lock, so that an event of the same host waits for it.
 """
@@ -13,24 +13,24 @@ from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
 
 STEPS_PER_VISIT = 64
-"""Maximum queue entries of one visit. Then the host's lock is released, so that its events do not wait for long."""
+"""Maximum number of queue entries in one visit. Then the host's lock is released, so that its events wait briefly."""
 
 
 async def visit(frontier: FrontierState, name: str, partition: int, in_flight: int) -> None:
-    """Do all that is due for a host."""
+    """Visit a host: do all that is due for it."""
     hosts = frontier.hosts
-    async with hosts.holding(name, partition) as live:
+    async with hosts.lock(name, partition) as live:
         await _send_again(frontier, live)
         await _expire_leases(frontier, live)
         for _ in range(STEPS_PER_VISIT):
-            if not _may_ask(frontier, live, in_flight) or not await _step(frontier, live):
+            if not _may_request(frontier, live, in_flight) or not await _handle_first_entry(frontier, live):
                 break
         if live.persisted_due is not None and live.next_due(1) is None:
             await hosts.persist(live)  # nothing waits any more
         await hosts.trim(live)
 
 
-def _may_ask(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
+def _may_request(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
     host, hosts = live.host, frontier.hosts
     return (
         hosts.may_schedule(live.partition)
@@ -40,8 +40,8 @@ def _may_ask(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
     )
 
 
-async def _step(frontier: FrontierState, live: LiveHost) -> bool:
-    """Handle the first entry of the queue. Return False if none can be handled now."""
+async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
+    """Handle the first entry of the queue. Return False if no entry can be handled now."""
     hosts, now = frontier.hosts, frontier.now()
     await hosts.fill(live)
     entry = live.head.first()
@@ -58,15 +58,15 @@ async def _step(frontier: FrontierState, live: LiveHost) -> bool:
         hosts.take(live)
     elif not await _has_robots_rules(frontier, live):
         return False
-    elif end := await _reason_to_end(frontier, live, url):
-        await _end(frontier, live, url, *end)
+    elif end := await _end_reason(frontier, live, url):
+        await _end_url(frontier, live, url, *end)
     else:
         await _schedule(frontier, live, url)
     return True
 
 
 async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
-    """Return False if the blob of the robots.txt is missing. Then it is fetched again."""
+    """Return whether the blob of the robots.txt exists. If it is missing, the file is fetched again."""
     known = live.host.robots
     try:
         if known.ref:
@@ -77,23 +77,23 @@ async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
     return True
 
 
-async def _reason_to_end(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
-    """Return outcome and reason if the URL is not to be fetched."""
+async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
+    """Return outcome and reason of a URL that may not be fetched, or None."""
     known = live.host.robots
     limit = url.max_pages or frontier.policy.max_pages_per_host
     if not url.attempt and live.host.share(url.crawl_id).scheduled >= limit:
         return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
-        return disallowed(url.host)
+        return disallowed_outcome(url.host)
     return None
 
 
-def disallowed(host: str) -> tuple[str, str]:
+def disallowed_outcome(host: str) -> tuple[str, str]:
     """Return outcome and reason of a URL that the host's robots.txt disallows."""
     return "disallowed", f"robots.txt of {host} disallows it"
 
 
-async def _end(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:
+async def _end_url(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:
     """End a URL without a fetch. The cursor is written later, so a crash repeats the event."""
     ended = decisions.end_url(url, outcome, detail, frontier.now())
     await frontier.urls.mark([ended], live)
@@ -124,7 +124,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
 
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
     host = live.host
-    # The host's own robots.txt, even after a redirect: so the answer never touches the record of another page.
+    # The page id of the host's own robots.txt, even after a redirect: the answer never touches another page's record.
     page_id = page_id_of(f"https://{host.name}/robots.txt")
     lease = decisions.robots_lease_of(host, page_id, frontier.policy, now)
     host.leases[lease.lease_id] = lease
@@ -144,7 +144,7 @@ async def _emit_robots(frontier: FrontierState, host: Host, lease: Lease) -> Non
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
-    """Send the events that a former worker may have stored and not sent. Fetchers know a lease that they answered."""
+    """Send the events of leases that a former worker may have stored and not sent. Fetchers know answered leases."""
     for lease_id in sorted(live.unsent):
         lease = live.host.leases[lease_id]
         if lease.until > frontier.now():
@@ -170,7 +170,7 @@ async def _expire_leases(frontier: FrontierState, live: LiveHost) -> None:
 
 
 async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) -> None:
-    """End a lease for which no request was made, in memory, and queue its page again."""
+    """End a lease without a request, in memory, and queue its page again."""
     url = None if lease.robots else await frontier.hosts.url(live, lease.page_id)
     if url and decisions.awaits_answer(lease.lease_id, url):
         now = frontier.now()

@@ -1,6 +1,6 @@
 """The hosts that the frontier holds in memory: loaded from the store, locked while used, forgotten when idle.
 
-Memory is a cache. After a failure half-way the host is read from the store again, which alone is the truth.
+Memory is a cache. After a failure half-way the host is read again: only the store is the truth.
 """
 
 import asyncio
@@ -18,19 +18,19 @@ from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
 from streams.stores.protocols import FrontierStore, FrontierUrl
 
 RETRY_MICROS = SECOND
-"""Microseconds after which a host is tried again when the store failed."""
+"""Time until a host is tried again after a failure of the store (microseconds)."""
 IDLE_MICROS = 30 * SECOND
-"""Maximum microseconds until a host is due for it to stay in memory. Any other is read again in time."""
+"""Maximum time until a host is due for it to stay in memory (microseconds). Any other host is read again in time."""
 MAX_URLS = 4 * HEAD_ENTRIES
-"""Maximum URLs of one host in memory, unless its head and leases need more."""
+"""Maximum number of URLs of one host in memory, unless its head and leases need more."""
 MAX_IDLE_HOSTS = 256
-"""Maximum hosts in memory for which nothing waits: an event of theirs that comes soon costs no reads."""
+"""Maximum number of idle hosts in memory: a host's next event costs no reads if it comes soon."""
 TRIM_ENTRIES = 1_000
-"""Minimum entries that the cursor passed before they are deleted: one range tombstone for so many."""
+"""Minimum number of passed entries before they are deleted, with one range tombstone for all."""
 
 
 class LiveHost:
-    """One host in memory. `state` is None until it is read, and after a failure."""
+    """One host in memory. `state` is None until the host is read, and after a failure."""
 
     def __init__(self, name: str, partition: int) -> None:
         self.name = name
@@ -53,11 +53,11 @@ class LiveHost:
 
     @property
     def host(self) -> Host:
-        assert self.state is not None, f"{self.name} is used outside of `holding`"
+        assert self.state is not None, f"{self.name} is used outside of `lock`"
         return self.state
 
     def next_due(self, concurrency: int) -> int | None:
-        """Return when the host is due. If only the store knows its queue, that is as soon as it may be asked."""
+        """Return when the host is due. If only the store knows its queue, the host is due when it may be asked."""
         host = self.host
         if self.unsent:
             return 0
@@ -108,13 +108,13 @@ class Hosts:
         return self._partition_of.get(name)
 
     async def own(self, partitions: frozenset[int]) -> None:
-        """Own these partitions from now on. Hosts of lost ones are forgotten, hosts of new ones are read."""
+        """Own these partitions from now on. Hosts of lost partitions are forgotten, hosts of new ones are read."""
         gained = partitions - self.owned
         self.keep(partitions)
         for name in [name for name, partition in self._partition_of.items() if partition not in partitions]:
             self._forget(name)
         for partition in sorted(gained):
-            # Owned first, so that a host which an event makes active during the read is not missed.
+            # Owned first, so that a host that an event makes active during the read is not missed.
             self.owned |= {partition}
             try:
                 await self._fence.claim(partition)
@@ -128,14 +128,14 @@ class Hosts:
                     self.due.put(name, due)
 
     def keep(self, partitions: frozenset[int]) -> None:
-        """Own no other partitions than these. Idle hosts are read again, since another worker may have changed them."""
+        """Own only these partitions. Idle hosts are read again, since another worker may have changed them."""
         self.owned &= partitions
         self._idle.clear()
         self._new.clear()
 
     @asynccontextmanager
-    async def holding(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
-        """Lock the host and read it if need be. After an error inside, it is read again."""
+    async def lock(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
+        """Lock the host, and read it if it is not in memory. After an error inside, it is read again."""
         live = self._live.get(name) or self._idle.pop(name, None) or LiveHost(name, partition)
         self._live[name] = live
         live.users += 1
@@ -165,7 +165,7 @@ class Hosts:
         await asyncio.gather(*(self.url(live, entry.page_id) for entry in entries))
 
     async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
-        """Return what the frontier knows of a URL of this host."""
+        """Return the frontier's row of a URL of this host."""
         url = live.urls.get(page_id)
         if url is None and not self._new.has_no(live.name, page_id):
             url = await self._store.url(page_id)
@@ -174,7 +174,7 @@ class Hosts:
         return url
 
     async def urls(self, live: LiveHost, page_ids: Sequence[UUID]) -> dict[UUID, FrontierUrl | None]:
-        """Return what the frontier knows of some URLs of this host."""
+        """Return the frontier's rows of some URLs of this host."""
         rows = await asyncio.gather(*(self.url(live, page_id) for page_id in page_ids))
         return dict(zip(page_ids, rows, strict=True))
 
@@ -189,9 +189,9 @@ class Hosts:
     def _remember(self, live: LiveHost, url: FrontierUrl) -> None:
         kept = live.urls.get(url.page_id)
         if kept and kept.at > url.at:
-            return  # this write ended late, after a newer one
+            return  # this write ended late, after a newer write
         if url.state == "done" and not url.generation:
-            live.urls.pop(url.page_id, None)  # refused, and no answer will come: others need the place
+            live.urls.pop(url.page_id, None)  # refused, and no answer will come: other URLs need the place
             return
         if len(live.urls) >= MAX_URLS:
             wanted = live.head.pages() | {lease.page_id for lease in live.host.leases.values()}
@@ -199,7 +199,7 @@ class Hosts:
         live.urls[url.page_id] = url
 
     async def begin(self, live: LiveHost) -> None:
-        """Write the row of a host that has none. It comes before the rows of its URLs. Raises LostPartition."""
+        """Write the row of a new host, before the rows of its URLs. Raises LostPartition."""
         if not live.is_stored:
             await self.persist(live)
 
@@ -216,7 +216,7 @@ class Hosts:
         live.is_stored = True
 
     def covers(self, live: LiveHost, when: int) -> bool:
-        """Return whether the stored row is due by then. If not, the host must be written again."""
+        """Return whether the stored row is due by this time. If not, the host must be written again."""
         return live.persisted_due is not None and live.persisted_due <= max(when, live.host.next_at)
 
     def take(self, live: LiveHost) -> None:
@@ -225,7 +225,7 @@ class Hosts:
         live.host.trimmed += 1
 
     async def trim(self, live: LiveHost) -> None:
-        """Delete the entries that the written cursor has passed, once they are many."""
+        """Delete the entries before the written cursor, if they are many."""
         host = live.host
         if host.cursor and host.trimmed >= TRIM_ENTRIES:
             await self._store.trim(live.name, host.cursor, self._now())

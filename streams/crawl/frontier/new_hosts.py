@@ -1,19 +1,18 @@
-"""New hosts: those whose first URL this worker itself stored, so that it knows all their URLs without a read. Pure.
+"""New hosts: this worker itself stored their first URL, so it knows all their URLs without a read. Pure.
 
-A host's row is written before the first row of a URL. So a host without a row has no URL, and from then on its URLs are
-those that its only owner adds. Most hosts of a crawl are small, and most of their URLs are asked for for the first time
-while the host is new.
+A host's row is written before the first row of a URL. So a host without a row has no URL, and from then on only its
+owner adds URLs. Most hosts of a crawl are small, and most of their URLs are first asked for while the host is new.
 """
 
 from collections import OrderedDict
 from uuid import UUID
 
 MAX_URLS = 200_000
-"""Maximum URLs in memory, about 20 MB."""
+"""Maximum number of URLs in memory, about 20 MB."""
 
 
 class NewHosts:
-    """A bounded memory of the URLs of new hosts. It forgets the host that was used longest ago."""
+    """A bounded memory of the URLs of new hosts. It forgets the least recently used host."""
 
     def __init__(self, max_urls: int = MAX_URLS) -> None:
         self._max_urls = max_urls
@@ -26,7 +25,7 @@ class NewHosts:
         self._hosts[host] = set()
 
     def has_no(self, host: str, page_id: UUID) -> bool:
-        """Return whether the store has no such URL for certain."""
+        """Return whether the store certainly lacks the URL."""
         urls = self._hosts.get(host)
         if urls is None:
             return False
@@ -34,7 +33,7 @@ class NewHosts:
         return page_id not in urls
 
     def add(self, host: str, page_id: UUID) -> None:
-        """Note that a URL is being written. It must be called before the write."""
+        """Note that a URL will be written. Call it before the write."""
         urls = self._hosts.get(host)
         if urls is None or page_id in urls:
             return

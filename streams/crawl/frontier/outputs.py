@@ -42,22 +42,22 @@ def robots_scheduled(host: Host, lease: Lease, region: str) -> PageScheduled:
     )
 
 
-def seed_refused(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
+def seed_removal(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
     """Return the event for a seed that is not queued."""
     return PageRemoved.following(event, generation=generation, reason="refused", detail=reason)
 
 
 def fetch_outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:
-    """Return what an answer leads to: a page that is gone is removed, the target of a redirect is discovered."""
+    """Return the events after an answer: a page that is gone is removed, the target of a redirect is discovered."""
     events: list[Event] = []
     if event.outcome in ("gone", "redirect") and url.ok_generation:
-        events.append(_page_gone(event, url))
+        events.append(_gone_removal(event, url))
     if event.redirect_to and event.redirect_to != url.url and event.source == "crawl":
         events.append(_redirect_discovered(event.redirect_to, url))
     return events
 
 
-def _page_gone(event: PageFetched, url: FrontierUrl) -> PageRemoved:
+def _gone_removal(event: PageFetched, url: FrontierUrl) -> PageRemoved:
     return PageRemoved(
         page_id=url.page_id,
         url=url.url,
@@ -82,7 +82,7 @@ def _redirect_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
 
 
 def origin_changed(host: Host) -> OriginChanged:
-    """Return the event for a host whose robots.txt was answered."""
+    """Return the event for a host after the answer to its robots.txt."""
     robots = host.robots
     blocked = host.failures >= BLOCKED_AFTER_FAILURES or robots.status == "unreachable"
     return OriginChanged(

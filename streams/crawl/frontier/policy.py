@@ -8,15 +8,15 @@ from streams.settings import CrawlSettings
 SECOND = 1_000_000
 """Microseconds. All times of the frontier are microseconds since 1970 UTC."""
 JITTER = 0.2
-"""Maximum share by which a delay is lengthened at random, so that hosts behind one server are not asked in step."""
+"""Maximum random increase of a delay (as a share), so that hosts behind one server are not asked in step."""
 BACKOFF_SECONDS = 1.0
-"""Seconds of backoff after the first failure. Each further failure doubles them."""
+"""Backoff after the first failure (seconds). Each further failure doubles it."""
 MAX_BACKOFF_SECONDS = 3_600.0
 """Maximum backoff (seconds)."""
 UNREACHABLE_SECONDS = 1_800.0
-"""Seconds for which a host is deferred when its robots.txt is unreachable. Each further time in a row doubles them."""
+"""How long a host waits after its robots.txt was unreachable (seconds). Each further outage in a row doubles it."""
 MAX_UNREACHABLE_SECONDS = 86_400.0
-"""Maximum seconds for which an unreachable host is deferred."""
+"""Maximum time that an unreachable host waits (seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +48,26 @@ class Policy:
         )
 
     def region_of(self, host: str) -> str:
-        """Return the region whose fetchers ask a host, or an empty string if there are no regions."""
+        """Return the region that crawls a host, or an empty string if there are no regions."""
         return self.regions.of(host)
 
     def lease_times(self, now: int) -> tuple[int, int]:
-        """Return until when a fetcher may begin, and when the lease expires.
+        """Return the last time for a fetcher to begin, and the time when the lease expires.
 
-        A fetcher drops a lease once its own clock is past the first time by the clock bound. The frontier waits twice
+        A fetcher drops a lease once its own clock is past the first time plus the clock bound. The frontier waits twice
         the bound. So no fetcher begins after the lease expired, while the clocks differ by less than the bound.
         """
         begin_by = now + round(self.lease_seconds * SECOND)
         return begin_by, begin_by + round(2 * self.clock_bound_seconds * SECOND)
 
 
-def backoff(failures: int, random: float) -> int:
-    """Return the microseconds to wait after so many failures in a row: doubled each time, with jitter, bounded."""
+def backoff_micros(failures: int, random: float) -> int:
+    """Return how long a host waits after N failures in a row (microseconds): doubled each time, jittered, bounded."""
     seconds = min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 32), MAX_BACKOFF_SECONDS)
     return round(seconds * (1 + JITTER * random) * SECOND)
 
 
-def deferral(outages: int, random: float) -> int:
-    """Return the microseconds for which a host is deferred that was unreachable so many times in a row."""
+def deferral_micros(outages: int, random: float) -> int:
+    """Return how long a host waits after N outages in a row (microseconds): doubled each time, with jitter, bounded."""
     seconds = min(UNREACHABLE_SECONDS * 2.0 ** min(outages - 1, 32), MAX_UNREACHABLE_SECONDS)
     return round(seconds * (1 + JITTER * random) * SECOND)

@@ -13,32 +13,32 @@ MAX_READ_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CrawlProgress:
-    """Counts of URLs. Each URL of the crawl is in exactly one of them but `discovered`, which is their sum."""
+    """Counts of a crawl's URLs. Each URL is in exactly one count; `discovered` is the sum of all."""
 
     discovered: int = 0
     pending: int = 0
-    """In a queue, or given to a fetcher."""
+    """URLs in a queue, or given to a fetcher."""
     deferred: int = 0
-    """In the queue of a host that does not answer. They are fetched when it answers again."""
+    """URLs in the queue of a host that does not answer. They are fetched when it answers again."""
     digesting: int = 0
-    """Fetched and not settled yet. It may still lead to more URLs."""
+    """URLs that are fetched and not settled yet. They may still lead to more URLs."""
     fetched: int = 0
-    """Fetched and settled."""
+    """URLs that are fetched and settled."""
     redirected: int = 0
     failed: int = 0
     refused: int = 0
-    """By URL rules, robots.txt, budget, network guard, or the server."""
+    """URLs that are refused by URL rules, robots.txt, budget, network guard, or the server."""
     seen: int = 0
-    """Known from an earlier crawl, or taken over by a later one."""
+    """URLs that are known from an earlier crawl, or taken over by a later crawl."""
 
     @property
     def answered(self) -> bool:
-        """Nothing waits to be fetched at this moment."""
+        """True if no URL waits for a fetch at this moment."""
         return self.discovered > 0 and self.pending == 0
 
     @property
     def done(self) -> bool:
-        """Nothing is on its way. Links to other hosts are separate events, so ask twice, a few seconds apart."""
+        """True if no URL is under way. Links to other hosts are separate events, so ask twice, a few seconds apart."""
         return self.answered and self.digesting == 0
 
 
@@ -59,7 +59,7 @@ async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
 
 
 class ProgressReader:
-    """Reads the progress of a crawl repeatedly, seldom enough to take a small share of the time."""
+    """Reads the progress of a crawl repeatedly. The reads take at most a small share of the time."""
 
     def __init__(self, stores: Stores, crawl_id: str, monotonic: Callable[[], float]) -> None:
         self._stores = stores
@@ -69,7 +69,7 @@ class ProgressReader:
         self._last = CrawlProgress()
 
     async def read(self) -> CrawlProgress:
-        """Return the progress, at most some seconds old. A crawl that seems to be done is always read again."""
+        """Return the progress, at most some seconds old. The progress of a finished crawl is always read again."""
         begin = self._monotonic()
         if begin < self._next_at and not self._last.done:
             return self._last

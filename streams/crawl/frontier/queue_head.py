@@ -1,6 +1,6 @@
 """The queue head of a host, and the hosts that are due. Pure.
 
-Both are caches of the store. A head is bounded. The hosts are those for which a queue entry or a lease waits.
+Both are caches of the store. A head is bounded. A host is due if it has a queue entry or a lease.
 """
 
 from bisect import insort
@@ -11,7 +11,7 @@ from uuid import UUID
 from streams.stores.protocols import QueueEntry
 
 HEAD_ENTRIES = 64
-"""Maximum queue entries of one host in memory."""
+"""Maximum number of queue entries of one host in memory."""
 
 
 class Head:
@@ -22,7 +22,7 @@ class Head:
         self.complete = False
 
     def fill(self, entries: list[QueueEntry]) -> None:
-        """Take the entries that the store holds after the cursor, at most HEAD_ENTRIES of them."""
+        """Take the store's first entries after the cursor, at most HEAD_ENTRIES."""
         self._entries = list(entries)
         self.complete = len(entries) < HEAD_ENTRIES
 
@@ -41,7 +41,7 @@ class Head:
         return self._entries.pop(0)
 
     def push(self, entry: QueueEntry) -> None:
-        """Add an entry that the store holds from now on. One after the head is read from the store later."""
+        """Add an entry that the store has from now on. An entry after the head is read from the store later."""
         if not self.complete and (not self._entries or entry > self._entries[-1]):
             return
         insort(self._entries, entry)
@@ -51,7 +51,7 @@ class Head:
 
 
 class DueHosts:
-    """Hosts by the time at which they are due. Among due hosts one is chosen at random (multi-level stochastic queues).
+    """Hosts by the time of their next visit. Among due hosts one is chosen at random (multi-level stochastic queues).
 
     `put` and `pop` are O(log n).
     """
@@ -65,7 +65,7 @@ class DueHosts:
         return len(self._when)
 
     def put(self, host: str, when: int | None) -> None:
-        """Set when the host is due. It replaces an earlier time. None: it is not due at all."""
+        """Set when the host is due, in place of an earlier time. None: it is not due at all."""
         if when is None:
             self._when.pop(host, None)
         elif self._when.get(host) != when:
@@ -73,7 +73,7 @@ class DueHosts:
             heappush(self._heap, (when, host))
 
     def pop(self, now: int, random: Callable[[], float]) -> str | None:
-        """Return a host that is due, or None. It is not due again until it is put again."""
+        """Return a host that is due, or None. The host is not due again until it is put again."""
         while self._heap and self._heap[0][0] <= now:
             when, host = heappop(self._heap)
             if self._when.get(host) == when:

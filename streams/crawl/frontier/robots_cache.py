@@ -1,4 +1,4 @@
-"""Parsed robots rules by their blob. Those used last are in memory."""
+"""Parsed robots rules by their blob. The most recently used rules are in memory."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,7 +7,7 @@ from streams.crawl.robots import Rules, parse
 from streams.stores.protocols import Blobs
 
 MAX_RULES = 512
-"""Maximum robots.txt files in memory."""
+"""Maximum number of robots.txt files in memory."""
 OFF_LOOP_BYTES = 16 * 1024
 """Minimum size (bytes) of a file that is parsed in a thread: 500 KiB take a good part of a second."""
 

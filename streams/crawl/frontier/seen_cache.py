@@ -1,14 +1,14 @@
-"""The URLs seen last, in memory: most links lead to known pages, and cost no read of the store. Pure."""
+"""The last seen URLs, in memory: most links lead to known pages, and cost no read of the store. Pure."""
 
 from collections import OrderedDict
 from uuid import UUID
 
 MAX_SEEN = 200_000
-"""Maximum URLs in memory, about 30 MB. A URL that is not among them costs one read of the store."""
+"""Maximum URLs in memory, about 30 MB. Any other URL costs one read of the store."""
 
 
 class SeenCache:
-    """A bounded set of URLs that are in the store. It forgets the one that was asked for longest ago."""
+    """A bounded set of URLs that are in the store. It forgets the URL with the oldest question."""
 
     def __init__(self, size: int = MAX_SEEN) -> None:
         self._size = size

@@ -17,7 +17,7 @@ from streams.stores.protocols import FrontierStore
 
 
 class Sender:
-    """Sends the events that no input leads to. It is connected when the stage starts."""
+    """Sends events without an input. It is connected when the stage starts."""
 
     def __init__(self) -> None:
         self._emit: Emit | None = None
@@ -36,9 +36,9 @@ class Counts:
     """Counts since the start, for the metrics."""
 
     leases_expired: int = 0
-    """Leases that ended without a request, because no fetcher received them in time."""
+    """Number of leases that ended without a request, because no fetcher received them in time."""
     clock_skew_seconds: float = 0.0
-    """Longest time by which a fetcher took a lease for expired too early."""
+    """The longest time before its end that a fetcher took a lease for expired."""
 
     def note_skew(self, seconds: float) -> None:
         self.clock_skew_seconds = max(self.clock_skew_seconds, seconds)
@@ -46,7 +46,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class FrontierState:
-    """The store, and all that the frontier holds in memory."""
+    """The store, and the frontier's state in memory."""
 
     policy: Policy
     store: FrontierStore

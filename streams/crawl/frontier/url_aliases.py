@@ -1,7 +1,7 @@
 """URL aliases: URLs that need no fetch, because a rule learned from duplicates maps them to another URL.
 
-The rules of a host are worked out from the evidence that dedup keeps (`streams.crawl.url_rules`), and remembered for
-some seconds. An alias is held (`held_urls`) as long as the rules are believed, so no page is lost to a wrong rule.
+The rules of a host are computed from dedup's evidence (`streams.crawl.url_rules`), and remembered for some seconds. An
+alias is held (`held_urls`) as long as the rules are believed, so a wrong rule loses no page.
 """
 
 from collections import OrderedDict
@@ -12,17 +12,17 @@ from uuid import UUID
 from schemas.crawl import PageDiscovered
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier.held_urls import HeldUrls
-from streams.crawl.url_rules import agreeing, at_work, learned, retired, rewrite
-from streams.crawl.urls import InvalidUrl, canonicalize, crawlable, host_of
+from streams.crawl.url_rules import believed_rules, count_agreeing, retired_rules, rewrite, rules_needed
+from streams.crawl.urls import InvalidUrl, canonicalize, host_of, reason_not_to_crawl
 from streams.stores.protocols import Fingerprints, FrontierUrl
 
 MEMORY_MICROS = 10_000_000
-"""Microseconds after which a host's rules are read again."""
+"""Time until a host's rules are read again (microseconds)."""
 MAX_HOSTS = 1_024
-"""Maximum hosts whose rules are in memory."""
+"""Maximum number of hosts with rules in memory."""
 PROBE_EVERY = (2, 4, 8, 16)
-"""One alias of so many is fetched as a probe once its target is settled, so that a wrong rule shows.
-Of n pairs that all agreed the next disagrees with probability 1/(n + 2) (Laplace): few pairs, many probes."""
+"""Numbers N: one alias of N is fetched as a probe once its target is settled, so that a wrong rule shows.
+After n pairs that all agreed the next pair disagrees with probability 1/(n + 2) (Laplace): few pairs, many probes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class HostRules:
     """Number of classes that agreed, by rule."""
 
     def is_probe(self, event: PageDiscovered) -> bool:
-        """Return whether the URL is one of those that are fetched to test the rules."""
-        return self.picks_probe(event.page_id, at_work(event.url, self.believed))
+        """Return whether the URL is a probe: it is fetched to test the rules."""
+        return self.picks_probe(event.page_id, rules_needed(event.url, self.believed))
 
     def picks_probe(self, page_id: UUID, applied: Sequence[str]) -> bool:
-        """Return whether the page is a probe of the rules that are applied to its URL."""
-        return page_id.int % probe_every(min((self.agreeing[rule] for rule in applied), default=0)) == 0
+        """Return whether the page is a probe of the rules that are applied to its URL, by its id."""
+        return page_id.int % probe_interval(min((self.agreeing[rule] for rule in applied), default=0)) == 0
 
 
 @dataclass(frozen=True, slots=True)
 class AliasTarget:
-    """The URL to which the rules map an alias."""
+    """The target of an alias: the URL that it is rewritten to."""
 
     url: str
     page_id: UUID
     host: str
     applied: tuple[str, ...]
-    """The rules that map the alias to it."""
+    """The rules that map the alias to its target."""
     rules: HostRules
     """All rules of the alias's host at that time."""
 
@@ -67,15 +67,15 @@ class UrlAliases:
         self._hosts: OrderedDict[str, HostRules] = OrderedDict()
 
     async def rules_for(self, host: str, *, fresh: bool = False) -> HostRules:
-        """Return the host's rules. With `fresh`, they are read again if any is in use.
+        """Return the host's rules. With `fresh`, they are read again if any rule is in use.
 
-        URLs that only a retired rule holds are released before the new rules are used. If that is cut off, the next
-        call does it again.
+        URLs that only a retired rule holds are released before the new rules are used. If the release is cut off, the
+        next call repeats it.
         """
         known = self._hosts.get(host)
         if known is None or self._now() >= known.read_at + MEMORY_MICROS or (fresh and known.believed):
             evidence = await self._evidence.alias_evidence(host)
-            rules = HostRules(learned(evidence), retired(evidence), self._now(), agreeing(evidence))
+            rules = HostRules(believed_rules(evidence), retired_rules(evidence), self._now(), count_agreeing(evidence))
             if rules.retired and (known is None or known.retired != rules.retired):
                 await self._held.release_retired(host, rules.believed, rules.retired)
             known = self._hosts[host] = rules
@@ -85,34 +85,34 @@ class UrlAliases:
         return known
 
     async def is_held(self, event: PageDiscovered, cause: str) -> bool:
-        """Return whether an earlier event had the URL held, by the rules that are still believed."""
+        """Return whether an earlier event had the URL held, by rules that are still believed."""
         believed = self._held.believed_for(event.page_id, cause)
         if believed is None or not may_be_alias(event):
             return False
         return believed == (await self.rules_for(event.host)).believed
 
     def forget(self) -> None:
-        """Forget the rules of all hosts, after another worker may have acted on newer ones."""
+        """Forget the rules of all hosts, after another worker may have acted on newer rules."""
         self._hosts.clear()
 
 
 def may_be_alias(event: PageDiscovered) -> bool:
-    """Return whether the rules apply: to links alone. A seed or a redirect is fetched by the name it was given."""
+    """Return whether the rules apply to the event: only to links. A seed or a redirect is fetched by its own URL."""
     return event.why in ("link", "sitemap") and not event.force
 
 
 def alias_target(event: PageDiscovered, rules: HostRules) -> AliasTarget | None:
-    """Return the URL to which its host's rules map the discovered URL, or None if they leave it as it is."""
+    """Return the target of the discovered URL by its host's rules, or None if they leave the URL as it is."""
     url = rewrite(event.url, rules.believed)
-    if url == event.url or not _is_canonical(url) or crawlable(url):
+    if url == event.url or not _is_canonical(url) or reason_not_to_crawl(url):
         return None
-    return AliasTarget(url, page_id_of(url), host_of(url), tuple(at_work(event.url, rules.believed)), rules)
+    return AliasTarget(url, page_id_of(url), host_of(url), tuple(rules_needed(event.url, rules.believed)), rules)
 
 
 def may_replace(event: PageDiscovered, target: AliasTarget, known: FrontierUrl | None) -> bool:
-    """Return whether the target may be fetched instead of the discovered URL; `known` is the frontier's row of it.
+    """Return whether the target may be fetched instead of the discovered URL. `known` is the target's row.
 
-    A target that failed may not. A target on another host must have been fetched already, because the crawl may not be
+    A failed target may not. A target on another host must have been fetched already, because the crawl may not be
     allowed to go there.
     """
     if known is None or known.state == "queued":
@@ -125,10 +125,10 @@ def may_replace(event: PageDiscovered, target: AliasTarget, known: FrontierUrl |
     return not (settled and target.rules.picks_probe(event.page_id, target.applied))
 
 
-def probe_every(count: int) -> int:
-    """Return of how many aliases one is a probe, if so many classes agreed with the rule.
+def probe_interval(count: int) -> int:
+    """Return N such that one alias of N is a probe, for a rule with `count` classes that agreed.
 
-    Each number divides the next, so an alias that is a probe by more evidence is one by less evidence, too.
+    Each N divides the next, so a probe by more evidence is a probe by less evidence, too.
     """
     return max((every for every in PROBE_EVERY if 2 * every <= count), default=PROBE_EVERY[0])
 

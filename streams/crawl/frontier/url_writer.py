@@ -1,4 +1,4 @@
-"""Writes the rows of a URL: its state, its place in the queue, and where it stands in its crawl."""
+"""Writes the rows of a URL: its state, its place in the queue, and its state in its crawl."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from streams.crawl.frontier.queue_head import HEAD_ENTRIES
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
 
 MAX_MARKED = 1_024
-"""Maximum queued URLs that are marked again when a host is deferred, or answers again."""
+"""Maximum number of queued URLs that are marked again when a host is deferred, or answers again."""
 
 
 class UrlWriter:
@@ -23,11 +23,10 @@ class UrlWriter:
         self._marks = marks
 
     async def write(self, urls: Sequence[FrontierUrl], live: LiveHost, *, persist: bool = False) -> None:
-        """Write URLs of a host, their queue entries, their crawls' marks, and the host if that is needed or `persist`
-        asks for it.
+        """Write URLs of a host, their queue entries, their crawls' marks, and the host if necessary or if `persist`.
 
-        The row of a new host comes first. The other writes run side by side: whichever is missing after a crash is
-        written again with the event's redelivery.
+        The row of a new host comes first. The other writes run side by side: after a crash, the event's redelivery
+        repeats the missing ones.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
         entries = sorted(self._waiting(urls, live))
@@ -43,7 +42,7 @@ class UrlWriter:
         await asyncio.gather(*writes)
 
     def _waiting(self, urls: Sequence[FrontierUrl], live: LiveHost) -> Iterator[QueueEntry]:
-        """Return the queue entries of the queued URLs that the cursor has not passed."""
+        """Yield the queue entries of the queued URLs that the cursor has not passed."""
         cursor = live.host.cursor
         for url in urls:
             entry = QueueEntry(url.position, url.page_id)
@@ -51,12 +50,12 @@ class UrlWriter:
                 yield entry
 
     async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
-        """Write a URL whose place in the queue does not change."""
+        """Write a URL that keeps its place in the queue."""
         await self._hosts.begin(live)
         await asyncio.gather(self._hosts.put_url(live, url), self.mark([url], live))
 
     async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:
-        """Write a URL whose lease expired. The entry comes first: a crash after the URL alone would lose its place."""
+        """Write a URL after the end of its lease. The entry comes first: a crash after only the URL would lose it."""
         entry = QueueEntry(url.position, url.page_id)
         if url.state == "queued":
             await self._store.push(live.name, [entry], url.at)
@@ -68,7 +67,7 @@ class UrlWriter:
     async def mark_queue(self, live: LiveHost) -> None:
         """Mark the first queued URLs in their crawls again: the host was deferred, or answers again.
 
-        They are for the crawl's progress alone, so a longer queue is not read to its end.
+        The marks are only for the crawl's progress, so a longer queue is not read to its end.
         """
         marked, after = 0, live.host.cursor
         while marked < MAX_MARKED and (entries := await self._store.queued(live.name, after, HEAD_ENTRIES)):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.guard import GuardedAddress, denied, guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.guard import GuardedAddress, denial_reason, make_guarded_socket_factory, parse_local_hosts
 
 DENIED = """
 0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.255 168.63.129.16 169.254.169.254 172.16.0.1
@@ -25,35 +25,35 @@ ALLOWED = """
 
 @pytest.mark.parametrize("address", DENIED)
 def test_denied(address: str) -> None:
-    assert denied(address), f"{address} may be connected to"
+    assert denial_reason(address), f"{address} may be connected to"
 
 
 @pytest.mark.parametrize("address", ALLOWED)
 def test_allowed(address: str) -> None:
-    assert denied(address) is None
+    assert denial_reason(address) is None
 
 
 def test_text_that_is_not_an_address_is_denied() -> None:
-    assert denied("example.com") == "not an IP address"
+    assert denial_reason("example.com") == "not an IP address"
 
 
 @given(st.builds(IPv4Address, st.integers(0, 2**32 - 1)))
 def test_addresses_that_python_calls_not_global_are_denied(address: IPv4Address) -> None:
     if not address.is_global or address.is_multicast:
-        assert denied(str(address))
+        assert denial_reason(str(address))
 
 
 @given(st.builds(IPv6Address, st.integers(0, 2**128 - 1)) | st.builds(IPv6Address, st.integers(2**125, 2**126 - 1)))
 def test_addresses_that_python_calls_not_global_are_denied_in_ipv6(address: IPv6Address) -> None:
     if not address.is_global or address.is_multicast:
-        assert denied(str(address))
+        assert denial_reason(str(address))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["::ffff:0:0", "64:ff9b::"]))
 def test_an_embedded_ipv4_address_decides(number: int, prefix: str) -> None:
     inside = IPv4Address(number)
     outside = ip_address(int(ip_address(prefix)) + number)
-    assert bool(denied(str(outside))) == bool(denied(str(inside)))
+    assert bool(denial_reason(str(outside))) == bool(denial_reason(str(inside)))
 
 
 def info(address: str, port: int) -> tuple[object, ...]:
@@ -75,7 +75,7 @@ def info(address: str, port: int) -> tuple[object, ...]:
     ],
 )
 def test_sockets_are_made_only_for_public_https_and_mapped_hosts(address: str, port: int, allowed: bool) -> None:
-    make = guarded_socket_factory(parse_local_hosts({"a.example": "127.0.0.1:8443"}))
+    make = make_guarded_socket_factory(parse_local_hosts({"a.example": "127.0.0.1:8443"}))
     if allowed:
         make(info(address, port)).close()
     else:

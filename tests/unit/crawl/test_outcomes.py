@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.outcomes import header_text, kept_headers, retry_after_seconds
+from streams.crawl.fetch.outcomes import header_text, retry_after_seconds, select_headers
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -60,4 +60,4 @@ def test_no_retry_after_raises(value: str) -> None:
 
 def test_only_headers_that_a_later_stage_reads_are_kept() -> None:
     headers = {"x-robots-tag": ["noindex", "nofollow"], "set-cookie": ["a=1"], "etag": ["x" * 9_000]}
-    assert kept_headers(headers) == {"x-robots-tag": "noindex, nofollow", "etag": "x" * 2_048}
+    assert select_headers(headers) == {"x-robots-tag": "noindex, nofollow", "etag": "x" * 2_048}

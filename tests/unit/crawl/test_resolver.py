@@ -116,21 +116,21 @@ def test_a_failing_domain_is_tried_again_after_a_while_and_forgotten_after_an_an
     failing = FailingSuffixes()
     for number in range(FAILURES):
         assert not failing.refuses(f"{number}.a.example", 0)
-        failing.failed(f"{number}.a.example", 0)
+        failing.note_failure(f"{number}.a.example", 0)
     assert failing.refuses("www.a.example", REFUSED_SECONDS - 1)
     assert not failing.refuses("www.b.example", 1)
     assert not failing.refuses("www.a.example", REFUSED_SECONDS)
     assert failing.refuses("www.a.example", REFUSED_SECONDS + 1)  # one lookup is under way
-    failing.answered("www.a.example")
+    failing.note_answer("www.a.example")
     assert not failing.refuses("www.a.example", REFUSED_SECONDS + 1)
 
 
 def test_the_memory_of_failing_domains_is_bounded() -> None:
     failing = FailingSuffixes()
     for _ in range(FAILURES):
-        failing.failed("www.first.example", 0)
+        failing.note_failure("www.first.example", 0)
     for number in range(MAX_SUFFIXES):
-        failing.failed(f"www.d{number}.example", 0)
+        failing.note_failure(f"www.d{number}.example", 0)
     assert not failing.refuses("www.first.example", 0)
 
 

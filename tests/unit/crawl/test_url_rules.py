@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.url_rules import at_work, explain, learned, rewrite, same_class, slot
+from streams.crawl.url_rules import believed_rules, explain_alias, is_same_class, rewrite, rules_needed, slot_of
 from streams.stores.protocols import AliasEvidence
 
 HOST = "https://a.test"
@@ -31,9 +31,9 @@ EXPLAINED = [
 
 @pytest.mark.parametrize(("url", "canonical", "rules"), EXPLAINED)
 def test_the_rules_that_explain_a_duplicate(url: str, canonical: str, rules: list[str]) -> None:
-    assert explain(url, canonical) == rules
+    assert explain_alias(url, canonical) == rules
     for rule in rules:
-        assert same_class(rule, url, canonical) or len(rules) > 1
+        assert is_same_class(rule, url, canonical) or len(rules) > 1
 
 
 REWRITTEN = [
@@ -65,7 +65,7 @@ def test_rewritten_urls(url: str, rules: list[str], expected: str) -> None:
     ],
 )
 def test_the_rules_needed_to_rewrite_a_url(url: str, rules: set[str], working: list[str]) -> None:
-    assert at_work(url, frozenset(rules)) == working
+    assert rules_needed(url, frozenset(rules)) == working
 
 
 RULES = st.sets(
@@ -97,9 +97,9 @@ def test_rewriting_twice_is_rewriting_once(url: str, rules: set[str]) -> None:
 
 @given(URLS, URLS)
 def test_two_urls_of_a_class_share_its_slot(one: str, other: str) -> None:
-    for rule in explain(one, other):
-        if same_class(rule, one, other):
-            assert slot(rule, one) == slot(rule, other)
+    for rule in explain_alias(one, other):
+        if is_same_class(rule, one, other):
+            assert slot_of(rule, one) == slot_of(rule, other)
 
 
 def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[AliasEvidence]:
@@ -118,4 +118,4 @@ def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[Ali
     ],
 )
 def test_believed_rules(rule: str, agree: int, disagree: int, waiting: int, believed: bool) -> None:
-    assert learned(evidence(rule, agree, disagree, waiting)) == (frozenset([rule]) if believed else frozenset())
+    assert believed_rules(evidence(rule, agree, disagree, waiting)) == (frozenset([rule]) if believed else frozenset())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, crawlable, host_of, resolve
+from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, host_of, reason_not_to_crawl, resolve
 
 CANONICAL = [
     ("https://example.com", "https://example.com/", "an empty path is the root"),
@@ -127,7 +127,7 @@ def test_links_are_resolved(href: str, url: str) -> None:
     ],
 )
 def test_urls_worth_a_fetch(url: str, reason: str | None) -> None:
-    found = crawlable(url)
+    found = reason_not_to_crawl(url)
     assert (found and found.partition(":")[0]) == reason
 
 

@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from streams.crawl.archives.warc import NotWarc, WarcRecord, dechunked, parse_response, read_records
+from streams.crawl.archives.warc import NotWarc, WarcRecord, parse_response, read_records, remove_chunked_coding
 
 LIMIT_BYTES = 100_000
 
@@ -172,7 +172,7 @@ CHUNKED: dict[str, tuple[bytes, bytes, bool]] = {
 
 @pytest.mark.parametrize(("body", "content", "complete"), CHUNKED.values(), ids=CHUNKED.keys())
 def test_chunks_are_joined(body: bytes, content: bytes, complete: bool) -> None:
-    assert dechunked(body) == (content, complete)
+    assert remove_chunked_coding(body) == (content, complete)
 
 
 RESPONSES: dict[str, tuple[bytes, tuple[int, bytes] | None]] = {

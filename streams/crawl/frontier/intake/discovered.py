@@ -1,7 +1,6 @@
 """Intake of discovered URLs. Their path: known already? -> lock their host -> decide on each -> write all together.
 
-`_decide` is the one place where it is decided what a URL becomes: repeated, skipped, refused, held as an alias, or
-queued.
+Only `_decide` decides on a URL: it is repeated, skipped, refused, held as an alias, or queued.
 """
 
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from uuid import UUID
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_visit import disallowed
+from streams.crawl.frontier.host_visit import disallowed_outcome
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.state import FrontierState
@@ -39,7 +38,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The host's robots.txt, which is known, disallows the URL. It ends without a place in the queue."""
+    """The host's known robots.txt disallows the URL. It ends without a place in the queue."""
 
     known: FrontierUrl | None
 
@@ -64,20 +63,20 @@ Decision = Repeat | Skip | Refuse | Hold | Queue
 
 @dataclass(slots=True)
 class _Intake:
-    """The URLs of one event, of one host, while they are decided on."""
+    """The URLs of one event, all of one host, during the decisions on them."""
 
     frontier: FrontierState
     live: LiveHost
     cause: str
     at: int
     known: dict[UUID, FrontierUrl | None] = field(default_factory=dict)
-    """The rows of the event's URLs, as they are stored or will be."""
+    """The rows of the event's URLs, as stored or about to be stored."""
     writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
     """Rows to write, by page."""
     rules: HostRules | None = None
-    """The alias rules of the event's host, once a decision needed them. They are the same for all its URLs."""
+    """The alias rules of the event's host, read for the first decision that needs them."""
     seen: list[UUID] = field(default_factory=list)
-    """Pages that need no further look at their row, once all is written."""
+    """Pages with a row that needs no further read, once all is written."""
 
     async def read(self, page_ids: Sequence[UUID]) -> None:
         self.known.update(await self.frontier.hosts.urls(self.live, page_ids))
@@ -98,12 +97,12 @@ class _Intake:
         self.known[url.page_id] = self.writes[url.page_id] = url
 
     def position(self) -> int:
-        """Return a place in the queue: the URLs of an event are queued in their order."""
+        """Return the next place in the queue: the URLs of an event are queued in their order."""
         return self.live.host.position(self.frontier.now()) + len(self.writes)
 
 
 async def take_discovered(frontier: FrontierState, event: PageDiscovered, delivery: Delivery) -> Sequence[Event]:
-    """Decide what becomes of the discovered URLs, store it, and return the events that follow."""
+    """Decide on the discovered URLs, store the decisions, and return the events that follow."""
     cause = str(delivery.envelope.id)
     news = [one for one in event.each() if not _is_seen(frontier, one)]
     for one in news:
@@ -111,7 +110,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
     news = [one for one in news if not await frontier.aliases.is_held(one, cause)]
     if not news:
         return []
-    async with frontier.hosts.holding(event.host, delivery.partition) as live:
+    async with frontier.hosts.lock(event.host, delivery.partition) as live:
         intake = _Intake(frontier, live, cause, delivery.at)
         await intake.read([one.page_id for one in news])
         outputs_: list[Event] = []
@@ -133,7 +132,7 @@ def _is_seen(frontier: FrontierState, event: PageDiscovered) -> bool:
 def require_canonical(event: PageDiscovered) -> None:
     """Raise PoisonError unless URL, host and page id agree.
 
-    A producer that skips the URL rules would make two pages of one, or send a host's events to another partition.
+    A producer that skips the URL rules would make two pages of one page, or send a host's events to another partition.
     """
     try:
         canonical = canonicalize(event.url)
@@ -147,7 +146,7 @@ def _note_seed(event: PageDiscovered, live: LiveHost) -> None:
     share = live.host.share(event.crawl_id) if decisions.is_seed(event) else None
     if share and not share.seeded:
         share.seeded = True
-        live.persisted_due = None  # the host is written with what follows
+        live.persisted_due = None  # the host is written together with the URLs
 
 
 async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
@@ -167,7 +166,7 @@ async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
 
 
 async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> bool:
-    """Return whether the host's robots.txt disallows the URL, if it is known and not to be fetched again."""
+    """Return whether the host's robots.txt disallows the URL. False if the file is unknown or due to be fetched."""
     robots = live.host.robots
     if event.force or not robots.ref or live.host.robots_due(frontier.policy, frontier.now()):
         return False
@@ -181,7 +180,7 @@ async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered)
     match decision:
         case Repeat(url):
             intake.write(url)
-            return _end_announced(url)
+            return _removal_events(url)
         case Skip():
             return await _skip(intake, decision, event)
         case Refuse(known):
@@ -194,16 +193,16 @@ async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered)
 
 
 async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
-    """Skip a link without a trace. A seed is marked in its crawl, and the reason is sent as an event."""
+    """Skip a link without a trace, or mark a seed in its crawl and return the reason as an event."""
     frontier, known = intake.frontier, decision.known
     if intake.live.persisted_due is None and decisions.is_seed(event):
         await frontier.hosts.persist(intake.live)
-    if known and not decisions.ended_without_answer(known):
+    if known and not decisions.is_unanswered(known):
         intake.seen.append(event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []
     await frontier.urls.mark_in(event.crawl_id, event.page_id, "seen" if known else "refused", intake.live)
-    return [] if known else [outputs.seed_refused(event, intake.at, decision.reason)]
+    return [] if known else [outputs.seed_removal(event, intake.at, decision.reason)]
 
 
 async def _refuse(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> Sequence[Event]:
@@ -211,14 +210,14 @@ async def _refuse(intake: _Intake, event: PageDiscovered, known: FrontierUrl | N
     frontier = intake.frontier
     now = frontier.now()
     queued = decisions.queue_url(event, known, intake.cause, 0, now)
-    ended = decisions.end_url(queued, *disallowed(event.host), now)
+    ended = decisions.end_url(queued, *disallowed_outcome(event.host), now)
     await _leave_other_crawl(intake, event, known)
     intake.write(ended)
     intake.seen.append(event.page_id)
-    return _end_announced(ended)
+    return _removal_events(ended)
 
 
-def _end_announced(url: FrontierUrl) -> Sequence[Event]:
+def _removal_events(url: FrontierUrl) -> Sequence[Event]:
     return [url_refused(url)] if url.state == "done" and decisions.emits_removal(url) else []
 
 
@@ -231,7 +230,7 @@ async def _hold(intake: _Intake, decision: Hold, event: PageDiscovered) -> Seque
     elif known.cause == intake.cause:
         intake.write(known)
     intake.seen.append(target.page_id)
-    return [_alias_removed(event, target, intake.at)]
+    return [_alias_removal(event, target, intake.at)]
 
 
 async def _queue(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
@@ -240,20 +239,20 @@ async def _queue(intake: _Intake, event: PageDiscovered, known: FrontierUrl | No
     position = leased.position if leased else intake.position()
     url = decisions.queue_url(event, known, intake.cause, position, intake.frontier.now())
     if leased:
-        url = replace(url, attempt=leased.attempt)  # the answer to the lease will serve
+        url = replace(url, attempt=leased.attempt)  # the answer to the lease counts for this event, too
     await _leave_other_crawl(intake, event, known)
     intake.write(url)
     intake.seen.append(event.page_id)
 
 
 async def _leave_other_crawl(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
-    """Mark a URL that still waited in another crawl as seen there."""
+    """Mark a URL that still waited in another crawl as seen in that crawl."""
     if known and known.state == "queued" and known.crawl_id != event.crawl_id:
         await intake.frontier.urls.mark_in(known.crawl_id, known.page_id, "seen", intake.live)
 
 
-def _alias_removed(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:
-    """Return the event that names the page under which the alias's content is found."""
+def _alias_removal(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:
+    """Return the removal of an alias, with its target as the canonical page."""
     rules = ", ".join(target.applied)
     return PageRemoved.following(
         event,

@@ -9,7 +9,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Robots
 from streams.crawl.frontier.host_visit import end_unanswered
 from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.policy import SECOND, backoff
+from streams.crawl.frontier.policy import SECOND, backoff_micros
 from streams.crawl.frontier.state import FrontierState
 
 
@@ -18,10 +18,10 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
     if event.lease_expired:
         await take_expired(frontier, event, partition)
         return []
-    async with frontier.hosts.holding(event.host, partition) as live:
+    async with frontier.hosts.lock(event.host, partition) as live:
         now = frontier.now()
         url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
-        position = live.host.position(now + backoff(event.attempt, frontier.random()))
+        position = live.host.position(now + backoff_micros(event.attempt, frontier.random()))
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
         silent = decisions.awaits_answer(event.lease_id, url) and decisions.is_silent(live.host, event, frontier.policy)
         if lease and silent:
@@ -35,7 +35,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
             await frontier.urls.write([later], live, persist=ended)
         elif ended:
             await frontier.hosts.persist(live)
-    if decisions.ended_without_answer(later):
+    if decisions.is_unanswered(later):
         frontier.seen.discard(later.crawl_id, later.page_id)
     else:
         frontier.seen.add(later.crawl_id, later.page_id)
@@ -45,12 +45,12 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
 
 
 async def take_expired(frontier: FrontierState, event: PageFetched, partition: int) -> None:
-    """End a lease that expired before a fetcher received it. If it ended already, nothing is to be done.
+    """End a lease that expired before a fetcher received it, if it has not ended already.
 
-    If it has not expired here, the clocks differ by more than the bound. The host then waits for as long as the lease,
-    so that such a fetcher gets no stream of leases.
+    If the lease has not expired here, the clocks differ by more than the bound. The host then waits for as long as the
+    lease, so that such a fetcher gets no stream of leases.
     """
-    async with frontier.hosts.holding(event.host, partition) as live:
+    async with frontier.hosts.lock(event.host, partition) as live:
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
         if lease:
             await end_unanswered(frontier, live, lease)

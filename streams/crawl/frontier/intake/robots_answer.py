@@ -12,14 +12,14 @@ from streams.crawl.frontier.state import FrontierState
 
 
 async def take_robots_answer(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
-    """Apply the answer to the host, and return `origins.changed` if it is the newest."""
+    """Apply the answer to the host, and return `origins.changed` if the answer is the newest."""
     if event.lease_expired:
         await take_expired(frontier, event, partition)
         return []
-    async with frontier.hosts.holding(event.host, partition) as live:
+    async with frontier.hosts.lock(event.host, partition) as live:
         if event.lease_id in live.host.leases:
             was_deferred = live.host.is_deferred
-            live.host.robots = await _robots_after(frontier, event, live.host.robots)
+            live.host.robots = await _apply_answer(frontier, event, live.host.robots)
             end_lease(frontier, live, event)
             if live.host.is_deferred:
                 decisions.defer(live.host, frontier.now(), frontier.random())
@@ -30,7 +30,7 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
         return [outputs.origin_changed(live.host)] if newest else []
 
 
-async def _robots_after(frontier: FrontierState, event: PageFetched, before: Robots) -> Robots:
+async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Robots) -> Robots:
     match robots.robots_access(event.outcome, before.redirects):
         case "rules" if event.body_ref:
             rules = await frontier.robots.get(event.body_ref)
@@ -40,5 +40,5 @@ async def _robots_after(frontier: FrontierState, event: PageFetched, before: Rob
             return replace(before, url=target, redirects=redirects, fetched_at=0, status="unknown")
         case "unreachable":
             detail, final = event.error or event.outcome, not event.retryable
-            return decisions.robots_failed(before, event.generation, detail, frontier.policy, final=final)
+            return decisions.apply_robots_failure(before, event.generation, detail, frontier.policy, final=final)
     return Robots("allowed", fetched_at=event.generation)

@@ -9,12 +9,12 @@ from streams.crawl.frontier.state import FrontierState
 
 
 async def take_settled(frontier: FrontierState, event: PageSettled, partition: int) -> None:
-    """Note that the page is settled, and test the host's alias rules with what dedup learned from it.
+    """Note that the page is settled, and test the host's alias rules with dedup's new evidence.
 
-    All under the host's lock, so that no URL is held by outdated rules meanwhile. The event may come before the answer
-    itself, since both are on their way at once.
+    Both happen under the host's lock, so that no URL is held by outdated rules meanwhile. The event may come before the
+    answer itself, since both are on their way at once.
     """
-    async with frontier.hosts.holding(event.host, partition) as live:
+    async with frontier.hosts.lock(event.host, partition) as live:
         await _write(frontier, event, live)
         rules = await frontier.aliases.rules_for(event.host, fresh=True)
         if rules.believed:
