@@ -9,7 +9,7 @@ from dataclasses import dataclass
 FAILURES = 6
 """Number of failures in a row, without an answer between them, until a domain is refused."""
 REFUSED_SECONDS = 60.0
-"""How long a domain is refused (seconds). Then one lookup is tried."""
+"""Time that a domain is refused (seconds). Then one lookup is tried."""
 MAX_SUFFIXES = 10_000
 """Maximum number of domains that are remembered; the oldest ones are forgotten."""
 

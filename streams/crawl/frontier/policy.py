@@ -14,7 +14,7 @@ BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 3_600.0
 """Maximum backoff (seconds)."""
 UNREACHABLE_SECONDS = 1_800.0
-"""How long a host waits after its robots.txt was unreachable (seconds). Each further outage in a row doubles it."""
+"""Time that a host waits after its robots.txt was unreachable (seconds). Each further outage in a row doubles it."""
 MAX_UNREACHABLE_SECONDS = 86_400.0
 """Maximum time that an unreachable host waits (seconds)."""
 
