@@ -140,23 +140,24 @@ def in_functions(tree: ast.Module) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("path", sources(), ids=relative)
-def test_patterns_take_linear_time(path: Path) -> None:
+def slow_patterns(path: Path) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    """The place of each pattern of a module that may take more than linear time, with the kinds of its faults."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = {
-        name: kinds
-        for name, value in vars(module_of(path)).items()
-        for pattern in patterns_in(value)
-        if (kinds := faults(pattern, searched=is_searched(tree, name)))
-    }
-    allowed = {name for file, name in EXCEPTIONS if file == relative(path)}
-    assert {name: kinds for name, kinds in found.items() if name not in allowed} == {}
+    for name, value in vars(module_of(path)).items():
+        for pattern in patterns_in(value):
+            if kinds := faults(pattern, searched=is_searched(tree, name)):
+                yield (relative(path), name), kinds
 
 
-@pytest.mark.parametrize("path", sources(), ids=relative)
-def test_patterns_are_compiled_where_they_are_checked(path: Path) -> None:
-    functions = in_functions(ast.parse(path.read_text(encoding="utf-8")))
-    assert functions <= {name for file, name in IN_FUNCTIONS if file == relative(path)}
+def test_patterns_take_linear_time() -> None:
+    slow = dict(found for path in sources() for found in slow_patterns(path))
+    assert {place: kinds for place, kinds in slow.items() if place not in EXCEPTIONS} == {}
+
+
+def test_patterns_are_compiled_where_they_are_checked() -> None:
+    trees = {relative(path): ast.parse(path.read_text(encoding="utf-8")) for path in sources()}
+    places = {(file, function) for file, tree in trees.items() for function in in_functions(tree)}
+    assert places - IN_FUNCTIONS.keys() == set()
 
 
 def test_patterns_that_are_built_from_tables() -> None:

@@ -7,8 +7,6 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("streams", "schemas", "tests", "benchmarks", "docs", "triton_models")
 NO_SUBJECT = frozenset(["Of", "What", "Whether", "That", "Those", "Where", "Which", "How", "And"])
@@ -62,8 +60,7 @@ def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.id
 
 
-@pytest.mark.parametrize("path", files(), ids=relative)
-def test_words(path: Path) -> None:
+def faults_of(path: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     faults = [
@@ -80,4 +77,19 @@ def test_words(path: Path) -> None:
         for line, name in names(tree)
         if NAMES & set(name.strip("_").lower().split("_"))
     ]
+    yield from (f"{relative(path)}, {fault}" for fault in faults)
+
+
+def test_words() -> None:
+    faults = [fault for path in files() for fault in faults_of(path)]
     assert not faults, "\n".join(faults)
+
+
+def test_every_ignored_type_has_its_reason() -> None:
+    faults = [
+        f"{relative(path)}:{number}"
+        for path in files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"# type: ignore(\[[a-z, -]*\])?\s*$", line)
+    ]
+    assert not faults, "say behind it why the checker errs, or what the test does on purpose"

@@ -109,7 +109,7 @@ def test_labels(label: str, name: str) -> None:
     assert declared(b"", f"text/html; charset={label.upper()}") == name
 
 
-@pytest.mark.parametrize("label", sorted(LABELS))
-def test_every_label_of_the_standard_has_a_codec(label: str) -> None:
+def test_every_label_of_the_standard_has_a_codec() -> None:
     """The labels of the standard's "replacement" are those of encodings that are unsafe to decode."""
-    assert bool(declared(b"", f"text/html; charset={label}")) == (LABELS[label] != "replacement")
+    without = {label for label in LABELS if not declared(b"", f"text/html; charset={label}")}
+    assert without == {label for label, encoding in LABELS.items() if encoding == "replacement"}

@@ -1,6 +1,7 @@
 """Two releases side by side: each reads the other's events, and values that are unknown to it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,18 @@ def known_topics(release: str) -> set[str]:
     return {path.name.removesuffix(".schema.json") for path in (FORMER_SCHEMAS / release).glob("*.schema.json")}
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[f"{n}-{record.topic}" for n, record in enumerate(RECORDS)])
-def test_events_of_the_former_release_are_read_with_all_their_values(record: FormerRecord) -> None:
+def test_events_of_the_former_release_are_read_with_all_their_values() -> None:
+    assert RECORDS
+    assert [(n, record.topic) for n, record in enumerate(RECORDS) if not is_read_whole(record)] == []
+
+
+def is_read_whole(record: FormerRecord) -> bool:
+    """True if an event is read with all its values, its id and its key."""
     event, envelope = decode(MODELS[record.topic], record.value, record.headers)
     written = json.loads(record.value)
-    assert {name: value for name, value in json.loads(event.to_json()).items() if name in written} == written
-    assert str(envelope.id) == dict(record.headers)["ce_id"].decode()
-    assert event.key().encode() == record.key
+    read = {name: value for name, value in json.loads(event.to_json()).items() if name in written}
+    ids = (str(envelope.id), event.key().encode())
+    return read == written and ids == (dict(record.headers)["ce_id"].decode(), record.key)
 
 
 def test_the_former_release_wrote_every_type_that_it_knew() -> None:
@@ -43,13 +49,16 @@ TODAYS_EVENTS = [
 """Each sample with each release that knew its type. A later type has its own topic, which no former release reads."""
 
 
-@pytest.mark.parametrize(
-    ("event", "release"), TODAYS_EVENTS, ids=[f"{type(event).__name__}-{release}" for event, release in TODAYS_EVENTS]
-)
-def test_todays_events_are_read_by_the_former_releases(event: Event, release: str) -> None:
+def test_todays_events_are_read_by_the_former_releases() -> None:
     """Their readers check what these schemas check: they were generated from the same models."""
+    assert TODAYS_EVENTS
+    assert [(release, event, error) for event, release in TODAYS_EVENTS for error in errors_of(event, release)] == []
+
+
+def errors_of(event: Event, release: str) -> Iterator[str]:
     schema = json.loads((FORMER_SCHEMAS / release / f"{event.topic}.schema.json").read_text())
-    jsonschema.validate(json.loads(event.to_json()), schema, format_checker=jsonschema.FormatChecker())
+    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    return (error.message for error in validator.iter_errors(json.loads(event.to_json())))
 
 
 def test_samples_have_every_field_and_every_listed_value() -> None:
