@@ -60,7 +60,7 @@ async def run(settings: Settings, folder: Path | None, pages: int, *, as_json: b
         with err.status("Comparing the runtimes ..."):
             runtimes = compare_runtimes(settings, made)
         base = settings.model_copy(update={"home": home})
-        with running_servers(home, kafka=False, cassandra=False, qdrant=False, base=base) as running:
+        with running_servers(home, ["triton"], base=base) as running:
             through = await stage_alone(running, made)
     result = {"machine": conditions, "runtimes": runtimes, "stage": through}
     if as_json:

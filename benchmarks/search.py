@@ -63,7 +63,8 @@ async def run(settings: Settings, counts: Sequence[int], binary: Path | None, qu
         with err.status("Cutting the bundled web into statements ..."):
             pages = statements_of(unpack(home / "web" / "demo"), ALL_PAGES)
         base = settings.model_copy(update={"home": home})
-        running = stack.enter_context(running_servers(home, kafka=False, qdrant=binary is None, base=base))
+        names = ["cassandra", "triton", *([] if binary else ["qdrant"])]
+        running = stack.enter_context(running_servers(home, names, base=base))
         if binary:
             url = stack.enter_context(server(running, binary))
             running = running.model_copy(update={"qdrant": running.qdrant.model_copy(update={"url": url})})

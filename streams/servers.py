@@ -45,7 +45,7 @@ class Server:
     replicas: int | None = None
     """Minimum number of replicas in production. None: it keeps nothing that could be lost."""
     is_client: bool = False
-    """True if its certificate is also that of a client, to other instances of the same server."""
+    """True if it is also a client of others of its kind, so that its certificate is one of a client, too."""
 
 
 def find(reference: str) -> Any:

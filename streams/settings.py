@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from streams.errors import UsageError
 from streams.merging import merge_mappings
+from streams.servers import NAMES
 
 MIN_BLOB_TTL_DAYS = 22
 """Minimum lifetime of blobs (days): events refer to them for that long (`streams.maintenance.sweeping`)."""
@@ -363,7 +364,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _certificates_are_complete(self) -> Self:
-        for name in ("kafka", "cassandra", "qdrant", "triton", "gateway"):
+        for name in (*NAMES, "gateway"):
             group = getattr(self, name)
             for certificate, key in (("cert_file", "key_file"), ("client_cert_file", "client_key_file")):
                 if (getattr(group, certificate, None) is None) != (getattr(group, key, None) is None):

@@ -23,6 +23,7 @@ from hypothesis import settings as hypothesis_settings
 
 from streams.local.server_set import running_servers
 from streams.logs import configure_logging
+from streams.servers import NAMES
 from streams.settings import Settings
 from tests.child_processes import unreaped
 
@@ -40,7 +41,7 @@ configure_logging(Settings())
 for _number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(_number, signal.default_int_handler)
 
-SERVERS = frozenset({"kafka", "cassandra", "triton", "qdrant"})
+SERVERS = frozenset(NAMES)
 
 
 _unreaped: list[str] = []
@@ -84,10 +85,9 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Settings]:
     Use names of your own for what you write (`fresh_name`), since all tests of the run share them.
     """
     needed = servers_needed(request.session.items) or SERVERS
-    chosen: Any = {name: name in needed for name in SERVERS}
     home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
     try:
-        with running_servers(home, **chosen) as settings:
+        with running_servers(home, needed) as settings:
             yield settings
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from streams.planning.capacity import Plan, Workload, plan
 from streams.planning.costs import UnitCosts
 from streams.planning.numbers import number
+from streams.servers import NAMES
 
 ShowFigure = Callable[[Plan], str]
 
@@ -79,7 +80,7 @@ FIGURES: tuple[tuple[str, ShowFigure], ...] = (
     ("statements kept", lambda found: number(found.statements)),
     ("Kafka records/s", lambda found: number(found.kafka_records_per_second)),
     ("Cassandra writes/s", lambda found: number(found.cassandra_writes_per_second)),
-    *(_nodes(name) for name in ("workers", "kafka", "cassandra", "qdrant", "triton", "gateway")),
+    *(_nodes(name) for name in ("workers", *NAMES, "gateway")),
     ("GPUs", _gpus),
     ("cores", lambda found: number(sum(pool.cores for pool in found.pools))),
     ("memory", lambda found: f"{number(sum(pool.memory_gb for pool in found.pools))} GB"),

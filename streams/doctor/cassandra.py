@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.doctor.reaching import refused
+from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.errors import UsageError
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
 from streams.stores.cassandra.migrating import Migration, is_migration, packaged_migrations
+from streams.tls import TlsFiles
 
 _VERSION = "SELECT release_version FROM system.local"
 _PEERS = "SELECT peer FROM system.peers"
@@ -34,6 +35,14 @@ def check_cassandra(settings: Settings) -> Iterator[Finding]:
     except UsageError as error:
         found.append(failure("schema", str(error), "Create the keyspace and its tables: riffle migrate"))
     yield from found
+
+
+def endpoint(settings: Settings) -> Endpoint | None:
+    """The first of the nodes, if the connections are encrypted."""
+    own = settings.cassandra
+    if not own.ca_file:
+        return None
+    return Endpoint("Cassandra", own.hosts[0], own.port, TlsFiles.of(own), own.check_hostname)
 
 
 async def _collect(settings: Settings, addresses: str, found: list[Finding]) -> None:

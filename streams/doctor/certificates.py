@@ -3,16 +3,16 @@
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from cryptography import x509
 
 from streams.doctor.findings import Finding, Level, failure, ok, warning
+from streams.doctor.reaching import Endpoint
 from streams.errors import UsageError
+from streams.servers import NAMES, SERVERS, find
 from streams.settings import Settings
 from streams.tls import TlsFiles, client_context
 
@@ -24,17 +24,6 @@ _RENEW = (
     "Renew it. On a cluster cert-manager does so by itself: look at its Certificate and its log. "
     "On the local stack: riffle certificates renew"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A server that should speak TLS, and the files with which this process comes."""
-
-    name: str
-    host: str
-    port: int
-    files: TlsFiles
-    check_hostname: bool = True
 
 
 def check_certificates(settings: Settings) -> Iterator[Finding]:
@@ -55,7 +44,7 @@ def check_certificates(settings: Settings) -> Iterator[Finding]:
 
 def certificate_files(settings: Settings) -> Iterator[tuple[str, Path]]:
     """Each certificate file that is set, with the name of its setting."""
-    for group in ("kafka", "cassandra", "qdrant", "triton", "gateway"):
+    for group in (*NAMES, "gateway"):
         values = getattr(settings, group)
         for field in ("ca_file", "cert_file", "client_ca_file", "client_cert_file"):
             path = getattr(values, field, None)
@@ -89,19 +78,8 @@ def judge_days(what: str, until: datetime, now: datetime) -> Finding:
 
 def endpoints(settings: Settings) -> Iterator[Endpoint]:
     """The servers that the settings reach with TLS, one address of each."""
-    kafka, cassandra, qdrant = settings.kafka, settings.cassandra, settings.qdrant
-    if kafka.security_protocol == "SSL":
-        host, _, port = kafka.bootstrap.split(",")[0].strip().rpartition(":")
-        yield Endpoint("Kafka", host, int(port), TlsFiles.of(kafka))
-    if cassandra.ca_file:
-        files = TlsFiles.of(cassandra)
-        yield Endpoint("Cassandra", cassandra.hosts[0], cassandra.port, files, cassandra.check_hostname)
-    if qdrant.url.startswith("https:"):
-        address = urlsplit(qdrant.url)
-        yield Endpoint("Qdrant", address.hostname or "", address.port or 443, TlsFiles.of(qdrant))
-    if settings.triton.ca_file:
-        host, _, port = settings.triton.url.rpartition(":")
-        yield Endpoint("Triton", host, int(port), TlsFiles.of(settings.triton))
+    found = (find(server.endpoint)(settings) for server in SERVERS)
+    yield from (endpoint for endpoint in found if endpoint is not None)
     if settings.gateway.cert_file:
         gateway = settings.gateway
         files = TlsFiles(gateway.ca_file, gateway.client_cert_file, gateway.client_key_file)

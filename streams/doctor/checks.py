@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdrant, triton
+from streams.doctor import certificates, gateway, kafka, machine
 from streams.doctor.findings import Finding
 from streams.doctor.running import Check
 from streams.errors import UsageError
+from streams.servers import SERVERS, find
 from streams.settings import Settings
 
 
@@ -14,13 +15,11 @@ def all_checks(settings: Settings, *, gateway_address: str = "", only: Sequence[
     """The checks, or those whose names are in `only`. Raises UsageError for an unknown name."""
     functions: dict[str, Callable[[Settings], Iterable[Finding]]] = {
         "settings": machine.check_settings,
-        "kafka": kafka.check_brokers,
+        **{server.name: find(server.check) for server in SERVERS if server.role == "events"},
         "topics": kafka.check_topics,
         "lag": kafka.check_lag,
         "dead-letters": kafka.check_dead_letters,
-        "cassandra": cassandra.check_cassandra,
-        "qdrant": qdrant.check_qdrant,
-        "triton": triton.check_triton,
+        **{server.name: find(server.check) for server in SERVERS if server.role != "events"},
         "gateway": partial(gateway.check_gateway, address=gateway_address),
         "certificates": certificates.check_certificates,
         "disk": machine.check_disk,

@@ -9,13 +9,14 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.doctor.reaching import refused
+from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.runtime.connection import client_config, unreachable_error
 from streams.runtime.lag import Lag, active_groups, input_topics, stage_lags, topic_sizes
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
+from streams.tls import TlsFiles
 from streams.topology import STAGES, TOPICS, Topic
 
 REQUEST_SECONDS = 8.0
@@ -60,6 +61,14 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
             )
     except KafkaException as error:
         raise unreachable_error(settings.kafka, error) from error
+
+
+def endpoint(settings: Settings) -> Endpoint | None:
+    """The first of the brokers, if the connections are encrypted."""
+    if settings.kafka.security_protocol != "SSL":
+        return None
+    host, _, port = settings.kafka.bootstrap.split(",")[0].strip().rpartition(":")
+    return Endpoint("Kafka", host, int(port), TlsFiles.of(settings.kafka))
 
 
 def _version(admin: AdminClient, broker: int) -> str:

@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Iterator
 
 from streams.doctor.findings import Finding, failure, ok, warning
+from streams.servers import SERVERS
 from streams.settings import Settings
 
 LOW_BYTES, FULL_BYTES = 5_000_000_000, 1_000_000_000
 """Free space below which a disk is nearly full, and below which the local stack does not start (bytes)."""
-PRODUCTION_REPLICAS = {"kafka": 3, "cassandra": 3, "qdrant": 2}
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
@@ -36,9 +36,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
         yield ok("settings", f"Profile {settings.profile}")
         return
     few = [
-        f"RIFFLE_{name.upper()}__REPLICATION is {getattr(settings, name).replication}, should be {wanted} or more"
-        for name, wanted in PRODUCTION_REPLICAS.items()
-        if getattr(settings, name).replication < wanted
+        f"RIFFLE_{server.name.upper()}__REPLICATION is {replicas}, should be {server.replicas} or more"
+        for server in SERVERS
+        if server.replicas and (replicas := getattr(settings, server.name).replication) < server.replicas
     ]
     if few:
         yield warning("settings", "A lost machine loses data", "Set the replication before the first start.", *few)

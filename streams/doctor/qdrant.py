@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.reaching import Endpoint
 from streams.doctor.triton import embedding_model
 from streams.doctor.versions import judge_version
 from streams.errors import StoreUnavailable
@@ -13,6 +15,7 @@ from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
 from streams.stores.qdrant.rest import QdrantRest
 from streams.stores.vector_collection import ALIAS, collection_name
+from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
 INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation"})
@@ -38,6 +41,14 @@ def check_qdrant(settings: Settings) -> Iterator[Finding]:
         yield from judge_collection(target, info, collections, settings.qdrant)
         if model := embedding_model(settings):
             yield from judge_model(target, info, model)
+
+
+def endpoint(settings: Settings) -> Endpoint | None:
+    """The server, if its address is https."""
+    address = urlsplit(settings.qdrant.url)
+    if address.scheme != "https":
+        return None
+    return Endpoint("Qdrant", address.hostname or "", address.port or 443, TlsFiles.of(settings.qdrant))
 
 
 def _refused(settings: QdrantSettings, status: int) -> Finding:

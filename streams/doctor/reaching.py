@@ -1,8 +1,22 @@
-"""Quick attempts to connect: client libraries keep trying at a closed port for their whole timeout."""
+"""Addresses, and quick attempts to connect: client libraries keep trying at a closed port for their whole timeout."""
 
 import socket
+from dataclasses import dataclass
+
+from streams.tls import TlsFiles
 
 CONNECT_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server that should speak TLS, and the files with which this process comes."""
+
+    name: str
+    host: str
+    port: int
+    files: TlsFiles
+    check_hostname: bool = True
 
 
 def refused(addresses: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from streams.doctor.findings import Finding, failure, ok
-from streams.doctor.reaching import refused
+from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.errors import RiffleError
 from streams.models.inference.repository import CHAIN_MODEL
@@ -12,6 +12,7 @@ from streams.models.protocols import ModelInfo
 from streams.models.triton import IN_PROCESS, open_models
 from streams.models.triton_connection import server_state
 from streams.settings import Settings, TritonSettings
+from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
 
@@ -32,6 +33,14 @@ def check_triton(settings: Settings) -> Iterator[Finding]:
     state = server_state(settings.triton, REQUEST_SECONDS)
     yield judge_version("triton", url, state.version)
     yield judge_models(state.models, needed_models(settings.triton, state.models))
+
+
+def endpoint(settings: Settings) -> Endpoint | None:
+    """The server for statements, if the connections are encrypted."""
+    if not settings.triton.ca_file:
+        return None
+    host, _, port = settings.triton.url.rpartition(":")
+    return Endpoint("Triton", host, int(port), TlsFiles.of(settings.triton))
 
 
 def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

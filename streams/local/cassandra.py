@@ -1,6 +1,7 @@
 """Apache Cassandra as a single node."""
 
 from pathlib import Path
+from typing import Any, Self
 
 from streams.local.child_process import Launch
 from streams.local.jars import class_path
@@ -9,6 +10,7 @@ from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
 from streams.local.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities, Identity
+from streams.settings import Settings
 from streams.tls import client_context
 
 JVM_OPTIONS = (
@@ -174,11 +176,24 @@ class Cassandra:
         self.data, self.tls = data, tls
         self.port, self.storage_port = free_ports(2)
 
+    @classmethod
+    def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        return cls(home / "data" / cls.name, tls)
+
+    @property
+    def addresses(self) -> dict[str, Any]:
+        return {"hosts": ["127.0.0.1"], "port": self.port}
+
+    @staticmethod
+    def external(settings: Settings) -> str:
+        own = settings.cassandra
+        return f"{', '.join(own.hosts)}, port {own.port}" if {"hosts", "port"} & own.model_fields_set else ""
+
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
         remove_empty_segments(self.data / "commitlog")
         config, logback = self.data / "cassandra.yaml", self.data / "logback.xml"
-        config.write_text(yaml(self.data, self.port, self.storage_port, self.tls["cassandra"] if self.tls else None))
+        config.write_text(yaml(self.data, self.port, self.storage_port, self.tls[self.name] if self.tls else None))
         logback.write_text(LOGBACK)
         return Launch(
             [
@@ -199,3 +214,6 @@ class Cassandra:
     def is_ready(self) -> bool:
         """True if it answers CQL: the port opens last of all, when the node can take requests."""
         return cassandra_answers(self.port, client_context(self.tls[OPERATOR].files) if self.tls else None)
+
+    def clean(self) -> None:
+        """It leaves nothing."""

@@ -5,6 +5,7 @@ import os
 import subprocess
 import uuid
 from pathlib import Path
+from typing import Any, Self
 
 from streams.errors import StartError
 from streams.local.child_process import Launch
@@ -15,7 +16,7 @@ from streams.local.probing import kafka_answers
 from streams.local.server import Hints
 from streams.local.tls.access import NODE_ID, SUPER_USERS
 from streams.local.tls.identities import OPERATOR, Identities, Identity
-from streams.settings import KafkaSettings
+from streams.settings import KafkaSettings, Settings
 
 # One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
 # make it start in half the time and use half the memory.
@@ -106,9 +107,21 @@ class Kafka:
         self.data, self.tls = data, tls
         self.port, self.controller_port = free_ports(2)
 
+    @classmethod
+    def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        return cls(home / "data" / cls.name, tls)
+
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def addresses(self) -> dict[str, Any]:
+        return {"bootstrap": self.bootstrap}
+
+    @staticmethod
+    def external(settings: Settings) -> str:
+        return settings.kafka.bootstrap if "bootstrap" in settings.kafka.model_fields_set else ""
 
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
@@ -132,6 +145,9 @@ class Kafka:
         """True if it lists itself as a broker: clients can connect, and topics can be created."""
         settings = self.tls[OPERATOR].settings(["kafka"])["kafka"] if self.tls else {}
         return kafka_answers(KafkaSettings(bootstrap=self.bootstrap, **settings))
+
+    def clean(self) -> None:
+        """It leaves nothing."""
 
 
 def _format(java: list[str], config: Path) -> None:

@@ -2,12 +2,14 @@
 
 import sys
 from pathlib import Path
+from typing import Any, Self
 
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities
+from streams.settings import Settings
 from streams.tls import client_context
 
 
@@ -25,9 +27,21 @@ class Qdrant:
         self.data, self.tls = data, tls
         self.port = free_ports(1)[0]
 
+    @classmethod
+    def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        return cls(home / "data" / cls.name, tls)
+
     @property
     def url(self) -> str:
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def addresses(self) -> dict[str, Any]:
+        return {"url": self.url}
+
+    @staticmethod
+    def external(settings: Settings) -> str:
+        return settings.qdrant.url if "url" in settings.qdrant.model_fields_set else ""
 
     @property
     def health(self) -> str:
@@ -38,10 +52,13 @@ class Qdrant:
         module = [sys.executable, "-m", "streams.local.qdrant_server"]
         command = [*module, "--host", "127.0.0.1", "--port", str(self.port), "--data", str(self.data)]
         if self.tls:
-            own = self.tls["qdrant"]
+            own = self.tls[self.name]
             command += ["--cert", str(own.cert), "--key", str(own.key), "--client-ca", str(own.ca)]
         return Launch(command)
 
     def is_ready(self) -> bool:
         """True if it lists its collections."""
         return answers(self.health, client_context(self.tls[OPERATOR].files) if self.tls else None)
+
+    def clean(self) -> None:
+        """It leaves nothing."""

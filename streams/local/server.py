@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from streams.errors import StartError
 from streams.local.child_process import Child, Launch, keep_previous, stop, tail
+from streams.local.tls.identities import Identities
+from streams.settings import Settings
 
 POLL_SECONDS = 0.1
 CANCEL_CHECK_SECONDS = 0.2
@@ -59,6 +61,25 @@ class Server(Protocol):
 
     def is_ready(self) -> bool:
         """Ask once, in its own protocol. Raises StartError if it can't become ready any more."""
+
+
+class StoreServer(Server, Protocol):
+    """A server of the table (`streams.servers`). Its `name` is that of the table."""
+
+    @classmethod
+    def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        """The server with its data in `home`, on free ports."""
+
+    @property
+    def addresses(self) -> dict[str, Any]:
+        """The settings of its group that point to it."""
+
+    @staticmethod
+    def external(settings: Settings) -> str:
+        """Its address, if environment variables set one: then it is not started. Else empty."""
+
+    def clean(self) -> None:
+        """Remove what it leaves outside of its data folder once it has ended."""
 
 
 class Cancelled(Exception):

@@ -38,6 +38,7 @@ from streams.local.server_set import (
 )
 from streams.local.state import ProcessState, StackState, only_stack, write_state
 from streams.local.triton import Triton
+from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
 
 LOOK_SECONDS = 0.5
@@ -145,9 +146,9 @@ class Supervisor:
     def start(self) -> None:
         external = external_servers(self.settings)
         for name, address in external.items():
-            self.report("external", {"title": name.capitalize(), "address": address})
-        wanted = {name: name not in external for name in ("kafka", "cassandra", "triton", "qdrant")}
-        servers = self.servers = plan(self.settings, self._warn, home=self.home, **wanted)
+            self.report("external", {"title": named(name).title, "address": address})
+        names = [name for name in NAMES if name not in external]
+        servers = self.servers = plan(self.settings, self._warn, home=self.home, names=names)
         self._start(servers.all)
         # The workers read the addresses from this file, so it is written before they start.
         self._note(settings=servers.addresses)
@@ -267,8 +268,7 @@ class Supervisor:
         for part, grace_seconds in ((first, RIFFLE_GRACE_SECONDS), (servers, SERVER_GRACE_SECONDS)):
             for name in stop(part, grace_seconds):
                 self._warn(f"{name} did not end within {grace_seconds:.0f} s and was killed")
-        if self.servers.triton:
-            self.servers.triton.clean_shared_memory()
+        self.servers.clean()
 
 
 def check_space(home: Path, needed_bytes: int = NEEDED_BYTES) -> None:

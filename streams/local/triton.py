@@ -18,14 +18,14 @@ from collections.abc import Iterable
 from ctypes.util import find_library
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from streams.errors import StartError, StoreUnavailable
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.server import Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
-from streams.settings import TritonSettings
+from streams.settings import Settings, TritonSettings
 
 IN_PROCESS = "inprocess:"
 PROBE_SECONDS = 2.0
@@ -104,9 +104,25 @@ class Triton:
         self.port, self.http_port = free_ports(2)
         self.shm_prefix = f"riffle_{sha256(str(data).encode()).hexdigest()[:10]}_"
 
+    @classmethod
+    def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
+        models = (settings.models_path / "local").resolve()
+        own, query = settings.triton.model, settings.triton.query_model
+        required = (own, *([query] if query and (models / query).is_dir() else []))
+        return cls(home / "data" / cls.name, models, required, home, tls)
+
     @property
     def url(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def addresses(self) -> dict[str, Any]:
+        return {"url": self.url}
+
+    @staticmethod
+    def external(settings: Settings) -> str:
+        own = settings.triton
+        return own.url if "url" in own.model_fields_set and not own.url.startswith(IN_PROCESS) else ""
 
     @property
     def health(self) -> str:
@@ -122,7 +138,7 @@ class Triton:
             raise StartError(f"Triton can't run here: {reason}")
         if not self.models.is_dir():
             raise StartError(f"no model repository at {self.models}: restore it, or set RIFFLE_MODEL_REPOSITORY")
-        self.clean_shared_memory()
+        self.clean()
         backends = self._lay_out_backend()
         return Launch(self._command(backends), self._environment())
 
@@ -182,7 +198,7 @@ class Triton:
         }
         return {**environment, "RIFFLE_HOME": str(self.home)} if self.home else environment
 
-    def clean_shared_memory(self) -> None:
+    def clean(self) -> None:
         """Remove the shared memory that a killed server of this home left in /dev/shm."""
         if SHARED_MEMORY.is_dir():
             for left in SHARED_MEMORY.glob(f"{self.shm_prefix}*"):

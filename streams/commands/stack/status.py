@@ -11,6 +11,7 @@ from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_setting
 from streams.commands.pages.search import gateway_context
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
+from streams.servers import NAMES
 from streams.settings import Settings
 from streams.tls import TlsFiles, client_context
 
@@ -113,10 +114,10 @@ def _answers(process: ProcessState, settings: Settings) -> bool:
             return triton_answers(settings.triton)
         case "web":
             return listens(process.port)
-        case "qdrant" if process.health.startswith("https:"):
-            return answers(process.health, client_context(TlsFiles.of(settings.qdrant)))
         case "gateway" if process.health.startswith("https:"):
             return answers(process.health, gateway_context(settings.gateway))
+        case name if name in NAMES and process.health.startswith("https:"):
+            return answers(process.health, client_context(TlsFiles.of(getattr(settings, name))))
         case _:
             return answers(process.health)
 

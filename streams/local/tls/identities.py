@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
+from streams import servers
 from streams.local.certificates import Authority, open_authority, write_secret
 from streams.tls import TlsFiles
 from streams.topology import GATEWAY, STAGES
@@ -28,19 +29,18 @@ HOSTS = ("127.0.0.1", "localhost")
 DAYS = 90
 """Validity of a certificate (days), as cert-manager's default."""
 OPERATOR, PERSON = "operator", "person"
-SERVERS = ("kafka", "cassandra", "qdrant", "triton", GATEWAY)
+TIERS = servers.NAMES
+"""The servers that have settings of their own for a client's certificate."""
+SERVERS = (*TIERS, GATEWAY)
 CLIENTS = (*(stage.name for stage in STAGES), OPERATOR, PERSON)
 NAMES = (*SERVERS, *CLIENTS)
-TIERS = ("kafka", "cassandra", "qdrant", "triton")
-"""The servers that have settings of their own for a client's certificate."""
 P12_PASSWORD = b"riffle"
 """Browsers import no key without a password. The file is as secret as the key beside it."""
 _SERVER, _CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 _USAGES: Mapping[str, tuple[ObjectIdentifier, ...]] = {
     # The broker is also a client of the controller, and the gateway of all other servers.
-    "kafka": (_SERVER, _CLIENT),
+    **{server.name: (_SERVER, _CLIENT) if server.is_client else (_SERVER,) for server in servers.SERVERS},
     GATEWAY: (_SERVER, _CLIENT),
-    **dict.fromkeys(("cassandra", "qdrant", "triton"), (_SERVER,)),
     **dict.fromkeys(CLIENTS, (_CLIENT,)),
 }
 

@@ -50,7 +50,7 @@ async def reranker(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
         await connection.close()
     finally:
         stop([child], 5.0)
-        server.clean_shared_memory()
+        server.clean()
 
 
 async def test_scores_are_in_the_order_of_the_texts(reranker: Reranker) -> None:

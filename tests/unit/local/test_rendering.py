@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams.local import cassandra, kafka, riffle_processes, server_set
+from streams.servers import NAMES
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
 
@@ -119,8 +120,8 @@ def test_a_server_whose_address_is_set_is_used_and_not_started(
         monkeypatch.setenv(name, value)
     settings = Settings.load()
     assert server_set.external_servers(settings) == external
-    wanted = {name: name not in external for name in ("kafka", "cassandra", "triton", "qdrant")}
-    servers = server_set.plan(settings, lambda _: None, home=tmp_path, **wanted)
+    names = [name for name in NAMES if name not in external]
+    servers = server_set.plan(settings, lambda _: None, home=tmp_path, names=names)
     assert not external.keys() & {server.name for server in servers.all}
     addressed = server_set.with_addresses(settings, tmp_path, servers.addresses)
     assert server_set.external_servers(addressed).items() >= external.items()
