@@ -85,7 +85,7 @@ class Server:
         if self.child is not None:
             stop([self.child], 0)
             kill_orphans(self.child)
-            self._triton.clean_shared_memory()
+            self._triton.clean()
 
 
 def _program(process: psutil.Process) -> str:

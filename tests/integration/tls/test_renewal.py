@@ -10,7 +10,8 @@ import pytest
 from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.pages.search import gateway_context
-from streams.doctor.certificates import Endpoint, endpoints
+from streams.doctor.certificates import endpoints
+from streams.doctor.reaching import Endpoint
 from streams.local.probing import answers
 from streams.local.tls.identities import Identity
 from streams.local.tls.renewal import renew_all
