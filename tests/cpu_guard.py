@@ -1,4 +1,4 @@
-"""A guard against code that hangs: it ends a block of a test by CPU time, in the middle of a regular expression too."""
+"""The assertion that a block of a test ends: it fails by CPU time, in the middle of a regular expression too."""
 
 import signal
 from collections.abc import Iterator
@@ -8,9 +8,10 @@ from types import FrameType
 
 @contextmanager
 def cpu_guard(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block once it took this much CPU time of the process. For the main thread alone.
+    """Assert that the block takes less CPU time of the process: TimeoutError is raised in it at that time. Only for the
+    main thread.
 
-    A guard is no target for speed: it is many times what the block needs.
+    A guard is no target for speed: it is many times what the block needs, and far less than quadratic work takes.
     """
 
     def end(number: int, frame: FrameType | None) -> None:

@@ -56,7 +56,7 @@ def test_words_of_each_class_of_characters(category: str) -> None:
     for char, neighbour in product(characters(category), NEIGHBOURS):
         text = "é" + (char + neighbour) * (TEXT_CHARS // 2)
         with cpu_guard(GUARD_SECONDS):
-            words(text)
+            assert all(words(text)), "a word has characters"
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

@@ -40,6 +40,11 @@ class CallTrace:
     back: set[tuple[str, str]] = field(default_factory=set)
     """The calls that go back into a module of the same room that waits for the caller."""
 
+    @property
+    def rooms(self) -> set[str]:
+        """The rooms that are called from another module."""
+        return {called.partition(":")[0].rpartition("/")[0] for _, called in self.calls}
+
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         if event != "call" or (called := _place(frame.f_code)) is None:
             return

@@ -96,7 +96,7 @@ def test_one_supervisor_at_a_time(tmp_path: Path) -> None:
 
 def test_two_homes_do_not_meet(tmp_path: Path) -> None:
     with only_stack(tmp_path / "one"), only_stack(tmp_path / "two"):
-        pass
+        assert {home.name for home in tmp_path.iterdir()} == {"one", "two"}
 
 
 @pytest.mark.parametrize(
