@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.pages.content.boilerplate_elements import outside_boilerplate
+from streams.pages.content.boilerplate_elements import segments_outside_boilerplate
 from streams.pages.content.classifier import WEIGHTS_FILE, ContentModel
 from streams.pages.content.main_content import LIMITS, PASSES, JudgedPage, Kept, Pass, page_features, run_passes
 from streams.pages.content.segment_stats import segment_stats
@@ -50,7 +50,7 @@ def qualities(page: Page, model: ContentModel) -> Iterator[tuple[str, tuple[floa
     truth = words_of(page.main_content)
     for name, passes in variants().items():
         kept = run_passes(scores, JudgedPage(walk, stats), passes=passes).kept if is_judged else []
-        found = [word for index in kept or outside_boilerplate(walk, stats) for word in words[index]]
+        found = [word for index in kept or segments_outside_boilerplate(walk, stats) for word in words[index]]
         hits, size = (Counter(found) & Counter(truth)).total(), max(len(found), 1)
         shingle_f1 = word_f1(Counter(shingles(found)), Counter(shingles(truth)))
         yield name, (word_f1(Counter(found), Counter(truth)), shingle_f1, hits / size)

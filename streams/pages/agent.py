@@ -38,19 +38,19 @@ class NormalizeAgent(Agent):
         try:
             body = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.body_ref)
         except PageErased:
-            return [_settled(event)]
+            return [_settled_event(event)]
         try:
             outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
         except Refused as refusal:
-            return await self._refused(event, refusal, delivery.at)
-        page = await self._accepted(event, outcome, delivery.at)
-        links = self._announced.unannounced(discoveries(event, outcome), delivery.envelope.id)
+            return await self._refuse(event, refusal, delivery.at)
+        page = await self._accept(event, outcome, delivery.at)
+        links = self._announced.drop_announced(discoveries(event, outcome), delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
-        self._announced.delivered(outputs, delivery.envelope.id)
+        self._announced.remember(outputs, delivery.envelope.id)
 
-    async def _accepted(self, event: PageFetched, outcome: PageOutcome, at: int) -> list[Event]:
+    async def _accept(self, event: PageFetched, outcome: PageOutcome, at: int) -> list[Event]:
         """Store the document and the record. Return the events about the page itself and its anchors."""
         reference = await self._stores.blobs.put(outcome.document)
         noindex = "noindex" in outcome.directives
@@ -71,17 +71,17 @@ class NormalizeAgent(Agent):
             **{name: outcome.facts[name] for name in _RECORDED_FACTS if name in outcome.facts},
         }
         await self._stores.pages.put(event.page_id, "normalized", record, at)
-        if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all others
-            return [_removed(event, "noindex", "the page asks not to be indexed"), _settled(event)]
-        return [_normalized(event, outcome, reference), *anchors(event, outcome)]
+        if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
+            return [_removed_event(event, "noindex", "the page asks not to be indexed"), _settled_event(event)]
+        return [_normalized_event(event, outcome, reference), *anchors(event, outcome)]
 
-    async def _refused(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
+    async def _refuse(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
         record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
         await self._stores.pages.put(event.page_id, "normalized", record, at)
-        return [_removed(event, "unsupported", str(refusal)), _settled(event)]
+        return [_removed_event(event, "unsupported", str(refusal)), _settled_event(event)]
 
 
-def _settled(event: PageFetched) -> PageSettled:
+def _settled_event(event: PageFetched) -> PageSettled:
     """Return the event that settles a fetch without a searchable page."""
     return PageSettled.following(event, verdict="refused")
 
@@ -89,7 +89,7 @@ def _settled(event: PageFetched) -> PageSettled:
 _RECORDED_FACTS = ("author", "published", "modified", "site_name", "image", "licence", "type")
 
 
-def _normalized(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:
+def _normalized_event(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:
     return PageNormalized.following(
         event,
         document_ref=reference,
@@ -105,7 +105,7 @@ def _normalized(event: PageFetched, outcome: PageOutcome, reference: str) -> Pag
     )
 
 
-def _removed(event: PageFetched, reason: str, detail: str) -> PageRemoved:
+def _removed_event(event: PageFetched, reason: str, detail: str) -> PageRemoved:
     return PageRemoved.following(event, reason=reason, detail=detail[:500])
 
 

@@ -1,12 +1,12 @@
-"""The links that were announced lately: a link that most pages of a site have is not announced by each of them.
+"""The recently announced links: a link on most pages of a site is not announced by each of them.
 
-A link counts as announced only once Kafka has the event with it (`delivered`). Until then other pages announce it,
-too. So a worker that is killed loses no link: what it forgot is announced again, and what only its memory held back
-is in Kafka already.
+A link counts as announced only once Kafka has the event with it (`remember`). Until then other pages announce it, too.
+So a killed worker loses no link: forgotten links are announced again, and links that only its memory held back are in
+Kafka already.
 
 A link is announced again if that could change the frontier's decision: in another crawl or with other limits, with a
 lower depth, or after `MAX_SECONDS`. Links to other hosts are always announced in a crawl that stays on the hosts of
-its seeds, because a host may become one of them at any time.
+its seeds, because any host may become a seed's host later.
 """
 
 from collections import OrderedDict
@@ -18,16 +18,16 @@ from schemas import Event, PageDiscovered
 from streams.crawl.urls import host_of
 
 MAX_LINKS = 100_000
-"""Maximum links in memory, about 30 MB."""
+"""Maximum number of links in memory, about 30 MB."""
 MAX_SECONDS = 300.0
-"""Seconds after which a link is announced again. Less than a URL rests whose host did not answer."""
+"""Time until a link is announced again (seconds). A URL without an answer from its host rests longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Announced:
     depth: int
     cause: UUID
-    """Id of the event that announced it. Its redelivery has the same outputs."""
+    """Id of the event that announced the link. Its redelivery has the same outputs."""
     until: float
 
 
@@ -39,15 +39,15 @@ class AnnouncedLinks:
         self._max_links = max_links
         self._links: OrderedDict[Hashable, _Announced] = OrderedDict()
 
-    def unannounced(self, events: Iterable[PageDiscovered], cause: UUID) -> Iterator[PageDiscovered]:
-        """Return the events without the links that need no announcement. An event without any link is dropped."""
+    def drop_announced(self, events: Iterable[PageDiscovered], cause: UUID) -> Iterator[PageDiscovered]:
+        """Yield the events without the links that need no announcement. An event without any link is dropped."""
         now = self._monotonic()
         for event in events:
             kept = [one for one in event.each() if not self._is_announced(one, cause, now)]
             if kept:
                 yield kept[0].model_copy(update={"more_urls": tuple(one.url for one in kept[1:])})
 
-    def delivered(self, events: Iterable[Event], cause: UUID) -> None:
+    def remember(self, events: Iterable[Event], cause: UUID) -> None:
         """Remember the links of events that Kafka has."""
         until = self._monotonic() + MAX_SECONDS
         for event in events:

@@ -1,10 +1,10 @@
 """Quality of the extraction beside other libraries, on the same pages in the same run: `riffle eval extract DIR`.
 
-DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and
-`publish_date`, at the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of
-their shingles; both are means over pages. Titles, authors and dates are compared word by word, on the pages whose
-truth has one. Speed is pages per second of this process's CPU time: for Riffle the whole normalizer, with facts
-and links; for the others the text alone.
+DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and `publish_date`,
+at the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of their shingles; both
+are means over pages. Titles, authors and dates are compared word by word, on the pages with one in their truth. Speed
+is pages per second of this process's CPU time: for Riffle the whole normalizer, with facts and links; for the others
+only the text.
 """
 
 import gzip
@@ -62,7 +62,7 @@ class Scores:
     hits: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     given: set[str] = field(default_factory=set)
-    """The fields of title, author and date that it gives at all."""
+    """The names of the fields (title, author, published) that the extractor gives at all."""
     cpu_seconds: float = 0.0
     worst: tuple[float, str] = (2.0, "")
 
@@ -102,35 +102,38 @@ class Scores:
 
 Extractor = Callable[[Page], Extracted]
 PORTION = 50
-"""Pages that one extractor reads before the next one does: enough to warm up, few enough that changes of the machine's
-load affect all extractors."""
+"""Number of pages that one extractor reads before the next one: enough to warm up, few enough that changes of the
+machine's load affect all extractors."""
 
 
 def evaluate_extraction(directory: Path, *, others: bool = True, limit: int | None = None) -> dict[str, dict[str, Any]]:
-    """The figures of each extractor by name, Riffle's first. Raises UsageError if DIR is not laid out as above."""
-    extractors: dict[str, tuple[Extractor, Extractor | None]] = {"riffle": (_riffle, None)}
+    """Return the figures of each extractor by name, Riffle's first.
+
+    Raises UsageError if DIR is not laid out as above.
+    """
+    extractors: dict[str, tuple[Extractor, Extractor | None]] = {"riffle": (_extract_with_riffle, None)}
     if others:
-        extractors |= _others()
+        extractors |= _other_extractors()
     scores = {name: Scores() for name in extractors}
     pages = load_pages(directory, limit)
     exempt_loaded_objects(COLLECTED_OBJECTS)  # as the worker that parses pages does, once all is loaded
     while portion := list(islice(pages, PORTION)):
         for name, (extract, more) in extractors.items():
             extract(portion[0])  # not counted: the first page loads models and warms the caches
-            found = [_timed(extract, page) for page in portion]
+            found = [_time_extraction(extract, page) for page in portion]
             for page, (extracted, taken) in zip(portion, found, strict=True):
                 scores[name].add(page, more(page) if more is not None else extracted, taken)
     return {name: score.to_dict() for name, score in scores.items()}
 
 
-def _timed(extract: Extractor, page: Page) -> tuple[Extracted, float]:
+def _time_extraction(extract: Extractor, page: Page) -> tuple[Extracted, float]:
     started = time.process_time()
     found = extract(page)
     return found, time.process_time() - started
 
 
 def render(results: dict[str, dict[str, Any]]) -> str:
-    """The figures as a table for people: one column per extractor."""
+    """Return the figures as a table for people: one column per extractor."""
     kinds = sorted({kind for result in results.values() for kind in result["word_f1_by_type"]})
     rows: list[tuple[str, list[Any]]] = [("word F1", [result["word_f1"] for result in results.values()])]
     rows += [(f"  {kind}", [result["word_f1_by_type"].get(kind) for result in results.values()]) for kind in kinds]
@@ -142,18 +145,18 @@ def render(results: dict[str, dict[str, Any]]) -> str:
     rows.append(("worst page", [result["worst_page"]["id"] for result in results.values()]))
     lines = [f"{'':22}" + "".join(f"{name:>18}" for name in results)]
     for label, values in rows:
-        lines.append(f"{label:22}" + "".join(f"{_shown(value):>18}" for value in values))
+        lines.append(f"{label:22}" + "".join(f"{_format_value(value):>18}" for value in values))
     pages = next(iter(results.values()))["pages"]
     return "\n".join([*lines, f"{pages} pages"])
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) and value <= 1 else str(value)
 
 
-def _riffle(page: Page) -> Extracted:
+def _extract_with_riffle(page: Page) -> Extracted:
     try:
         document = normalize(page.html, url=page.url).document
     except Refused:
@@ -163,8 +166,11 @@ def _riffle(page: Page) -> Extracted:
     return Extracted(document.text, document.title, str(facts.get("author") or ""), published)
 
 
-def _others() -> dict[str, tuple[Extractor, Extractor | None]]:
-    """The other extractors. The second function of each is not timed, and adds what the first does not extract."""
+def _other_extractors() -> dict[str, tuple[Extractor, Extractor | None]]:
+    """Return the other extractors.
+
+    The second function of each is not timed, and adds what the first does not extract.
+    """
     try:
         import readability
         import trafilatura
@@ -188,8 +194,8 @@ def _others() -> dict[str, tuple[Extractor, Extractor | None]]:
     def readable(page: Page) -> Extracted:
         try:
             document = readability.Document(page.html.decode("utf-8", "replace"))
-            return Extracted(_plain(document.summary()), document.short_title())
-        except Exception:  # it raises its own error on pages without text, and lxml's on broken ones
+            return Extracted(_text_of_html(document.summary()), document.short_title())
+        except Exception:  # it raises its own error on pages without text, and lxml's error on broken pages
             return Extracted()
 
     return {
@@ -200,14 +206,14 @@ def _others() -> dict[str, tuple[Extractor, Extractor | None]]:
     }
 
 
-def _plain(html: str) -> str:
+def _text_of_html(html: str) -> str:
     from lxml import html as lxml_html
 
     return "\n".join(str(text) for text in lxml_html.fromstring(html).itertext()) if html else ""
 
 
 def load_pages(directory: Path, limit: int | None = None) -> Iterator[Page]:
-    """Yield the pages by id. Raises UsageError if DIR is not laid out so."""
+    """Yield the pages by id. Raises UsageError if DIR has another layout."""
     truths = sorted((directory / "truth").glob("*.json"))
     if not truths:
         raise UsageError(f"{directory}/truth holds no .json file; expected DIR/html/ID.html and DIR/truth/ID.json")
@@ -249,7 +255,7 @@ def _type(stored: Mapping[str, Any], path: Path) -> str:
 
 
 def _text(truth: Mapping[str, Any], name: str, path: Path) -> str:
-    """A text that may be missing. Raises UsageError for anything else."""
+    """Return a text that may be missing. Raises UsageError for anything else."""
     value = truth.get(name) or ""
     if not isinstance(value, str):
         raise UsageError(f"{path}: {name!r} should be a text, or null")
@@ -261,13 +267,13 @@ def words_of(text: str) -> list[str]:
 
 
 def word_f1(found: Counter[_T], truth: Counter[_T]) -> float:
-    """F1 of two multisets. Two empty ones are equal."""
+    """Return the F1 of two multisets. Two empty multisets are equal."""
     size = found.total() + truth.total()
     return 2 * (found & truth).total() / size if size else 1.0
 
 
 def shingles(words: list[str]) -> list[tuple[str, ...]]:
-    """Runs of four words. A shorter text is one shingle."""
+    """Return the runs of SHINGLE words. A shorter text is one shingle."""
     if 0 < len(words) < SHINGLE:
         return [tuple(words)]
     return list(zip(*(words[start:] for start in range(SHINGLE)), strict=False))

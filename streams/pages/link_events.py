@@ -1,4 +1,4 @@
-"""The events of a page's links: one for each host that the page links to, split where it would become large. Pure."""
+"""The events of a page's links: one for each host that the page links to, split if it would become large. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,7 +10,7 @@ from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
 
 MAX_LINKS_PER_EVENT = 200
-"""Maximum links of one event."""
+"""Maximum number of links in one event."""
 MAX_LINK_BYTES_PER_EVENT = 64 * 1024
 """Maximum size (bytes) of the URLs and anchor texts of one event. A single link is always smaller."""
 
@@ -27,14 +27,14 @@ def discoveries(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscov
         for link in outcome.links
         if not link.nofollow and link.url != canonical and reason_not_to_crawl(link.url) is None
     ]
-    for links in by_host(followed):
+    for links in group_by_host(followed):
         yield _discovery(event, [link.url for link in links], "link", event.depth + 1)
 
 
 def anchors(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
-    """Return the edges of the link graph: only links of the main content, since boilerplate repeats on each page."""
+    """Yield the edges of the link graph: only links of the main content, since boilerplate repeats on each page."""
     nofollow = "nofollow" in outcome.directives
-    for links in by_host(link for link in outcome.links if link.in_content):
+    for links in group_by_host(link for link in outcome.links if link.in_content):
         first, *more = (
             MoreLink(target_url=link.url, anchor=link.text, nofollow=link.nofollow or nofollow) for link in links
         )
@@ -49,16 +49,16 @@ def anchors(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:
         )
 
 
-def by_host(links: Iterable[OutLink]) -> Iterator[Sequence[OutLink]]:
+def group_by_host(links: Iterable[OutLink]) -> Iterator[Sequence[OutLink]]:
     """Group links by target host, in the order of their first link, into groups that fit one event."""
     hosts: dict[str, list[OutLink]] = {}
     for link in links:
         hosts.setdefault(host_of(link.url), []).append(link)
     for of_host in hosts.values():
-        yield from _fitting(of_host)
+        yield from _split_links(of_host)
 
 
-def _fitting(links: Sequence[OutLink]) -> Iterator[Sequence[OutLink]]:
+def _split_links(links: Sequence[OutLink]) -> Iterator[Sequence[OutLink]]:
     group: list[OutLink] = []
     size = 0
     for link in links:

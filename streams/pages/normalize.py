@@ -1,8 +1,8 @@
 """Turns the HTML of a page into a document, as one pure function.
 
 Steps: parse and walk (`parse`), choose the main content (`content`), attach footnotes and build the document
-(`assemble`), read the facts (`metadata`). Hostile pages can still be slow, so foreign pages are normalized in a process
-that can be killed (`sandbox.pool`).
+(`assemble`), read the facts (`metadata`). Hostile pages can still be slow, so strangers' pages are normalized in a
+process that can be killed (`sandbox.pool`).
 """
 
 import hashlib
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streams.pages.assemble.block_languages import with_languages, without_page_language
+from streams.pages.assemble.block_languages import name_languages, remove_page_language
 from streams.pages.assemble.builder import Builder
-from streams.pages.assemble.footnotes import attach
+from streams.pages.assemble.footnotes import attach_notes
 from streams.pages.content.main_content import label
-from streams.pages.content.removal_reasons import reasons
-from streams.pages.document.from_html import as_written
+from streams.pages.content.removal_reasons import list_removed_texts
+from streams.pages.document.from_html import apply_written_fields
 from streams.pages.document.model import Block, Document, Link
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
@@ -27,21 +27,21 @@ from streams.pages.parse.segments import Walk
 from streams.pages.text.language import identify, language_tag
 
 MAX_LINKS = 5_000
-"""Maximum number of a page's links that are read."""
+"""Maximum number of links that are read of a page."""
 LANGUAGE_CHARS = 600
-"""Length of the text by which the page's language is identified (characters)."""
+"""Length of the text that identifies the page's language (characters)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Normalized:
-    """A page's document, and what its author asks of robots and search engines."""
+    """A page's document, and its author's requests to robots and search engines."""
 
     document: Document
     directives: tuple[str, ...] = ()
     canonical: str | None = None
     """The canonical URL that the page declares: absolute, as written."""
     content_hash: str = ""
-    """blake2b-256 of the text in lower case. Exact duplicates have the same."""
+    """blake2b-256 of the text in lower case. Exact duplicates have the same hash."""
 
 
 def normalize(
@@ -59,15 +59,15 @@ def normalize(
     resolver = Resolver(url, parsed.head.base)
     kept = label(parsed).kept
     own = frozenset(kept)
-    kept = attach(parsed.walk, kept, parsed.tree, url)
+    kept = attach_notes(parsed.walk, kept, parsed.tree, url)
     segments = (parsed.walk.segments[index] for index in kept)
     containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written
-    fields = as_written(written, blocks) if written else _fields(parsed, blocks, text, kept, own, resolver)
+    fields = apply_written_fields(written, blocks) if written else _fields(parsed, blocks, text, kept, own, resolver)
     document = replace(document, **fields)
-    document = replace(document, blocks=without_page_language(document.blocks, document.language))
+    document = replace(document, blocks=remove_page_language(document.blocks, document.language))
     return Normalized(
         document=document,
         directives=directives(parsed.head.metas, headers),
@@ -79,7 +79,7 @@ def normalize(
 def explain(html: bytes | str, url: str, headers: Mapping[str, str] | None = None) -> RemovedTexts:
     """List the texts that were removed from a page, each with the reason. Raises Refused."""
     parsed = parse_page(html, headers, url=url, explaining=True)
-    return reasons(parsed, label(parsed, explaining=True))
+    return list_removed_texts(parsed, label(parsed, explaining=True))
 
 
 def _fields(
@@ -92,7 +92,7 @@ def _fields(
 ) -> dict[str, Any]:
     """Return the fields of the document beside its text: title, language, links, facts."""
     data = read_structured_data(parsed.tree, parsed.head, resolver.absolute)
-    found = facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver, data)
+    found = facts.collect_facts(parsed.tree, parsed.head, parsed.walk, kept, resolver, data)
     declared = language_tag(parsed.head.language)
     language = identify(text[:LANGUAGE_CHARS], declared)
     title = found.title
@@ -104,7 +104,7 @@ def _fields(
         "language": language.language or declared,
         "language_confidence": round(language.confidence, 4),
         "script": language.script,
-        "blocks": with_languages(blocks, language),
+        "blocks": name_languages(blocks, language),
         "links": _links(parsed.walk, own, resolver),
         "facts": found.facts,
     }
@@ -118,7 +118,7 @@ def content_hash(text: str) -> str:
 def _links(page: Walk, kept: frozenset[int], resolver: Resolver) -> tuple[Link, ...]:
     found: dict[str, Link] = {}
     for href, text, rel, segment, form in page.links[:MAX_LINKS]:
-        target = resolver.formed(href, form)
+        target = resolver.resolve_form(href, form)
         if not target:
             continue
         known = found.get(target)

@@ -1,16 +1,28 @@
-"""The index stage: a page's statements become searchable, and those of a removed page are taken out.
+"""The index stage: the statements of a page become searchable, and the statements of a removed page are taken out.
 
-Generations decide between two events, in whatever order they come: an older page never replaces a newer one, a removal
-never takes out a newer page, and a page that was removed comes back only by a newer fetch. A removal on request takes
+Generations decide between two events, in any order of their arrival: an older page never replaces a newer page, a
+removal never takes out a newer page, and a removed page comes back only by a newer fetch. A removal on request takes
 out every generation, and holds until it is withdrawn (`streams.stores.removals`).
 
 Two workers may handle two events of one page at the same moment (one is a retry, or a partition just moved). No lock is
-needed: a page writes its points first and reads the records afterwards, and a removal writes its record first and takes
-out points afterwards. So at least one of the two sees the other, and the loser's points are removed.
+needed, because of the order of each worker's steps:
 
-A statement that two generations of a page share is one point, so an older page may overwrite points of the newer one.
-Therefore the worker with the older page writes the points of the newer one again, also if it was killed in between and
-its event comes again.
+    page       1 read the records   2 write the points   3 read the records   4 write the record   5 remove older points
+    removal    1 read the records   2 write the record   3 read the records   4 remove points
+
+So of two workers at least one sees the other:
+
+    first                      then                       who sees what                          what is left
+    newer page's step 4        older page's step 3        the older page: the newer record       newer points (*)
+    older page's step 3        newer page's step 4        the newer page's step 5: older points  newer points (**)
+    removal's step 2           page's step 3              the page: the removal's record         nothing (*)
+    page's step 3              removal's step 2           the removal's step 4: the points       nothing
+    older page's step 2, then  the older event again,     the older page's step 1: the newer     newer points (*)
+    a crash                    after the newer page       record
+
+(*) The older page yields (`_yield_to_newer`): its worker removes its points, and writes the newer page's points again.
+Two generations of a page have one point for a statement with the same text, so the older page may have overwritten it.
+(**) Such an overwritten point stays: its text is the same in both generations.
 """
 
 import asyncio
@@ -35,18 +47,18 @@ from streams.vectors.page_records import published
 from streams.vectors.points import points_of
 
 MAX_ROUNDS = 5
-"""Maximum number of newer pages that an older one makes way for. More than one is needed if they come meanwhile."""
+"""Maximum number of newer pages that an older page yields to. It is more than one, because further pages may come."""
 
 
 class IndexAgent(Agent):
-    """Points, then the record (`indexed` or `removed`), then PageIndexed (nothing for a removal)."""
+    """Writes points, then the record (`indexed` or `removed`), then emits PageIndexed (nothing for a removal)."""
 
     def __init__(self, stores: Stores, now: Callable[[], float] = time.time) -> None:
         self._stores = stores
         self._now = now
         self._collections: dict[tuple[str, str], str] = {}
         self._page_age_seconds = 0.0
-        """Seconds from the fetch of the page that was indexed last until it could be found."""
+        """Time from the fetch of the last indexed page until searches found it (seconds)."""
 
     def measurements(self) -> Mapping[str, float]:
         return {"index_page_age_seconds": self._page_age_seconds}
@@ -63,7 +75,7 @@ class IndexAgent(Agent):
         parts = await self._stores.pages.get(event.page_id)
         if superseded_below(parts, event.generation):
             # Before a crash, this event may have written points.
-            return await self._give_way(event, parts)
+            return await self._yield_to_newer(event, parts)
         try:
             page, points = await self._points(event, event.statements_ref, event.vectors_ref, event.generation, parts)
         except PageErased:  # the removal came after the read of the records
@@ -71,15 +83,15 @@ class IndexAgent(Agent):
         collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
         parts = await self._stores.pages.get(event.page_id)
         if superseded_below(parts, event.generation):
-            return await self._give_way(event, parts)
+            return await self._yield_to_newer(event, parts)
         # A generation is the time of the fetch in microseconds.
         self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
-        indexed = _indexed(event, page, collection)
+        indexed = _indexed_event(event, page, collection)
         refs = {"statements_ref": event.statements_ref, "vectors_ref": event.vectors_ref}
         record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), **refs}
-        await self._record(parts, "indexed", event, record, at)
-        # After the record: a worker that read the records before it has written its older points by now.
-        # It may have overwritten some of these points, which stay then: a statement has the same text in both.
+        await self._put_record(parts, "indexed", event, record, at)
+        # After the record: a worker that read the records before has written its older points by now.
+        # Overwritten points of this page stay: a statement has the same text in both generations.
         await self._stores.vectors.remove_page(
             collection, event.page_id, before_generation=event.generation, keep=[point.id for point in points]
         )
@@ -96,28 +108,37 @@ class IndexAgent(Agent):
         vectors = decode_vectors(packed, statements_ref)
         return page, await asyncio.to_thread(points_of, page, vectors, generation, published(parts))
 
-    async def _give_way(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
-        """Remove the event's points, and write those of the newer page again. Raises TransientError if it changes."""
+    async def _yield_to_newer(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
+        """Remove the event's points, and write the newest page's points again. Emits nothing.
+
+            newest in the records        what is done
+            a removal                    the event's points are removed from all collections
+            a page of another model      nothing: the two pages are in two collections, and either may be searched
+            a page of the same model     the event's points are removed, the page's points are written again (if its
+                                         vectors are known), and the records are read again
+
+        Raises TransientError if newer records came MAX_ROUNDS times meanwhile.
+        """
         for _ in range(MAX_ROUNDS):
             below = superseded_below(parts, event.generation)
             newest = parts.get("indexed", {})
-            if newest.get("generation") != below:  # a removal is newer than all
+            if newest.get("generation") != below:  # a removal is newer than all pages
                 await self._remove_points(event, below, await self._stores.vectors.collections())
                 return []
             if (newest["model"], newest["model_version"]) != (event.model, event.model_version):
-                return []  # they are in two collections, and one of the two may be searched
+                return []
             await self._remove_points(event, below, [newest["collection"]])
-            if not await self._restore(event, parts):
+            if not await self._restore_points(event, parts):
                 return []
             parts = await self._stores.pages.get(event.page_id)
             if superseded_below(parts, event.generation) == below:
                 return []
         raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
 
-    async def _restore(self, event: PageEmbedded, parts: Parts) -> bool:
+    async def _restore_points(self, event: PageEmbedded, parts: Parts) -> bool:
         """Write the points of the indexed page again. Returns False if its vectors are not known."""
         newest = parts["indexed"]
-        # Records of earlier releases have no vectors_ref. The embed stage's record has it, unless it is newer.
+        # Records of earlier releases have no vectors_ref. The embed stage's record has it, unless that record is newer.
         known = newest if "vectors_ref" in newest else parts.get("embedded", {})
         if known.get("statements_ref") != newest["statements_ref"] or "vectors_ref" not in known:
             return False
@@ -131,11 +152,11 @@ class IndexAgent(Agent):
         self, event: PageEmbedded | PageRemoved, below: int | None, collections: Sequence[str]
     ) -> None:
         for collection in collections:
-            with suppress(MissingCollection):  # dropped since it was listed: its points are gone, too
+            with suppress(MissingCollection):  # dropped after the listing: its points are gone, too
                 await self._stores.vectors.remove_page(collection, event.page_id, before_generation=below)
 
     async def _write(self, event: PageEmbedded, points: Sequence[Point], *, replace: bool) -> str:
-        """Write the points, and return the collection. One that was dropped meanwhile is made again."""
+        """Write the points, and return their collection. A collection that was dropped meanwhile is made again."""
         try:
             return await self._write_to(await self._collection(event), event, points, replace)
         except MissingCollection:
@@ -145,8 +166,8 @@ class IndexAgent(Agent):
     async def _write_to(self, collection: str, event: PageEmbedded, points: Sequence[Point], replace: bool) -> str:
         await self._stores.vectors.upsert(collection, points)
         if replace:
-            # The same fetch with other statements (made by another release): both have its generation. The former ones
-            # go after the new ones are searchable, so that the page is found at every moment.
+            # The same fetch with other statements (made by another release): both have one generation. The former
+            # points are removed once the new points are searchable, so that searches find the page at every moment.
             await self._stores.vectors.remove_page(
                 collection,
                 event.page_id,
@@ -156,7 +177,7 @@ class IndexAgent(Agent):
         return collection
 
     async def _collection(self, event: PageEmbedded) -> str:
-        """The collection of the model that made the vectors, which need not be the one that is served now."""
+        """Return the collection of the model that made the vectors. Another model may be served now."""
         model = (event.model, event.model_version)
         if model not in self._collections:
             info = await self._stores.embedder.info()
@@ -185,13 +206,13 @@ class IndexAgent(Agent):
         }
         if (former := withdrawn(parts)) >= 0:
             record[WITHDRAWN] = former
-        # The record first: should this process end in between, the event comes again, and no older page gets in.
-        await self._record(parts, "removed", event, record, at)
+        # The record first: if this process ends in between, the event comes again, and no older page gets in.
+        await self._put_record(parts, "removed", event, record, at)
         if not _may_have_points(await self._stores.pages.get(event.page_id)):
             return
         await self._remove_points(event, newest + 1, await self._stores.vectors.collections())
 
-    async def _record(
+    async def _put_record(
         self,
         parts: Parts,
         part: Literal["indexed", "removed"],
@@ -199,7 +220,7 @@ class IndexAgent(Agent):
         record: dict[str, Any],
         at: int,
     ) -> None:
-        """Write the page's record. It replaces one of an earlier generation, whatever their senders' clocks were."""
+        """Write the page's record. It replaces a record of an earlier generation, whatever the senders' clocks were."""
         known = parts.get(part, {})
         replaces = generation_of(parts, part) < event.generation or known.get("reason") != record.get("reason")
         at = max(at, int(known.get("at", 0)) + replaces)
@@ -207,9 +228,9 @@ class IndexAgent(Agent):
 
 
 def _may_have_points(parts: Parts) -> bool:
-    """False for a page that was never embedded, as most removed ones: URLs that robots.txt disallows.
+    """Return False for a page that was never embedded, as most removed pages: URLs that robots.txt disallows.
 
-    The embed stage writes its record before its event, so this is true while a page's points are being written.
+    The embed stage writes its record before its event, so the result is True while a page's points are being written.
     """
     return "embedded" in parts or "indexed" in parts
 
@@ -218,7 +239,7 @@ def _has_other_statements(indexed: Mapping[str, Any], event: PageEmbedded) -> bo
     return indexed.get("generation") == event.generation and indexed.get("statements_ref") != event.statements_ref
 
 
-def _indexed(event: PageEmbedded, page: PageStatements, collection: str) -> PageIndexed:
+def _indexed_event(event: PageEmbedded, page: PageStatements, collection: str) -> PageIndexed:
     return PageIndexed.following(
         event,
         title=page.title,

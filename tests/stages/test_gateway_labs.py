@@ -12,7 +12,7 @@ import pytest
 from schemas.ids import page_id
 from streams.gateway.labs.explainer import MAX_WAITING, Explainer
 from streams.pages.sandbox.pool import ParsePool
-from streams.pages.sandbox.worker_messages import page_outcome
+from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import Stores, memory_stores
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
@@ -36,7 +36,7 @@ async def explainer() -> AsyncIterator[Explainer]:
 async def stored(body: str | bytes, *, url: str = "https://logs.example/wal", **headers: str) -> Stores:
     """A page with the records and blobs that the stages write of it."""
     stores, content = memory_stores(), body if isinstance(body, bytes) else body.encode()
-    document = page_outcome(content, url=url, headers=HEADERS).document if len(content) < 1_000_000 else b""
+    document = normalize_to_outcome(content, url=url, headers=HEADERS).document if len(content) < 1_000_000 else b""
     fetched = {"url": url, "body_ref": await stores.blobs.put(content), "headers": HEADERS | headers, "generation": 1}
     normalized = {"url": url, "document_ref": await stores.blobs.put(document), "directives": [], "generation": 1}
     await stores.pages.put(page_id(url), "fetched", fetched, 1)

@@ -1,4 +1,4 @@
-"""Finds the blocks of a page that are in another language, or another script, than the page."""
+"""Finds the blocks of a page in another language, or another script, than the page."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from streams.pages.text.language import LANGUAGES_OF_WORD, ONE_LANGUAGE, identif
 from streams.pages.text.scripts import dominant_script, script_counts, script_of
 
 _MIN_FOREIGN_CHARS = 80
-"""Minimum length (characters) of a block in the page's script. A title or a row of names looks foreign, too."""
+"""Minimum length (characters) of a foreign block in the page's script. A title or a row of names looks foreign, too."""
 _MIN_FOREIGN_CONFIDENCE = 0.9
 _MIN_OTHER_SCRIPT_CHARS = 8
 _MIN_ONE_OF_CLOSE_CONFIDENCE = 0.6
@@ -22,31 +22,31 @@ _MIN_OTHER_LETTERS = 3
 _ENOUGH_OWN_WORDS = 2
 _JUDGED_CHARS = 200
 MAX_VAIN = 6
-"""Maximum blocks of a page for which the model finds the page's own language. Then it is asked no more."""
+"""Maximum number of blocks that the model finds in the page's own language. Then it is asked no more."""
 MAX_ASKED = 1_000
-"""Maximum blocks of a page that the model judges, and as many whose language the markup names: a dictionary has ten
-thousands, and would take seconds."""
+"""Maximum number of blocks that the model judges, and of blocks with a language in their markup that it judges: a
+dictionary has tens of thousands, and would take seconds."""
 _CLOSE = (
     frozenset({"bs", "hr", "sh", "sr"}),
     frozenset({"id", "ms"}),
     frozenset({"no", "nn"}),
     frozenset({"zh", "yue", "wuu"}),
 )
-"""Languages so close that a text of one on a page of another is usually a mistake of the model."""
+"""Close languages: if the model finds one of them on a page in another one, it is usually wrong."""
 _NOT_LATIN_WORD = re.compile(
     "(?:[\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2c5f\u2c80-\u2dff\u2e80-\ua71f\ua800-\uab2f\uab70-\ufaff\ufb13-\ufdff\ufe70-\ufefe"
     "\uff66-\uffdc\U00010000-\U0001d3ff\U00020000-\U000323af](?:[^\\W\\d_]|[\u0300-\u036f])*)"
 )
-"""A word whose first letter is not Latin."""
+"""A word with a first letter that is not Latin."""
 _WRITTEN_TOGETHER = ("Kana", "Hani")
 """Scripts of one text: a Japanese text has lines without kana."""
 _AS_THE_PAGE = Identified()
 
 
-def with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:
-    """Name the language or script of the blocks that differ from the page.
+def name_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:
+    """Name the language or script of each block that differs from the page.
 
-    A language that the markup names is kept, and gets the confidence of its text. Code gets only a script.
+    A language in the markup is kept, and gets the confidence of its text. Code gets only a script.
     """
     unnamed = [index for index, block in enumerate(blocks) if not block.language and block.tag != "pre"]
     made = list(blocks)
@@ -66,7 +66,7 @@ def with_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, 
     return tuple(made)
 
 
-def without_page_language(blocks: tuple[Block, ...], language: str) -> tuple[Block, ...]:
+def remove_page_language(blocks: tuple[Block, ...], language: str) -> tuple[Block, ...]:
     """Remove the language of each block that has the page's language."""
     if not any(block.language for block in blocks):
         return blocks
@@ -80,11 +80,11 @@ def without_page_language(blocks: tuple[Block, ...], language: str) -> tuple[Blo
 
 
 def identify_blocks(texts: Sequence[str], page: Identified) -> list[Identified]:
-    """Identify for each block a language and script that surely differ from the page's.
+    """Identify the blocks with a language and script that surely differ from the page's.
 
     Nearly all blocks are in the page's language, and the model takes as long for one block as a cheap test for a
-    hundred. So only blocks that fail the cheap test are given to the model, until it found the page's own language
-    MAX_VAIN times, and MAX_ASKED times at most.
+    hundred. So the model only judges blocks that fail the cheap test, until it found the page's own language MAX_VAIN
+    times, and at most MAX_ASKED blocks.
     """
     found = [_AS_THE_PAGE] * len(texts)
     vain, asked = 0 if page.language else MAX_VAIN, 0
@@ -110,13 +110,13 @@ def _in_script(script: str, page_script: str) -> Identified:
 
 
 def _confidence_in(text: str, declared: str) -> float:
-    """The confidence (0 to 1) that a text is in its declared language; 0 if another is more likely."""
+    """Return the confidence (0 to 1) that a text is in its declared language; 0 if another is more likely."""
     found = identify(text, declared)
     return found.confidence if primary(found.language) == primary(declared) else 0.0
 
 
 def _other_script(text: str, page_script: str) -> str:
-    """The dominant script at the start of a text; empty if it is the page's."""
+    """Return the dominant script at the start of a text; empty if it is the page's."""
     head = text[:_JUDGED_CHARS]
     if page_script == "Latn":
         if head.isascii() or not _in_other_letters(head):
@@ -128,7 +128,7 @@ def _other_script(text: str, page_script: str) -> str:
 
 
 def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
-    """True if another script dominates, or a long text has the words or letters of another language."""
+    """Return whether another script dominates, or a long text has the words or letters of another language."""
     if len(text) < _MIN_FOREIGN_CHARS:
         return script not in ("", "Latn") and len(text) >= _MIN_OTHER_SCRIPT_CHARS
     if script or page.script != "Latn":
@@ -138,7 +138,7 @@ def _may_be_foreign(text: str, script: str, page: Identified) -> bool:
 
 
 def _in_other_letters(text: str) -> bool:
-    """True if at least a third of the text is in letters that are not Latin. These take two bytes or more."""
+    """Return whether at least a third of the text is in letters that are not Latin. Each takes two bytes or more."""
     if 3 * len(text.encode("utf-8", "surrogatepass")) < 4 * len(text):
         return False
     return 3 * sum(map(len, _NOT_LATIN_WORD.findall(text))) >= len(text)
@@ -146,14 +146,14 @@ def _in_other_letters(text: str) -> bool:
 
 @cache
 def _own_words(language: str) -> tuple[str, ...]:
-    """The function words of a language with spaces around them, the shortest (and so most frequent) first."""
+    """Return the function words of a language with spaces around them, the shortest (and most frequent) first."""
     return tuple(
         f" {word} " for word in sorted(PLAIN_WORDS.get(primary(language), ()), key=lambda word: (len(word), word))
     )
 
 
 def _has_two_own_words(text: str, language: str) -> bool:
-    """True if a text has two different function words of a language. Most texts have them in the first line."""
+    """Return whether a text has two different function words of a language. Most texts have them in the first line."""
     found = 0
     for word in _own_words(language):
         if word in text:
@@ -164,7 +164,7 @@ def _has_two_own_words(text: str, language: str) -> bool:
 
 
 def _has_other_words(text: str, label: str) -> bool:
-    """True if a text has more function words of another language, or none of this one and letters that it lacks."""
+    """Return whether a text has more function words of another language, or none of its own and foreign letters."""
     folded = text.lower()
     found = folded.split()
     own = len(PLAIN_WORDS.get(label, frozenset()).intersection(found))
@@ -174,7 +174,7 @@ def _has_other_words(text: str, label: str) -> bool:
     if any(count > own and count >= _MIN_OTHER_WORDS for count in hits.values()):
         return True
     if own or text.isascii() or 2 * sum(word[0].islower() for word in text.split()) < len(found):
-        return False  # half of the words in capitals: names, which are of any country
+        return False  # half of the words in capitals: names of any country
     known = ALPHABETS.get(label, frozenset())
     return sum(char.isalpha() and char not in known for char in folded if char > "\x7f") >= _MIN_OTHER_LETTERS
 

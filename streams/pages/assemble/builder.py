@@ -1,6 +1,6 @@
 """Makes the containers and blocks of a document from kept segments, by the grammar of docs/reference/document.md.
 
-The result is valid for any page: a list holds only items, a table sections, rows and cells, a definition list terms and
+The result is valid for any page: a list has only items, a table sections, rows and cells, a definition list terms and
 definitions. An element in a place that the grammar does not allow gets the missing element around it, or is left out.
 """
 
@@ -40,7 +40,7 @@ _INNER = {*MISSING, *OPENERS, *HEADINGS, "pre", "li", "dt", "dd", "th", "td", "c
 MAX_SPAN = 50
 """Maximum columns of one cell. A larger colspan is a mistake, or an attempt to make the document huge."""
 MAX_ROWS, MAX_COLUMNS, MAX_HUNG = 1_000, 200, 10_000
-"""Maximum rows of one cell, maximum columns in which cells span rows, and maximum empty cells added for them."""
+"""Maximum rows of one cell, maximum columns with cells that span rows, and maximum empty cells added for them."""
 
 _CODE_LANGUAGE = re.compile(
     r"(?:^|[\s_-])(?:"
@@ -63,13 +63,13 @@ _CODE_LANGUAGES_TEXT = """
     wasm xml xquery yaml yml zig zsh
 """
 _CODE_LANGUAGES = frozenset(_CODE_LANGUAGES_TEXT.split())
-"""Names of highlight.js and Pygments that are languages even without a prefix, since they mean little else."""
+"""Names of highlight.js and Pygments that are languages even without a prefix: they hardly have another meaning."""
 _HIGHLIGHTED = frozenset({"highlight", "hljs", "codehilite", "prettyprint", "code", "sourcecode", "syntax", "source"})
-"""Classes of an element around the text beside which such a name is a language."""
+"""Classes of an element around the text that make such a name beside them a language."""
 _SPOKEN = frozenset({"cs", "ml", "pl"})
-"""In `lang`, these are Czech, Malayalam and Polish."""
+"""Names that are Czech, Malayalam and Polish in `lang`."""
 _LETTERING = frozenset({"strong", "em", "code"})
-"""Spans that highlighters make: they have no meaning in preformatted text."""
+"""Spans that highlighters make. They have no meaning in preformatted text."""
 _KIND_ORDER = {"link": 0, "strong": 1, "em": 2, "code": 3, "math": 4, "image": 5, "footnote": 6}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]+")
 
@@ -106,12 +106,12 @@ class Builder:
         place, tag = self._place(segment.element)
         if controls and tag != "pre":
             text, spans = " ".join(_CONTROL.sub(" ", text).split()), []
-        place = self._completed(place)
+        place = self._add_missing(place)
         language = self._languages.of(segment.element, tag)
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
 
     def _place(self, element: int) -> tuple[int, str]:
-        """The container of an element's text, and the tag of its blocks. Computed once for each element."""
+        """Return the container of an element's text, and the tag of its blocks. Computed once for each element."""
         chain = []
         while element >= 0 and element not in self._places:
             chain.append(element)
@@ -123,14 +123,14 @@ class Builder:
             if tag in HEADINGS or tag == "pre":
                 block = tag
             elif tag in _INNER and inner not in self._layout:
-                place = self._entered(place, tag, inner)
+                place = self._enter(place, tag, inner)
                 if tag in OPENERS:
                     block = "p"
             self._places[inner] = place, block
         return place, block
 
-    def _entered(self, place: int, tag: str, element: int) -> int:
-        """Enter an element: a new container with the missing ones between, or the same place if none is allowed."""
+    def _enter(self, place: int, tag: str, element: int) -> int:
+        """Enter an element: add its container and the missing ones around it, or stay if no container is allowed."""
         current = self._containers[place].tag if place >= 0 else ""
         while current in MISSING and tag not in CHILDREN[current]:
             if tag not in OPENERS and not self._reaches(current, tag):
@@ -145,8 +145,10 @@ class Builder:
         return entered
 
     def _row(self, row: int, element: int) -> None:
-        """Make all cells of a row, since a cell's position is its column: also cells without text, and empty ones where
-        a cell of a row above spans this row."""
+        """Make all cells of a row, since a cell's position is its column.
+
+        Cells without text are made, too, and empty cells below a cell that spans this row.
+        """
         hanging = self._hanging.setdefault(self._containers[row].parent, [])
         column = 0
         for cell in self._cells.get(element, ()):
@@ -177,7 +179,7 @@ class Builder:
             current = MISSING[current]
         return False
 
-    def _completed(self, place: int) -> int:
+    def _add_missing(self, place: int) -> int:
         """Add the missing item or cell around text that is directly in a list or row."""
         while place >= 0 and (missing := MISSING.get(self._containers[place].tag)):
             self._implied += 1
@@ -204,16 +206,16 @@ class Builder:
             elif is_idle(kind, tag, start == 0 and end == length):
                 continue
             found.append(Span(start, end, kind, target, label))
-        return in_order(found)
+        return sort_spans(found)
 
 
 def is_idle(kind: str, tag: str, is_whole: bool) -> bool:
-    """True if emphasis or code has no meaning: in preformatted text, or around all of a heading."""
+    """Return whether emphasis or code has no meaning: in preformatted text, or around all of a heading."""
     return kind in _LETTERING if tag == "pre" else is_whole and tag in HEADINGS and kind in ("strong", "em")
 
 
-def in_order(spans: list[Span]) -> tuple[Span, ...]:
-    """Sort spans by start, empty ones first, outer before inner. Duplicates are removed."""
+def sort_spans(spans: list[Span]) -> tuple[Span, ...]:
+    """Sort spans by start, empty spans first, outer before inner. Duplicates are removed."""
     if len(spans) < 2:
         return tuple(spans)
     spans.sort(key=lambda span: (span.start, span.end > span.start, -span.end, _KIND_ORDER[span.kind]))
@@ -232,11 +234,11 @@ class Languages:
         }
 
     def of(self, element: int, tag: str) -> str:
-        """The language of a block with this tag in this element; empty if none is declared."""
+        """Return the declared language of a block with this tag in this element; empty if none is declared."""
         return self._of_code(element) if tag == "pre" else self._of_text(element) if self._declared else ""
 
     def _of_text(self, element: int) -> str:
-        """The language of the nearest element that declares one."""
+        """Return the language that the nearest declaring element declares."""
         while element > 0:
             language = self._declared.get(element)
             if language is not None:
@@ -245,7 +247,7 @@ class Languages:
         return ""
 
     def _of_code(self, element: int) -> str:
-        """The programming language in the classes of the nearest three elements, or in the text's own `lang`."""
+        """Return the programming language in the classes of the nearest three elements, or in the text's own `lang`."""
         for level in range(3):
             if element < 0:
                 break
@@ -270,17 +272,17 @@ class Languages:
 
 
 def columns_of(colspan: str) -> int:
-    """The columns of a cell, by its colspan."""
+    """Return the number of columns of a cell, by its colspan."""
     return min(max(int(colspan[:9]), 1), MAX_SPAN) if colspan.isascii() and colspan.isdigit() else 1
 
 
 def rows_of(rowspan: str) -> int:
-    """The rows of a cell, by its rowspan. 0 means all other rows of its table section."""
+    """Return the number of rows of a cell, by its rowspan. 0 means all other rows of its table section."""
     return min(int(rowspan[:9]) or MAX_ROWS, MAX_ROWS) if rowspan.isascii() and rowspan.isdigit() else 1
 
 
 def _cells(walk: Walk) -> dict[int, list[int]]:
-    """The cells of each row element."""
+    """Return the cells of each row element."""
     found: dict[int, list[int]] = {}
     for index, tag in enumerate(walk.tags):
         if tag == "td" or tag == "th":
@@ -289,7 +291,7 @@ def _cells(walk: Walk) -> dict[int, list[int]]:
 
 
 def layout_tables(walk: Walk) -> frozenset[int]:
-    """The elements of tables that only lay out the page: by role, or with a table inside and no header cell."""
+    """Return the elements of tables that only lay out the page: by role, or with a table inside and no header cell."""
     if "table" not in walk.tags:
         return frozenset()
     tags, parents = walk.tags, walk.parents

@@ -1,4 +1,4 @@
-"""Finds links that may be footnote marks, and the names (ids) by which a note can link back to them.
+"""Finds links that may be footnote marks, and the names (ids) that notes use for links back to them.
 
 The walk keeps only the ids of block elements. A note links back to the id of the mark itself, or of an element around
 it, in it or before it. So the tree is searched, but only on pages with links that may be marks.
@@ -17,15 +17,15 @@ MAX_MARK_CHARS = 10
 _NOTE_TYPES = frozenset({"footnote", "endnote", "rearnote"})
 _LETTERING = frozenset({INLINE, SPAN, SMALL, SUPERSCRIPT, SUBSCRIPT})
 _LEVELS = 2
-"""Maximum levels between a link and the element with the name that a note links back to."""
+"""Maximum number of levels between a link and the element that a note links back to."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkLinks:
-    """Links of a page that may be marks, by the names that they lead to."""
+    """Links of a page that may be marks, by the names of their targets."""
 
     back: dict[str, set[str]]
-    """For each target: the names of the links to it, and of elements that show nothing but such a link."""
+    """The names of the links to each target, and of elements with nothing else than such a link."""
     notes: frozenset[str]
     """Targets of links that are declared to be marks, and names of elements that are declared to be notes."""
     styled: frozenset[str]
@@ -63,7 +63,7 @@ def _is_raised(link: LexborNode) -> bool:
 
 
 def _names_of(link: LexborNode) -> Iterable[str]:
-    """The names by which a note may link back: the link's own, and those of elements that show nothing else."""
+    """Yield the names for a link back from a note: the link's own, and of elements with nothing else than the link."""
     around: list[LexborNode] = [link]
     above = link.parent
     while above is not None and len(around) <= _LEVELS and KINDS.get(above.tag_id, INLINE) in _LETTERING:
@@ -80,7 +80,7 @@ def _names_of(link: LexborNode) -> Iterable[str]:
 
 
 def _is_alone(node: LexborNode) -> bool:
-    """True if nothing but brackets is beside it."""
+    """Return whether only brackets are beside a node."""
     sides = ((node.prev, node.prev and node.prev.prev), (node.next, node.next and node.next.next))
     return all(
         side is None
@@ -95,6 +95,6 @@ def may_be_mark(text: str) -> bool:
 
 
 def fragment_of(href: str, url: str) -> str:
-    """The target of a link on the same page; empty for any other link."""
+    """Return the target of a link on the same page; empty for any other link."""
     before, _, name = href.partition("#")
     return name if before in ("", url) else ""

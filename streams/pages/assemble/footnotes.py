@@ -1,9 +1,9 @@
 """Footnotes: a mark in the text and its note at the end become one span at the mark.
 
 A mark is a link of a few characters to an element further down that is surely a note: by its name, by its role or type
-(DPUB-ARIA 1.1, EPUB 3 Structural Semantics), or because it links back to just this mark, as docutils writes it. A table
-of contents is no list of notes, though its sections link back to it. Nor is a list of questions: such links begin their
-text, or are words, or lead to a heading or code. All other links stay as they are.
+(DPUB-ARIA 1.1, EPUB 3 Structural Semantics), or because the note links back to exactly this mark (docutils). A table of
+contents is no list of notes, though its sections link back to it. Nor is a list of questions: its links begin their
+text, or are words, or lead to a heading or code. All other links stay unchanged.
 """
 
 import re
@@ -24,9 +24,9 @@ from streams.pages.parse.elements import HEADINGS
 from streams.pages.parse.segments import RawSpan, Segment, Walk
 
 _PLAIN_MARK = re.compile(r"[\[(]?(?:[\d⁰¹²³⁴-⁹]{1,3}|[*†‡§¶]{1,3})[\])]?")
-"""Mark of a note without a name for notes. A letter is none: it may be a choice, or a part of a glossary."""
+"""Mark of a note without a name for notes. A letter is no mark: it may be a choice, or a part of a glossary."""
 MIN_CHARS_BEFORE = 16
-"""Minimum length (characters) of the text before such a number without brackets: `Question 1` has no note."""
+"""Minimum length (characters) of the text before a mark that is a number without brackets: `Question 1` has no note."""
 _NOTE_NAME = re.compile(
     r"cite_note[-_:.\d]|ref-?\d|fn[a-z]$|(?:(?:user-content-)?fn|(?:sd)?footnote|endnote|note|_?ftn|_edn)"
     r"(?:[-_:.]?[a-z]{0,3}[-_:.]?\d|[-_:.][a-z]$|[-_:.]?[*†‡§])",
@@ -34,14 +34,14 @@ _NOTE_NAME = re.compile(
 )
 """Names of one note. They have a number, since `notes` and `notebooks` are chapters."""
 _WORDED_NAME = re.compile(r"(?:(?:user-content-)?fn|footnote|endnote|ftn)[-_:.][^\W_]", re.IGNORECASE)
-"""Names of one note without a number (Markdown's `fn:name`), if it looks like one: `endnote-x` may be a chapter."""
+"""Names of one note without a number (Markdown's `fn:name`), if it looks like a note: `endnote-x` may be a chapter."""
 _LETTER = re.compile(r"[^\W_]")
 _NOTE_ROLES = frozenset({"doc-footnote", "doc-endnote"})
 _BACK = re.compile(r"^[\s\[(]*(?:[\d*†‡§]{1,3}|[a-z])?[\])]?[.:]?\s+|\s*+[↩↑⤴^︎\ufe0e]++\s*+$")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _BEHIND_A_MARK = " )].,:^"
 _TITLE = re.compile(r"(?:(?:foot|end)?notes|anmerkungen|fu(?:ß|ss)noten|notas|note)\s*:?", re.IGNORECASE)
-"""Heading of a list of notes. It is dropped when nothing is left below it."""
+"""Heading of a list of notes. It is dropped if no text is left below it."""
 MAX_NOTE_CHARS = 2_000
 MAX_NOTES = 500
 BACK_CHARS = 100
@@ -49,12 +49,12 @@ BACK_CHARS = 100
 MAX_ELEMENTS = 50
 """Maximum elements of a note without a name for notes."""
 MAX_NAMED_ELEMENTS = 2_000
-"""Maximum elements of a note by name or role. Counting more would take long where hundreds are in each other."""
+"""Maximum elements of a note by name or role. Counting more would take long if hundreds of notes are nested."""
 _NO_NOTE = frozenset({*HEADINGS, "pre", "th", "caption", "figure"})
-"""An element with one of these inside is a chapter, a listing, a table or a picture, and no note."""
+"""Tags inside an element that is no note, but a chapter, a listing, a table or a picture."""
 
 
-def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -> list[int]:
+def attach_notes(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -> list[int]:
     """Move notes to their marks in the kept segments. Returns the segments that are still kept.
 
     The notes themselves may be among the dropped segments: a list of short texts below the content looks like
@@ -73,7 +73,7 @@ def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -
     ]
     if not marks:
         return kept
-    found = _Notes(page, tree, own_url, _in_rows(page, marks))
+    found = _Notes(page, tree, own_url, _find_rows(page, marks))
     gone: set[int] = set()
     notes: dict[int, list[tuple[RawSpan, str]]] = {}
     for index, raw, name in marks[:MAX_NOTES]:
@@ -84,7 +84,7 @@ def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -
             gone.update(held)
             notes.setdefault(index, []).append((raw, note))
     for index, own in notes.items():
-        page.segments[index] = _with_notes(page.segments[index], own)
+        page.segments[index] = _replace_marks(page.segments[index], own)
     left = [index for index in kept if index not in gone and page.segments[index].text]
     title = max((index for index in left if index < min(gone)), default=-1) if gone else -1
     if title >= 0 and title not in notes and _TITLE.fullmatch(page.segments[title].text):
@@ -95,11 +95,11 @@ def attach(page: Walk, kept: list[int], tree: LexborHTMLParser, url: str = "") -
 
 
 _Note = tuple[list[int], str]
-"""The segments of a note, and its text without marks and links back. Both empty if it is no note, or too long."""
+"""The segments of a note, and its text without marks and links back. Both are empty if it is no note, or too long."""
 
 
 class _Notes:
-    """Reads the notes of one page: each once, and the tree only if a name is not enough."""
+    """Reads the notes of one page. Each note is read once, and the tree only if a name is not enough."""
 
     def __init__(self, page: Walk, tree: LexborHTMLParser, url: str, in_rows: Set[tuple[int, RawSpan]]) -> None:
         self._page = page
@@ -116,7 +116,7 @@ class _Notes:
         self._begun: dict[str, list[int]] | None = None
 
     def of(self, index: int, raw: RawSpan, name: str) -> _Note:
-        """The note that a mark links to."""
+        """Return the note of a mark."""
         segment = self._page.segments[index]
         is_plain = self._page.tags[segment.element] != "pre" and _is_plain_mark(segment.text, raw)
         if is_plain and (index, raw) in self._in_rows:
@@ -140,16 +140,16 @@ class _Notes:
         return self._note_in(below, back) if self._leads_back(below, back) else ([], "")
 
     def _inline(self, name: str, index: int) -> _Note:
-        """The note that begins with an inline element: the mark links to it, and it links back to the mark."""
+        """Return a note that begins with an inline element: the mark links to it, and it links back to the mark."""
         back = self._links().back
         pairs = {way for way in back.get(name, ()) if name in back.get(way, ())}
         if self._begun is None:
             self._begun = {}
             for at, segment in enumerate(self._page.segments):
-                for way in _ways_in(segment, self._url, first=True):
+                for way in _targets_at_edge(segment, self._url, first=True):
                     self._begun.setdefault(way, []).append(at)
         at = min((at for way in pairs for at in self._begun.get(way, ()) if at > index), default=-1)
-        return self._joined([at], pairs) if at >= 0 else ([], "")
+        return self._join([at], pairs) if at >= 0 else ([], "")
 
     def _is_declared_note(self, name: str, element: int) -> bool:
         if self._roles.get(element) in _NOTE_ROLES or name in self._links().notes:
@@ -170,7 +170,9 @@ class _Notes:
             return False
         first = self._page.segments[min(held[0] for held in owning)]
         last = self._page.segments[max(held[-1] for held in owning)]
-        return not back.isdisjoint((*_ways_in(first, self._url, first=True), *_ways_in(last, self._url, first=False)))
+        return not back.isdisjoint(
+            (*_targets_at_edge(first, self._url, first=True), *_targets_at_edge(last, self._url, first=False))
+        )
 
     def _note_in(self, below: range, back: Set[str]) -> _Note:
         held: list[int] = []
@@ -181,14 +183,14 @@ class _Notes:
                 chars += len(self._page.segments[at].text) + 1
                 if chars > MAX_NOTE_CHARS + BACK_CHARS:
                     return [], ""
-        return self._joined(sorted(held), back)
+        return self._join(sorted(held), back)
 
-    def _joined(self, held: list[int], back: Set[str]) -> _Note:
-        text = " ".join(" ".join(self._without_ways(at, back) for at in held).split())
+    def _join(self, held: list[int], back: Set[str]) -> _Note:
+        text = " ".join(" ".join(self._remove_links_back(at, back) for at in held).split())
         note = _BACK.sub("", text.lstrip(_BEHIND_A_MARK) if back else text).strip()
         return held, note if len(note) <= MAX_NOTE_CHARS else ""
 
-    def _without_ways(self, at: int, back: Set[str]) -> str:
+    def _remove_links_back(self, at: int, back: Set[str]) -> str:
         segment = self._page.segments[at]
         text = segment.text
         start, end = 0, len(text)
@@ -201,12 +203,15 @@ class _Notes:
         return text[start:end] if end == len(text) else text[start:end].rstrip("([ ")
 
     def _below_note(self, element: int) -> range:
-        """`_below` of an element that looks like a note; empty if it looks like something else."""
+        """Return the element and all below it; empty if it does not look like a note."""
         below = self._below(element, MAX_ELEMENTS)
         return range(0) if any(self._page.tags[inner] in _NO_NOTE for inner in below) else below
 
     def _below(self, element: int, most: int) -> range:
-        """The element and all below it, in document order; of a term also its definitions. Empty if over `most`."""
+        """Return the element and all below it, in document order; of a term also its definitions.
+
+        Empty if over `most`.
+        """
         tags, parents = self._page.tags, self._page.parents
         last = min(element + most + 1, len(tags))
 
@@ -222,9 +227,11 @@ class _Notes:
         return range(element, end) if end - element <= most else range(0)
 
 
-def _in_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int, RawSpan]]:
-    """Numbers in a row with no words between them, as in a list of questions: `1 | 2 | 3`. Not those in brackets, and
-    not raised ones."""
+def _find_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int, RawSpan]]:
+    """Return numbers in a row with no words between them, as in a list of questions: `1 | 2 | 3`.
+
+    Numbers in brackets and raised numbers are no such row.
+    """
     found: set[tuple[int, RawSpan]] = set()
     row: list[tuple[int, RawSpan]] = []
     before, behind = -1, 0
@@ -241,28 +248,30 @@ def _in_rows(page: Walk, marks: list[tuple[int, RawSpan, str]]) -> set[tuple[int
 
 
 def _is_bare(text: str, raw: RawSpan) -> bool:
-    """True if a mark looks like any other number: not raised, and without brackets. `*` and `†` are never numbers, and
-    `§` and `¶` are marks of parts of a text."""
-    start, _ = _with_brackets(text, raw[0], raw[1])
+    """Return whether a mark looks like any other number: not raised, and without brackets.
+
+    `*` and `†` are never numbers, and `§` and `¶` are marks of parts of a text.
+    """
+    start, _ = _include_brackets(text, raw[0], raw[1])
     return text[start].isdecimal() or text[start] in "§¶"
 
 
 def _is_plain_mark(text: str, raw: RawSpan) -> bool:
-    """True if a link may be the mark of a note by its text alone."""
-    start, end = _with_brackets(text, raw[0], raw[1])
+    """Return whether a link may be the mark of a note only by its text."""
+    start, end = _include_brackets(text, raw[0], raw[1])
     if _PLAIN_MARK.fullmatch(text, start, end) is None or not any(map(str.isalnum, text[:start])):
         return False
     return start >= MIN_CHARS_BEFORE or not text[start].isdecimal()
 
 
-def _with_brackets(text: str, start: int, end: int) -> tuple[int, int]:
-    """The position of a mark with the brackets around its link."""
+def _include_brackets(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the position of a mark with the brackets around its link."""
     around = text[start - 1 : start] + text[end : end + 1]
     return (start - 1, end + 1) if around in ("[]", "()") else (start, end)
 
 
-def _ways_in(segment: Segment, url: str, *, first: bool) -> Iterable[str]:
-    """The targets on this page of the links at the beginning of a text, or at its end."""
+def _targets_at_edge(segment: Segment, url: str, *, first: bool) -> Iterable[str]:
+    """Return the targets (on this page) of the links at the beginning of a text, or at its end."""
     stands = _is_first if first else _is_last
     return [fragment_of(raw[3], url) for raw in segment.spans if raw[2] == "link" and stands(segment.text, raw)]
 
@@ -275,10 +284,10 @@ def _is_last(text: str, raw: RawSpan) -> bool:
     return len(text) - raw[1] <= MAX_MARK_CHARS and _WORD.search(text, raw[1]) is None
 
 
-def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
+def _replace_marks(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
     """Replace the marks of a segment by spans.
 
-    In one pass, since a segment may have hundreds of marks and tens of thousands of spans.
+    All marks are replaced in one pass, since a segment may have hundreds of marks and tens of thousands of spans.
     """
     marks = {mark for mark, _ in notes}
     points: list[RawSpan] = []
@@ -315,12 +324,16 @@ def _with_notes(segment: Segment, notes: list[tuple[RawSpan, str]]) -> Segment:
 
     spans = (raw for raw in segment.spans if raw not in marks)
     placed = [(moved(a), moved(b), kind, target, label) for a, b, kind, target, label in (*spans, *points)]
-    return Segment.placed(segment, text, [raw for raw in placed if raw[0] < raw[1] or raw[2] in ("image", "footnote")])
+    return Segment.with_text(
+        segment, text, [raw for raw in placed if raw[0] < raw[1] or raw[2] in ("image", "footnote")]
+    )
 
 
 def _cut_of(text: str, start: int, end: int, cuts: list[tuple[int, int]]) -> tuple[int, int]:
-    """The text to cut for a mark: with the brackets around it (other cut marks may be inside them), and a space before
-    it. `cuts` are those after it, the nearest last."""
+    """Return the place of the text to cut for a mark: with the brackets around it, and a space before it.
+
+    Other cut marks may be inside the brackets. `cuts` are the cuts after the mark, the nearest last.
+    """
     behind = cuts[-1][1] if cuts and cuts[-1][0] == end else end
     if text[start - 1 : start] + text[behind : behind + 1] in ("[]", "()"):
         start, end = start - 1, behind + 1

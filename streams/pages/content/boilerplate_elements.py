@@ -1,6 +1,6 @@
 """Elements that declare themselves to be boilerplate: by element name, ARIA role, class or id.
 
-Used alone on pages with too little text for the content model, and as its check on all others.
+On pages with too little text for the content model only these elements count. On other pages they check the model.
 """
 
 import re
@@ -16,9 +16,9 @@ MAX_SHARE = 0.6
 """Maximum share of the page's characters in a boilerplate element. A class like `with-sidebar` around more of them
 describes the whole page, and some sites put everything into one form."""
 MIN_PARAGRAPH_WORDS = 4
-"""Minimum words of a paragraph in a form that is text of the page: forms hold addresses and opening hours, too."""
+"""Minimum words of a paragraph in a form that is text of the page: forms also have addresses and opening hours."""
 MAX_CACHED_NAME_CHARS = 100
-"""Maximum length of a class or id whose answer is cached: short names repeat, and long ones could fill the memory."""
+"""Maximum length of a class or id with a cached answer: short names repeat, and long names could fill the memory."""
 
 _MENU_TAGS = frozenset({"nav", "menu", "button"})
 _BOILERPLATE_TAGS = frozenset({"footer", "aside", "form", "dialog", "noscript"})
@@ -42,7 +42,7 @@ count there only before a word for a part of a page."""
 
 
 def boilerplate_elements(page: Walk, stats: SegmentStats) -> list[bool]:
-    """Return for each element whether it, or an element around it, declares itself to be boilerplate."""
+    """Return whether each element, or an element around it, declares itself to be boilerplate."""
     own_chars = np.bincount(stats.elements, stats.counts[:, 0], len(page.tags)).astype(np.float64)
     chars = subtree_sums(stats.parents, own_chars).tolist()
     limit = MAX_SHARE * max(chars[0], 1)
@@ -62,7 +62,7 @@ def boilerplate_elements(page: Walk, stats: SegmentStats) -> list[bool]:
     return marked
 
 
-def outside_boilerplate(page: Walk, stats: SegmentStats) -> list[int]:
+def segments_outside_boilerplate(page: Walk, stats: SegmentStats) -> list[int]:
     """Return the segments outside of boilerplate elements, and paragraphs in forms; without any, all but buttons."""
     marked = boilerplate_elements(page, stats)
     elements = page.elements()

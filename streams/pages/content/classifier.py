@@ -1,8 +1,9 @@
-"""The content model: the probability of each segment to be main content.
+"""The content model: the probability that each segment is main content.
 
-A small network over `features`. Between its two layers it takes means of the first one: over the page, the siblings,
-the section, the segments in similar elements, and two windows of neighbours. So a list of teasers is judged as a list,
-and a forum page as a forum page. `benchmarks/content_model.py` trains the weights, and measures them on held-out pages.
+The model is a small network over `features`. Between its two layers it takes means of the first layer: over the page,
+the siblings, the section, the segments in similar elements, and two windows of neighbours. So a list of teasers is
+judged as a list, and a forum page as a forum page. `benchmarks/content_model.py` trains the weights, and measures them
+on held-out pages.
 """
 
 import json
@@ -23,20 +24,20 @@ WEIGHTS_FILE = Path(__file__).with_name("content_model.json")
 REACHES = (2, 8)
 """Sizes of the two windows: segments to either side."""
 SECTION_SHARE = 0.4
-"""A section is the widest element with less than this share of the page's text."""
+"""Maximum share of the page's text in a section: a section is the widest element below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The groups of segments over which means are taken, and the weight of each segment in a mean."""
+    """The groups of segments that get means, and the weight of each segment in a mean."""
 
     groups: tuple[Indices, Indices, Indices]
-    """Siblings, sections, similar elements: for each segment the number of its group."""
+    """The number of each segment's group: of siblings, of sections, of similar elements."""
     weights: Matrix
     """Shape (segments, 1)."""
 
 
-def neighbours(stats: SegmentStats) -> Neighbours:
+def group_neighbours(stats: SegmentStats) -> Neighbours:
     """Group the segments of a page."""
     elements, words = stats.elements, stats.words
     parents = np.maximum(stats.parents, 0).astype(np.int64)
@@ -60,7 +61,7 @@ class ContentModel:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS_FILE) -> Self:
-        """Read the weights of a file."""
+        """Read the weights from a file."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls(**{name: np.array(stored[name], np.float32) for name in cls.__slots__})
 
@@ -68,7 +69,7 @@ class ContentModel:
         """Return the probability of each segment. Shape (segments,)."""
         hidden = np.maximum(features @ self.first + self.first_bias, 0)
         second = np.maximum(
-            tree_sums.pooled(hidden, near.weights, near.groups, REACHES) @ self.second + self.second_bias, 0
+            tree_sums.pool_means(hidden, near.weights, near.groups, REACHES) @ self.second + self.second_bias, 0
         )
         scores = (second @ self.last + self.last_bias)[:, 0]
         probabilities: Matrix = (1.0 / (1.0 + np.exp(-np.clip(scores, -30, 30)))).astype(np.float32)
@@ -77,5 +78,5 @@ class ContentModel:
 
 @cache
 def content_model() -> ContentModel:
-    """The model that ships with the package."""
+    """Return the model that ships with the package."""
     return ContentModel.load()

@@ -1,6 +1,6 @@
-"""Blocks that a page shows twice: a version for wide and one for narrow screens, or a post that another post quotes.
+"""Blocks that a page shows twice: versions for wide and for narrow screens, or a post that another post quotes.
 
-A copy is a text that is kept already, beside another one in the same order. A lone repeated text is none: lists of
+A copy is a text that is kept already, beside another copy in the same order. A lone repeated text is no copy: lists of
 parameters or of offers repeat lines for a reason. Code and table cells repeat, too.
 """
 
@@ -10,15 +10,15 @@ from streams.pages.content.segment_stats import SegmentStats
 from streams.pages.parse.segments import Walk
 
 MIN_WORDS = 4
-"""Minimum words of a text that is compared. Shorter ones repeat by chance."""
+"""Minimum words of a text that is compared. Shorter texts repeat by chance."""
 MAX_TIMES = 3
-"""Maximum times that a copied text is on the page: once for each width of a screen. What comes more often is a refrain
-of the page, such as the warm-up in a training plan."""
+"""Maximum number of times that a copied text is on the page: once for each width of a screen. A text that comes more
+often is a refrain of the page, such as the warm-up in a training plan."""
 _REPEATING_TAGS = frozenset({"pre", "td", "th"})
 
 
-def copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
-    """Find the kept segments that are copies of ones before."""
+def find_copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
+    """Find the kept segments that are copies of earlier segments."""
     compared = [index for index in kept if _is_compared(page, stats, index)]
     texts = [page.segments[index].text for index in compared]
     times = Counter(texts)
@@ -38,6 +38,6 @@ def _is_compared(page: Walk, stats: SegmentStats, index: int) -> bool:
 
 
 def _continues(originals: list[int], at: int, step: int) -> bool:
-    """True if the text beside this one is a copy, too, of the text beside this one's original."""
+    """Return whether the neighbour of a copy is a copy of the neighbour of the original."""
     beside = at + step
     return 0 <= beside < len(originals) and originals[beside] < beside and originals[beside] - originals[at] == step

@@ -27,7 +27,7 @@ _ONE_HOT = np.eye(len(_TAGS), dtype=np.float32)
 _OTHER_TAG = len(_TAGS) - 1
 _NUMBERS_OF_TAGS = np.array([_TAG_NUMBERS.get(tag, _OTHER_TAG) for tag in DIVIDING_TAGS], np.int32)
 WIDE_SHARE = 0.75
-"""Maximum share of the page's text in an element whose class describes its parts."""
+"""Maximum share of the page's text in an element with a class that describes its parts."""
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 PAGE_KINDS = (
@@ -43,9 +43,9 @@ PAGE_KINDS = (
 """Types of pages in structured data and OpenGraph, by column."""
 _KIND_NUMBERS = {word: number for number, words in enumerate(PAGE_KINDS) for word in words.split()}
 WHOLE = 13 + 5 + len(PAGE_KINDS) + len(WORD_GROUPS)
-"""Number of the last columns, which describe the whole page."""
+"""Number of the last columns. They describe the whole page."""
 TEXT_COLUMNS = 5 + 16 + 3 + len(_TAGS)
-"""Number of the first columns, which describe the text. Those of the elements around it follow."""
+"""Number of the first columns. They describe the text. The columns of the elements around it follow."""
 SURROUNDINGS = -(WHOLE + surroundings.COLUMNS)
 """Number of the first column of `surroundings`, counted from the end."""
 COLUMNS = TEXT_COLUMNS + 2 * BITS + 5 * len(_LEVELS) + 8 + 6 + 6 * len(_SHIFTS) + 3 + surroundings.COLUMNS + WHOLE
@@ -68,11 +68,11 @@ def features(
 
 
 def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix, list[float], Matrix]:
-    """Compute all columns but those of `surroundings` and of the whole page, and the sums that those need.
+    """Compute all columns except `surroundings` and the whole page's, and the sums that these two need.
 
     The sums of the page: characters, characters in links, characters in long texts with few links, number of such
-    texts, and the shares of segments with flags 9 to 13. The sums of each element, with what is below it: the first
-    three, and the number of its segments.
+    texts, and the shares of segments with flags 9 to 13. The sums of each element and all below it: the first three,
+    and the number of its segments.
     """
     count = len(stats.elements)
     elements, parents = stats.elements, stats.parents
@@ -129,7 +129,7 @@ def _segment_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Mat
             np.stack(position, axis=1),
             window_means(basis[:, [0, 1, 6]], 3),
             window_means(basis[:, [0, 1, 6]], 10),
-            *_shifted(basis[:, :6]),
+            *_shift_rows(basis[:, :6]),
             _group_features(stats.groups, length, link_share),
         ],
         axis=1,
@@ -158,7 +158,7 @@ def _text_features(stats: SegmentStats, tags: NDArray[np.int32]) -> tuple[Matrix
 
 def _sums_below(stats: SegmentStats, values: Matrix) -> Matrix:
     """Sum `values` over the segments in each element and below it. Shape (elements, columns)."""
-    # Elements are numbered in document order, so those below an element are the numbers after it.
+    # Elements are numbered in document order, so the elements below an element have the numbers after it.
     count = len(stats.parents)
     sizes = subtree_sums(stats.parents, np.ones(count)).astype(np.int64)
     running = np.zeros((count + 1, values.shape[1]))
@@ -170,7 +170,7 @@ def _sums_below(stats: SegmentStats, values: Matrix) -> Matrix:
 
 
 def _masks_of(stats: SegmentStats, sums: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Return for each segment the word groups of the three nearest elements, of all elements around, and the depth.
+    """Return the word groups of each segment's three nearest elements, of all elements around it, and its depth.
 
     Elements around nearly the whole page are left out: their class (`with-sidebar`) describes no part of it.
     """
@@ -184,19 +184,19 @@ def _masks_of(stats: SegmentStats, sums: Matrix) -> tuple[Matrix, Matrix, Matrix
     above, at = np.maximum(stats.parents, 0), stats.elements
     first = above[at]
     return (
-        _unpacked(own[at] | own[first] | own[above[first]]),
-        _unpacked(np.array(inherited, np.uint64)[at]),
+        _unpack_masks(own[at] | own[first] | own[above[first]]),
+        _unpack_masks(np.array(inherited, np.uint64)[at]),
         np.array(depths, np.float32)[at],
     )
 
 
-def _unpacked(masks: NDArray[np.uint64]) -> Matrix:
+def _unpack_masks(masks: NDArray[np.uint64]) -> Matrix:
     bits = np.unpackbits(masks.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     return bits[:, :BITS].astype(np.float32)
 
 
-def _shifted(values: Matrix) -> list[Matrix]:
-    """The rows before and after each row; zeros beyond the ends."""
+def _shift_rows(values: Matrix) -> list[Matrix]:
+    """Return the rows before and after each row; zeros beyond the ends."""
     reach = max(_SHIFTS)
     padded = np.zeros((len(values) + 2 * reach, values.shape[1]), np.float32)
     padded[reach : reach + len(values)] = values
@@ -204,7 +204,7 @@ def _shifted(values: Matrix) -> list[Matrix]:
 
 
 def _group_features(group: NDArray[np.int64], length: Matrix, link_share: Matrix) -> Matrix:
-    """Number, mean length and mean share of links of the segments in similar elements."""
+    """Return the number, mean length and mean share of links of the segments in similar elements."""
     size = np.maximum(np.bincount(group), 1).astype(np.float32)
     mean_length = np.bincount(group, length) / size
     mean_links = np.bincount(group, link_share) / size

@@ -98,8 +98,7 @@ _CONTROL_WORDS = (
 )
 CONTROL_WORDS = frozenset(_CONTROL_WORDS.split())
 
-# The same in other languages, without words that mean something else in English. Whole labels in scripts without
-# spaces.
+# The same in other languages, without words with another meaning in English. Whole labels in scripts without spaces.
 _BOILERPLATE_ELSEWHERE = """
 teilen anmelden abonnieren datenschutz datenschutzerklärung impressum agb werbung anzeige ähnliche verwandte
 empfohlen

@@ -1,8 +1,8 @@
 """The choice of the segments that are main content: the content model's probabilities, corrected by a few named passes.
 
-Dropping content by accident is worse than keeping boilerplate. So a page with little text is judged by its elements
-alone, and a page on which the model finds nothing keeps all text outside of boilerplate elements. Each pass is
-justified by held-out pages: benchmarks/README.md shows what is lost without it.
+Dropping content by accident is worse than keeping boilerplate. So a page with little text is judged only by its
+elements, and if the model finds nothing, the page keeps all text outside of boilerplate elements. Each pass is
+justified by held-out pages: benchmarks/README.md shows the loss without it.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.pages.content.boilerplate_elements import outside_boilerplate
-from streams.pages.content.classifier import Neighbours, content_model, neighbours
-from streams.pages.content.copies import copies
+from streams.pages.content.boilerplate_elements import segments_outside_boilerplate
+from streams.pages.content.classifier import Neighbours, content_model, group_neighbours
+from streams.pages.content.copies import find_copies
 from streams.pages.content.features import Matrix, features
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
@@ -48,17 +48,17 @@ class Thresholds:
     doubted: float = 0.05
     """Minimum probability of a kept segment where the model is doubted."""
     trusted_words: int = 60
-    """Minimum certain words of a page on which the model is not doubted, however much other text the page has: short
-    news followed by many headlines."""
+    """Minimum certain words of a page with a trusted model, however much other text the page has: short news followed
+    by many headlines."""
     trusted_share: float = 0.6
-    """Minimum share of certain segments in the kept ones of a page on which the model is not doubted."""
+    """Minimum share of certain segments in the kept ones of a page with a trusted model."""
     min_main_share: float = 0.5
-    """Minimum share of the kept segments that are in the page's only article (or main element) for it to hold all."""
+    """Minimum share of the kept segments in the page's only article (or main element) that makes it hold all."""
     min_words: int = 120
-    """Minimum words of a page that is judged by the model. A smaller one gives no statistics."""
+    """Minimum words of a page that the model judges. A smaller page gives no statistics."""
     max_segments: int = 20_000
-    """Maximum segments of a page that is judged by the model. A page with more is a data dump, and the model's input
-    would take hundreds of megabytes."""
+    """Maximum segments of a page that the model judges. A page with more is a data dump, and the model's input would
+    take hundreds of megabytes."""
 
 
 LIMITS = Thresholds()
@@ -66,7 +66,7 @@ LIMITS = Thresholds()
 
 @dataclass(frozen=True, slots=True)
 class JudgedPage:
-    """The page that the passes look at."""
+    """The page, as the passes read it."""
 
     walk: Walk
     stats: SegmentStats
@@ -79,14 +79,14 @@ Pass = Callable[[Matrix, JudgedPage, Kept], Kept]
 def add_above_cutoff(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     """Keep the segments with the highest expected F1 of words: a page of doubtful segments gets a lower cutoff.
 
-    The set with the highest expected F1 holds all segments above half of that F1 (Ye et al. 2012, theorem 1).
+    The set with the highest expected F1 has all segments above half of this F1 (Ye et al. 2012, theorem 1).
     """
-    chosen: Kept = np.union1d(kept, above_cutoff(scores, page.stats.words))
+    chosen: Kept = np.union1d(kept, choose_above_cutoff(scores, page.stats.words))
     return chosen
 
 
-def above_cutoff(scores: Matrix, words: Matrix) -> Kept:
-    """The segments with the highest expected F1, within the bounds of the cutoff."""
+def choose_above_cutoff(scores: Matrix, words: Matrix) -> Kept:
+    """Return the segments with the highest expected F1, within the bounds of the cutoff."""
     order = np.argsort(-scores, kind="stable")
     sizes = words[order]
     expected = scores[order] * sizes
@@ -98,8 +98,8 @@ def above_cutoff(scores: Matrix, words: Matrix) -> Kept:
 def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     """Drop doubtful segments before and after the text: other headlines, tags, comments.
 
-    The model gives these a higher probability on pages unlike those that it was trained on. The page's title (`h1`)
-    stays: it is short, often doubted, and dates are looked for near it.
+    The model gives these a higher probability on pages unlike its training pages. The page's title (`h1`) stays: it is
+    short, often doubted, and dates are searched near it.
     """
     certain = page.stats.words * (scores >= LIMITS.certain)
     total = float(certain.sum())
@@ -113,27 +113,27 @@ def drop_doubtful_ends(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
 
 
 def add_code(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
-    """Keep code that is only doubtful: boilerplate holds none."""
+    """Keep code that is only doubtful: boilerplate has no code."""
     is_code = page.stats.tags[page.stats.elements] == _CODE
     chosen: Kept = np.union1d(kept, np.flatnonzero(is_code & (scores >= LIMITS.min_cutoff)))
     return chosen
 
 
 def keep_more_if_little(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
-    """Doubt the model where it keeps little of the text outside of boilerplate elements, unless it is certain."""
+    """Keep more segments if the model keeps little of the text outside of boilerplate elements and is not certain."""
     words = page.stats.words
     kept_words = words[kept].sum()
     certain_words = words[kept[scores[kept] >= LIMITS.certain]].sum()
     if certain_words >= max(LIMITS.trusted_words, LIMITS.trusted_share * kept_words):
         return kept
     most = kept_words / LIMITS.min_kept_share
-    if most < words.sum() and most < words[outside_boilerplate(page.walk, page.stats)].sum():
+    if most < words.sum() and most < words[segments_outside_boilerplate(page.walk, page.stats)].sum():
         return np.flatnonzero(scores >= LIMITS.doubted)
     return kept
 
 
 def keep_main_element(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
-    """Drop what is outside of the page's only article, then of its only main element, if most is inside."""
+    """Drop segments outside of the page's only article, then of its only main element, if most are inside."""
     words = page.stats.words
     for tag in ("article", "main"):
         first, end = _only_element(page, tag)
@@ -145,8 +145,8 @@ def keep_main_element(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
 
 
 def drop_copies(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
-    """Drop blocks that are on the page a second time. The model doesn't compare texts, so it gives both the same."""
-    repeated = copies(page.walk, page.stats, kept.tolist())
+    """Drop blocks that are on the page a second time. The model doesn't compare texts, so both get one probability."""
+    repeated = find_copies(page.walk, page.stats, kept.tolist())
     chosen: Kept = np.array([index for index in kept.tolist() if index not in repeated], np.int64)
     return chosen
 
@@ -163,9 +163,9 @@ PASSES: tuple[Pass, ...] = (
 
 
 def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
-    """The page's only outermost `tag` (or element of role main), and the first element after its contents.
+    """Return the page's only outermost `tag` (or element of role main), and the first element after its contents.
 
-    Both are 0 if there is none, or more than one. Elements are numbered in document order.
+    Both are 0 if there is no such element, or more than one. Elements are numbered in document order.
     """
     found = np.flatnonzero(page.stats.tags == DIVIDING_TAGS.index(tag)).tolist()
     if tag == "main":
@@ -182,7 +182,7 @@ IN_BOILERPLATE = Removal("element", "it, or one around it, is boilerplate")
 OUTSIDE_MAIN = Removal("element", "outside of the page's main one")
 COPY = Removal("element", "a copy of texts before it")
 REASONS: dict[Pass, Removal] = {keep_main_element: OUTSIDE_MAIN, drop_copies: COPY}
-"""The reason for what a pass drops, where it is not the model's probability."""
+"""The reason for the segments that a pass drops, if it is not the model's probability."""
 DROPPED_SECTION = Removal("quirk", "a section that is dropped")
 
 
@@ -205,7 +205,7 @@ def label(parsed: Parsed, *, explaining: bool = False) -> Labels:
     if parsed.head.clean or not everything:
         return Labels(list(everything))
     if parsed.quirk is not None:
-        kept = without_sections(page, parsed.quirk.drop_sections)
+        kept = drop_sections(page, parsed.quirk.drop_sections)
         dropped = sorted(set(everything) - set(kept)) if explaining else []
         return Labels(kept, dict.fromkeys(dropped, DROPPED_SECTION))
     stats = segment_stats(page, parsed.head.title)
@@ -214,14 +214,14 @@ def label(parsed: Parsed, *, explaining: bool = False) -> Labels:
         labels = run_passes(scores, JudgedPage(page, stats), explaining=explaining)
         if labels.kept:
             return labels
-    kept = outside_boilerplate(page, stats)
+    kept = segments_outside_boilerplate(page, stats)
     return Labels(kept, dict.fromkeys(sorted(set(everything) - set(kept)) if explaining else [], IN_BOILERPLATE))
 
 
 def run_passes(
     scores: Matrix, page: JudgedPage, *, passes: tuple[Pass, ...] = PASSES, explaining: bool = False
 ) -> Labels:
-    """Choose what to keep of a page by the model's probabilities."""
+    """Choose the segments to keep by the model's probabilities."""
     kept: Kept = np.array([], np.int64)
     reasons: dict[int, Removal] = {}
     for step in passes:
@@ -240,14 +240,14 @@ def run_passes(
 
 
 def page_features(page: Walk, stats: SegmentStats, head: Head) -> tuple[Matrix, Neighbours]:
-    """Compute the model's input for a page that has text."""
+    """Compute the model's input for a page with text."""
     body_class = page.attributes[0].get("class") or ""
     title = head.meta("og:title") or head.title
-    return features(page, stats, head.kinds, body_class, title), neighbours(stats)
+    return features(page, stats, head.kinds, body_class, title), group_neighbours(stats)
 
 
-def without_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
-    """Return all segments but those below one of the headings, up to the next heading of its rank or above."""
+def drop_sections(page: Walk, headings: tuple[str, ...]) -> list[int]:
+    """Return all segments except the sections of these headings, each up to the next heading of its rank or above."""
     kept: list[int] = []
     dropping = ""
     for index, segment in enumerate(page.segments):

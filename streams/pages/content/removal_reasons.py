@@ -18,29 +18,31 @@ from streams.pages.parse.walk import walk
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})
 _UNREAD = ", ".join(sorted(name for name, kind in KINDS_BY_NAME.items() if kind == SKIP and name not in _NEVER_TEXT))
 MIN_CODE_CHARS = 12
-"""Minimum length (characters) of a script or style that is cut out of removed texts. Shorter ones may be words."""
+"""Minimum length (characters) of a script or style that is cut out of removed texts. A shorter one may be words."""
 _CODE = re.compile(r"<(script|style)(?=[\s>])[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
 _PRUNED_TAGS = frozenset({"nav", "footer"})
 _PRUNED_ROLE = Removal("role", "navigation or contentinfo")
 
 
-def reasons(parsed: Parsed, labels: Labels) -> RemovedTexts:
+def list_removed_texts(parsed: Parsed, labels: Labels) -> RemovedTexts:
     """List the removed texts of a page that was parsed and labelled with `explaining`. Destroys the tree."""
     if parsed.head.clean:
         return []
-    unread = _unread(parsed)
+    unread = _unread_texts(parsed)
     return [
-        *_pruned(parsed),
+        *_pruned_texts(parsed),
         *_outside_content(parsed),
         *_dropped_segments(parsed, labels),
         *unread,
     ]
 
 
-def _pruned(parsed: Parsed) -> RemovedTexts:
-    """Texts that left the tree before the walk. Elements of a quirk's selectors may be inside each other: the first
-    selector gives the reason."""
-    removed = _without_code(parsed)
+def _pruned_texts(parsed: Parsed) -> RemovedTexts:
+    """Return the texts that left the tree before the walk.
+
+    Elements of a quirk's selectors may be inside each other: the first selector gives the reason.
+    """
+    removed = _remove_code(parsed)
     if parsed.quirk is not None:
         named: dict[str, Removal] = {}
         for text, why in removed:
@@ -53,8 +55,8 @@ def _pruned(parsed: Parsed) -> RemovedTexts:
     ]
 
 
-def _without_code(parsed: Parsed) -> RemovedTexts:
-    """Texts that left the tree, without the scripts and styles that the parser counts as text."""
+def _remove_code(parsed: Parsed) -> RemovedTexts:
+    """Return the texts that left the tree, without the scripts and styles that the parser counts as text."""
     if not parsed.removed:
         return []
     scripts = (" ".join(found[2].split()) for found in _CODE.finditer(parsed.html))
@@ -78,35 +80,35 @@ def _dropped_segments(parsed: Parsed, labels: Labels) -> RemovedTexts:
     for index, why in sorted(labels.reasons.items()):
         segment = page.segments[index]
         if why == IN_BOILERPLATE:
-            why = _boilerplate(page, marked, segment.element)
+            why = _boilerplate_reason(page, marked, segment.element)
         found.append((segment.text, replace(why, site=site) if why.kind == "quirk" else why))
     return found
 
 
-def _boilerplate(page: Walk, marked: list[bool], element: int) -> Removal:
-    """The reason why the element is boilerplate: that of the outermost boilerplate element around it."""
+def _boilerplate_reason(page: Walk, marked: list[bool], element: int) -> Removal:
+    """Return the reason why the element is boilerplate: the reason of the outermost boilerplate element around it."""
     tag = page.tags[element]
     while page.parents[element] >= 0 and marked[page.parents[element]]:
         element = page.parents[element]
     if not marked[element]:
         return Removal("element", tag)
     attributes = page.attributes[element]
-    if _alone(page.tags[element], ""):
+    if _is_boilerplate_by_itself(page.tags[element], ""):
         return Removal("element", page.tags[element])
     role = attributes.get("role") or ""
-    if role and _alone("div", role):
+    if role and _is_boilerplate_by_itself("div", role):
         return Removal("role", role)
     return Removal("name", " ".join(filter(None, (attributes.get("class"), attributes.get("id")))))
 
 
-def _alone(tag: str, role: str) -> bool:
-    """True if an element with only this tag and role is boilerplate."""
+def _is_boilerplate_by_itself(tag: str, role: str) -> bool:
+    """Return whether an element with only this tag and role is boilerplate."""
     page = Walk(tags=["body", tag], parents=[-1, 0], attributes=[{}, {"role": role}])
     return boilerplate_elements(page, segment_stats(page, ""))[1]
 
 
 def _outside_content(parsed: Parsed) -> RemovedTexts:
-    """Texts outside of the content element that a quirk names, which the walk does not visit."""
+    """Return the texts outside of a quirk's content element. The walk does not visit them."""
     selector = parsed.quirk.content if parsed.quirk is not None else ""
     content = parsed.tree.css_first(selector) if selector else None
     if parsed.quirk is None or content is None or content.tag == "body":
@@ -118,8 +120,8 @@ def _outside_content(parsed: Parsed) -> RemovedTexts:
     return [(segment.text, reason) for segment in segments]
 
 
-def _unread(parsed: Parsed) -> RemovedTexts:
-    """Texts in elements that are never read: choices, drawings, fallbacks."""
+def _unread_texts(parsed: Parsed) -> RemovedTexts:
+    """Return the texts in elements that are never read: choices, drawings, fallbacks."""
     found = []
     inside: set[int] = set()
     for node in parsed.tree.css(_UNREAD):

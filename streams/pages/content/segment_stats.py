@@ -1,4 +1,4 @@
-"""Counts of each text and of each element's markup, from which the content model's input is made."""
+"""Counts of each text and of each element's markup: the source of the content model's input."""
 
 import re
 from collections import Counter
@@ -14,9 +14,9 @@ from streams.pages.parse.segments import Attributes, Walk
 from streams.pages.text.script_weights import commas_in, stops_in, weight_of
 
 SHORT = 120
-"""Maximum length (characters) of a text whose words are compared with the lexicon."""
+"""Maximum length (characters) of a text with words that are compared with the lexicon."""
 COUNTED_FROM = 40
-"""Minimum length (characters) of a text whose commas and full stops are counted."""
+"""Minimum length (characters) of a text with commas and full stops that are counted."""
 TAG_FLAGS = dict.fromkeys(HEADINGS, FLAGS["heading"]) | {"h1": FLAGS["heading"] | FLAGS["h1"], "li": FLAGS["li"]}
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -30,30 +30,29 @@ _MAX_KNOWN_MASKS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class SegmentStats:
-    """The counts of each segment and element of a page, from which the content model's input is made."""
+    """The counts of each segment and element of a page: the source of the content model's input."""
 
     tags: NDArray[np.int32]
-    """For each element its position in `elements.DIVIDING_TAGS`."""
+    """Position of each element's tag in `elements.DIVIDING_TAGS`."""
     parents: NDArray[np.int32]
-    """For each element its parent."""
+    """Parent of each element."""
     elements: NDArray[np.int32]
-    """For each segment its element."""
+    """Element of each segment."""
     counts: NDArray[np.float32]
     """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links. Characters and
     words are counted as in `script_weights`."""
     words: NDArray[np.float32]
-    """For each segment its words, as in `script_weights`."""
+    """Words of each segment, as in `script_weights`."""
     flags: NDArray[np.uint16]
-    """For each segment its `lexicon.FLAGS`."""
+    """`lexicon.FLAGS` of each segment."""
     groups: NDArray[np.int64]
-    """For each segment a number that it shares with the segments in similar elements (same tag and class, and their
-    parents' too)."""
+    """Group of each segment. Segments in similar elements (same tag and class, and their parents' too) share one."""
     masks: NDArray[np.uint64]
-    """For each element the groups of `lexicon` that its names, roles and classes belong to."""
+    """The groups of `lexicon` of each element's names, roles and classes."""
 
 
 def word_mask(names: str) -> int:
-    """Return the groups (as bits) of the words of a class or id. Sites repeat their classes, so answers are cached."""
+    """Return the groups (as bits) of the words in a class or id. Sites repeat their classes, so answers are cached."""
     mask = _masks.get(names)
     if mask is None:
         mask = 0
@@ -130,12 +129,12 @@ def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[n
 
 
 def may_begin_sentence(letter: str) -> bool:
-    """True if a text with this first letter may be a sentence: a capital, or a letter of a script without case."""
+    """Return whether a sentence may begin with this letter: a capital, or a letter of a script without case."""
     return letter.isupper() or (letter.isalpha() and letter.lower() == letter.upper())
 
 
 def term_flags(words: list[str]) -> int:
-    """Return the flags of a short text by its words, which are in lower case."""
+    """Return the flags of a short text by its words (in lower case)."""
     return sum(FLAGS[flag] * (not terms.isdisjoint(words)) for flag, terms in TERMS.items())
 
 

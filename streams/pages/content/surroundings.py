@@ -1,8 +1,8 @@
 """The place of each text on its page: the headings above it, and its distance from the page's title.
 
-A teaser of another page looks like a short article: a heading, a date, a few sentences. What differs is around it. Its
-heading is a link, a heading above says "more news", and the page's title is in another branch of the tree. These are
-columns of the content model's input.
+A teaser of another page looks like a short article: a heading, a date, a few sentences. Only its surroundings differ:
+its heading is a link, a heading above says "more news", and the page's title is in another branch of the tree. These
+are columns of the content model's input.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ Matrix = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 MAX_HEADING_WORDS = 8
-"""Maximum words of a heading that is compared with `TEASER_WORDS`. A longer one is a sentence."""
+"""Maximum words of a heading that is compared with `TEASER_WORDS`. A longer heading is a sentence."""
 MIN_TITLE_WORD = 4
-"""Minimum length (characters) of a word of the page's title by which texts are compared with it."""
+"""Minimum length (characters) of a word of the page's title that is compared with texts."""
 MIN_TITLE_TEXT, MAX_TITLE_TEXT = 20, 240
 """Minimum and maximum length (characters) of a text that is compared with the page's title."""
 
@@ -39,7 +39,7 @@ _LEVELS = {DIVIDING_TAGS.index(f"h{level}"): level for level in range(1, 7)}
 def surroundings(page: Walk, stats: SegmentStats, chars: Matrix, good: Matrix, title: str) -> Matrix:
     """Compute the columns. Shape (segments, COLUMNS).
 
-    `chars`, `good`: for each element, the characters in it and below it, and those of long texts with few links.
+    `chars`: characters in and below each element. `good`: the same, only of long texts with few links.
     `title`: the title that the page declares.
     """
     link_share = np.minimum(stats.counts[:, 1] / np.maximum(stats.counts[:, 0], 1), 1)
@@ -56,7 +56,7 @@ def _has(stats: SegmentStats, flag: str) -> NDArray[np.bool_]:
 
 
 def _headings_above(page: Walk, stats: SegmentStats, link_share: Matrix) -> Iterator[Matrix]:
-    """Describe the nearest heading above each text, and the heading above that one of a higher rank."""
+    """Describe the nearest heading above each text, and the next heading of a higher rank above that heading."""
     levels = np.array([_LEVELS.get(tag, 0) for tag in stats.tags.tolist()])[stats.elements]
     teaser = np.zeros(len(levels), np.float32)
     nearest, upper = np.full((2, len(levels)), -1, np.int64)
@@ -83,7 +83,7 @@ def _headings_above(page: Walk, stats: SegmentStats, link_share: Matrix) -> Iter
 
 
 def _teaser_share(heading: str) -> float:
-    """The share of a short heading's words that stand above links to other pages."""
+    """Return the share of TEASER_WORDS in a short heading."""
     words = heading.lower().strip(" :").split()
     return sum(word in TEASER_WORDS for word in words) / len(words) if 0 < len(words) <= MAX_HEADING_WORDS else 0.0
 
@@ -103,7 +103,7 @@ def _distance_from_title(stats: SegmentStats, chars: Matrix, good: Matrix) -> It
 
 
 def _title_segment(stats: SegmentStats) -> int:
-    """The first `h1` that is in the title, else any heading that is, else the first `h1`; -1 if there is none."""
+    """Return the first `h1` in the title, else the first other heading in it, else the first `h1`, else -1."""
     main, heading, titled = (_has(stats, flag) for flag in ("h1", "heading", "title"))
     for choice in (main & titled, heading & titled, main):
         if choice.any():
@@ -112,8 +112,11 @@ def _title_segment(stats: SegmentStats) -> int:
 
 
 def _joint_elements(parents: NDArray[np.int32], target: int) -> tuple[Indices, Indices, Indices]:
-    """Return for each element the innermost one around it and `target`, the levels from there down to the element,
-    and for each element around `target` the levels down to `target`."""
+    """Return the joint element of each element and `target`, and its distances.
+
+    The joint element is the innermost one around both. The distances are the levels from it down to the element, and,
+    for each element around `target`, the levels down to `target`.
+    """
     count = len(parents)
     path, listed = [target], parents.tolist()
     while path[-1] > 0:
@@ -130,7 +133,7 @@ def _joint_elements(parents: NDArray[np.int32], target: int) -> tuple[Indices, I
 
 
 def _words_in_common(page: Walk, title: str) -> Matrix:
-    """The share of the title's long words that are in each text."""
+    """Return the share of the title's long words that are in each text."""
     shares = np.zeros(len(page.segments), np.float32)
     words = {word for word in title.lower().split() if len(word) >= MIN_TITLE_WORD}
     if words:

@@ -16,7 +16,7 @@ Indices = NDArray[np.int64]
 
 
 def subtree_sums(parents: Parents, values: Doubles) -> Doubles:
-    """The sum of `values` over each element and all elements below it."""
+    """Return the sum of `values` over each element and all elements below it."""
     sums, above = values.tolist(), parents.tolist()
     for index in range(len(sums) - 1, 0, -1):
         sums[above[index]] += sums[index]
@@ -24,7 +24,7 @@ def subtree_sums(parents: Parents, values: Doubles) -> Doubles:
 
 
 def sections(parents: Parents, sums: Doubles, limit: float) -> Indices:
-    """For each element the widest one around it whose sum is below `limit`; 0 for the body."""
+    """Return the section of each element: the widest element around it with a sum below `limit`; 0 for the body."""
     above, sizes = parents.tolist(), sums.tolist()
     section = [0] * len(sizes)
     for index in range(1, len(sizes)):
@@ -32,11 +32,13 @@ def sections(parents: Parents, sums: Doubles, limit: float) -> Indices:
     return np.array(section, np.int64)
 
 
-def pooled(
+def pool_means(
     hidden: Floats, weights: Floats, groups: tuple[Indices, Indices, Indices], reaches: tuple[int, int]
 ) -> Floats:
-    """The hidden layer beside its means: weighted over all rows and over each grouping, plain over windows of
-    neighbours. Shape (rows, 7 x hidden)."""
+    """Return the hidden layer beside its means. Shape (rows, 7 x hidden).
+
+    The means are weighted over all rows and over each grouping, and plain over windows of neighbours.
+    """
     weighted = hidden * weights
     parts = [hidden, np.broadcast_to(weighted.sum(axis=0) / weights.sum(), hidden.shape)]
     parts += [_group_means(weighted, weights, group) for group in groups]
@@ -56,7 +58,7 @@ def _group_means(weighted: Floats, weights: Floats, group: Indices) -> Floats:
 
 
 def window_means(values: Floats, reach: int) -> Floats:
-    """The mean over the rows at most `reach` away from each row."""
+    """Return the mean over the rows at most `reach` away from each row."""
     sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0, dtype=np.float64)])
     at = np.arange(len(values))
     low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(values))

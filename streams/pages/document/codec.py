@@ -25,7 +25,7 @@ _SCRIPT = 5
 
 
 class InvalidDocument(PoisonError):
-    """Raised for bytes that are not a document, or of a version that this release does not know."""
+    """Bytes that are not a document, or have a layout that this release does not know."""
 
 
 def encode_document(document: Document) -> bytes:
@@ -41,14 +41,14 @@ def encode_document(document: Document) -> bytes:
         [[container.tag, container.parent] for container in document.containers],
         [_block_layout(block) for block in document.blocks],
         [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
-        _sorted(document.facts),
+        _sort_keys(document.facts),
     ]
     packed: bytes = msgpack.packb(layout, use_bin_type=True)
     return packed
 
 
 def decode_document(content: bytes) -> Document:
-    """Return the document of these bytes. Raises InvalidDocument."""
+    """Decode a document. Raises InvalidDocument."""
     try:
         version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
         if version == 1:
@@ -84,9 +84,9 @@ def _block(
     return Block(tag, text, parent, tuple(Span(*span) for span in spans), language, confidence, script)
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
     if isinstance(value, list | tuple):
-        return [_sorted(item) for item in value]
+        return [_sort_keys(item) for item in value]
     return value

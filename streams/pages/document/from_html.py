@@ -1,6 +1,6 @@
 """Reads the fields that `document.to_html` wrote beside the text of a document.
 
-The page is foreign text like any other, so each field is checked for its type and size.
+The page is a stranger's text like any other, so the type and size of each field are checked.
 """
 
 import re
@@ -21,10 +21,10 @@ _SCRIPT = re.compile("(?:[A-Z][a-z]{3})?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.+-]{5,30})?")
 
 
-def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
-    """Return the fields of a document that are not part of its text; None if the page has no valid ones.
+def read_written_fields(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
+    """Return the fields of a document that are not part of its text; None if the page has no valid fields.
 
-    Any page may contain such a script. It gains nothing, because the fields are what a page may declare anyway.
+    Any page may contain such a script. It gains nothing, because a page may declare the same fields in other ways.
     """
     script = next((text for kind, text in scripts if kind == DATA_TYPE), None)
     if script is None:
@@ -38,7 +38,7 @@ def written_out(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
     return {**{name: data[name] for name in _FIELDS}, "links": tuple(Link(*link) for link in data["links"])}
 
 
-def as_written(written: dict[str, Any], blocks: tuple[Block, ...]) -> dict[str, Any]:
+def apply_written_fields(written: dict[str, Any], blocks: tuple[Block, ...]) -> dict[str, Any]:
     """Return the fields of a document, with the languages of its blocks put into the blocks."""
     known = {index: (sure, script) for index, sure, script in written["spoken"]}
     spoken = tuple(
@@ -66,7 +66,7 @@ def _is_share(value: Any) -> bool:
     return isinstance(value, float) and 0 <= value <= 1
 
 
-def _listed(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
@@ -113,7 +113,7 @@ def _are_links(value: Any) -> bool:
     return isinstance(value, list) and len(value) <= MAX_LINKS and all(map(_is_link, value))
 
 
-_are_texts = _listed(_is_text)
+_are_texts = _is_list_of(_is_text)
 _FACTS: dict[str, Callable[[Any], bool]] = {
     "author": _is_text,
     "published": _is_date,
@@ -121,11 +121,11 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     "site_name": _is_text,
     "image": _is_address,
     "canonical": _is_address,
-    "feeds": _listed(_is_address),
+    "feeds": _is_list_of(_is_address),
     "breadcrumbs": _are_texts,
     "licence": _is_text,
     "type": _is_text,
-    "structured": _listed(_is_item),
+    "structured": _is_list_of(_is_item),
     "opengraph": _is_card,
     "twitter": _is_card,
 }
@@ -135,7 +135,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "language": _is_text,
     "language_confidence": _is_share,
     "script": _is_script,
-    "spoken": _listed(_is_spoken),
+    "spoken": _is_list_of(_is_spoken),
     "facts": _are_facts,
     "links": _are_links,
 }

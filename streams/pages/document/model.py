@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 CLEAN_GENERATOR = "Riffle document 2"
 """Generator name of a page that `to_html` wrote."""
 DATA_TYPE = "application/vnd.riffle.document+json"
-"""Type of the script in which `to_html` writes the fields that are not part of the text."""
+"""Type of the script with the fields that are not part of the text, written by `to_html`."""
 TEXT_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
 """Tags of blocks. Only blocks have text."""
 CONTAINER_TAGS = (
@@ -48,7 +48,7 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
-    """link, code, em, strong, math, image or footnote."""
+    """One of link, code, em, strong, math, image and footnote."""
     target: str = ""
     """A link's absolute URL, an image's source, a footnote's text."""
     label: str = ""
@@ -102,7 +102,7 @@ class Document:
     blocks: tuple[Block, ...] = ()
     links: tuple[Link, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
-    """author, published, modified, site_name, image, canonical, feeds, breadcrumbs, licence, structured data."""
+    """Facts by name: author, published, modified, site_name, image, canonical, feeds, breadcrumbs, licence, ..."""
 
     @property
     def text(self) -> str:

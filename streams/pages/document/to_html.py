@@ -1,6 +1,6 @@
 """Writes a document as HTML that becomes the same document again: `normalize(to_html(d), url=d.url).document == d`.
 
-The page has a generator name, by which the normalizer knows that it has no boilerplate. Fields that are not part of the
+The page has a generator name. It tells the normalizer that the page has no boilerplate. Fields that are not part of the
 text (facts, links of the boilerplate, scripts, probabilities of languages) are in a JSON script.
 """
 
@@ -25,7 +25,7 @@ def to_html(document: Document) -> str:
 
 
 def body_html(document: Document) -> str:
-    """Return the containers and blocks alone. All text is escaped, so any page may include it."""
+    """Return only the containers and blocks. All text is escaped, so any page may include them."""
     first = _first_blocks(document)
     children: dict[int, list[tuple[int, str]]] = {}
     for index, block in enumerate(document.blocks):
@@ -44,7 +44,7 @@ def _in_order(entries: list[tuple[int, str]], between: str = "") -> str:
 
 
 def _first_blocks(document: Document) -> list[int]:
-    """Return for each container the index of the first block in it, at any depth."""
+    """Return the index of the first block in each container, at any depth."""
     first = [len(document.blocks)] * len(document.containers)
     for index, block in enumerate(document.blocks):
         if block.parent >= 0:
@@ -66,7 +66,7 @@ def _block_html(block: Block, page_language: str) -> str:
 
 
 def _inline(text: str, spans: tuple[Span, ...]) -> str:
-    """Return the text with its spans as elements. Spans nest, and outer ones come before inner ones."""
+    """Return the text with its spans as elements. Spans nest, and outer spans come before inner spans."""
     out: list[str] = []
     open_spans: list[Span] = []
     at = 0

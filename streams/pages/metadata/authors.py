@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.metadata.structured_data import Item, texts
-from streams.pages.parse.head_elements import labelled
+from streams.pages.parse.head_elements import labelled_lines
 from streams.pages.parse.segments import Segment, Walk
 
 _META = (
@@ -66,9 +66,9 @@ def find_author(
     *,
     doubt_metas: bool = True,
 ) -> str:
-    """Return the names with commas between; empty if none is found.
+    """Return the authors' names with commas between; empty if none is found.
 
-    `others`: authors of reviews and comments. They count only in `items`, and in `metas` if these are not doubted: an
+    `others`: authors of reviews and comments. They count only in `items`, and in `metas` unless `doubt_metas`: an
     editor may also write a review.
     """
     for item in items:
@@ -86,14 +86,14 @@ def find_author(
     linked = (text for href, text, _, _, _ in credited if not _is_licence(href))
     if names := _clean(linked, strangers):
         return names.split(", ")[0]
-    return _byline(page, kept, strangers) or _by_class(tree, strangers)
+    return _find_byline(page, kept, strangers) or _find_by_class(tree, strangers)
 
 
 def _is_licence(href: str) -> bool:
     return "creativecommons.org/" in href
 
 
-def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
+def _find_byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
     """Find a name near the heading: a text that starts with "By", a class like author, or a link to a profile."""
     start = kept[0] if kept else 0
     heading = next((index for index, element in enumerate(page.elements()) if page.tags[element] == "h1"), start)
@@ -109,7 +109,7 @@ def _byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
         if by and not cut and number + 1 < len(near):
             cut = near[number + 1].text
         if (by or _has_author_class(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
-            return name if name not in strangers else ""  # other reviews follow the first one
+            return name if name not in strangers else ""  # after the first review come others
     for href, text, _, index, _ in page.links:
         is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
         if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
@@ -129,12 +129,12 @@ def _has_author_class(page: Walk, segment: Segment) -> bool:
 
 
 def _linked_part(segment: Segment) -> str:
-    """The text of the first link in a byline: the name without the words after it."""
+    """Return the text of the first link in a byline: the name without the words after it."""
     return next((segment.text[start:end] for start, end, kind, _, _ in segment.spans if kind == "link"), "")
 
 
-def _by_class(tree: LexborHTMLParser, strangers: Set[str]) -> str:
-    for text in labelled(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
+def _find_by_class(tree: LexborHTMLParser, strangers: Set[str]) -> str:
+    for text in labelled_lines(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
         if name := _clean([text]):
             return name if name not in strangers else ""
     return ""

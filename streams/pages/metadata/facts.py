@@ -9,8 +9,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.metadata import structured_data as structured
 from streams.pages.metadata.authors import find_author
-from streams.pages.metadata.publication_dates import dates
-from streams.pages.metadata.structured_data import REPLIES, Item, Structured, items_of, kinds, texts, with_main
+from streams.pages.metadata.publication_dates import find_dates
+from streams.pages.metadata.structured_data import REPLIES, Item, Structured, add_main_entities, items_of, kinds, texts
 from streams.pages.metadata.titles import choose_title
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver
@@ -28,7 +28,7 @@ _FRAME = (
     "WPHeader", "WPFooter", "WPSideBar", "ImageObject", "Person", "SearchAction", "SpeakableSpecification",
     "PostalAddress", "ContactPoint", "GeoCoordinates", "Rating", "Offer",
 )  # fmt: skip
-"""Types that are on pages about anything."""
+"""Types that occur on pages about any subject."""
 _OFFERED = ("Product", "Event")
 """Types that are the page's subject even if it also answers questions."""
 _FORUM = ("DiscussionForumPosting", "Question")
@@ -37,7 +37,7 @@ _MEDIA = ("ImageObject", "VideoObject", "AudioObject", "MediaObject")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that a `Document` has."""
+    """The facts of a `Document`."""
 
     title: str
     description: str
@@ -45,19 +45,19 @@ class Facts:
     facts: dict[str, Any]
 
 
-def gather(
+def collect_facts(
     tree: LexborHTMLParser, head: Head, page: Walk, kept: list[int], resolver: Resolver, data: Structured
 ) -> Facts:
     """Collect all facts. `kept`: the segments of the main content. `data`: the page's structured data."""
-    items = with_main(data.items)
+    items = add_main_entities(data.items)
     written = items_of(items, *_WRITTEN) or _only_review(items)
     others = data.others | {date[:10] for text in data.others if (date := iso_date(text))}
-    if written and not items_of(written, *_FORUM):  # else the first of those who reply is the one who began
+    if written and not items_of(written, *_FORUM):  # in a forum the author of the first post may reply, too
         others |= data.replies
     speaking = written or [item for item in items if not any(kind.endswith("Review") for kind in kinds(item))]
     page_type = _type(items, written)
     site_name = head.meta("og:site_name", "application-name") or _site_name(items)
-    published, modified = dates(tree, resolver.url, head, page, kept, speaking, page_type, others)
+    published, modified = find_dates(tree, resolver.url, head, page, kept, speaking, page_type, others)
     facts: dict[str, Any] = {
         "author": find_author(
             tree,
@@ -97,13 +97,13 @@ def _is_opinion(item: Item) -> bool:
 
 
 def _only_review(items: list[Item]) -> list[Item]:
-    """The only review of a page that is about nothing else."""
+    """Return the review of a page with nothing else than one review."""
     subjects = [item for item in items if not all(map(_is_frame, kinds(item)))]
     return subjects if len(subjects) == 1 and items_of(subjects, "Review") else []
 
 
 def _type(items: list[Item], written: list[Item]) -> str:
-    """The page's type: that of its text; else of its subject; else of the page."""
+    """Return the type of the page's text; else of its subject; else of the page itself."""
     about = [item for item in items if not _is_opinion(item) and not all(map(_is_frame, kinds(item)))]
     if len(media := items_of(about, *_MEDIA)) > 1:
         about = [item for item in about if item not in media]
@@ -190,7 +190,7 @@ def _crumb(row: Item) -> str:
 
 
 def _position(row: Item) -> float:
-    """The position of a crumb. Crumbs without one come last, in their order."""
+    """Return the position of a crumb. Crumbs without a position come last, in their order."""
     position = row.get("position")
     try:
         return float(position) if isinstance(position, str | int | float) else float("inf")
@@ -202,9 +202,9 @@ _COMMONS = re.compile(r"//(?:www\.)?creativecommons\.org/(?:licenses|publicdomai
 
 
 def _licence(head: Head, page: Walk, kept: list[int], items: list[Item], resolver: Resolver) -> str:
-    """The licence by link or structured data; else a linked Creative Commons licence; else the metadata's rights.
+    """Return the licence by link or structured data, else a Creative Commons link, else the metadata's rights.
 
-    A link outside of the text comes before one inside, which may be the licence of a picture.
+    A link outside of the text comes before a link inside the text, since that may be the licence of a picture.
     """
     for rel, href, _ in head.links:
         if "license" in rel.split():

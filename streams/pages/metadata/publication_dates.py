@@ -1,4 +1,4 @@
-"""Finds when a page was published and modified: in structured data, then in meta elements, then in visible text."""
+"""Finds the dates of a page (published, modified): in structured data, then in meta elements, then in visible text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages.metadata.structured_data import OTHER_DATES, Item, kinds, texts
 from streams.pages.parse.head import Head
-from streams.pages.parse.head_elements import labelled
+from streams.pages.parse.head_elements import labelled_lines
 from streams.pages.parse.segments import Walk
 from streams.pages.text.dates import iso_date
 
@@ -37,7 +37,7 @@ _PUBLISHED = (
 _MODIFIED = ("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
 
 
-def dates(
+def find_dates(
     tree: LexborHTMLParser,
     url: str,
     head: Head,
@@ -47,14 +47,14 @@ def dates(
     page_type: str,
     others: set[str],
 ) -> tuple[str, str]:
-    """Return when the page was published and modified. `others`: dates, as written, of reviews, events and the like."""
+    """Return the dates when the page was published and modified. `others`: dates (as written) of reviews and events."""
     itself = [item for item in items if page_type in kinds(item)]
     published = (
-        _first_date(_all(items, "datePublished"), head.until)
+        _first_date(_all_texts(items, "datePublished"), head.until)
         or _first_date(_metas(head, _PUBLISHED, others), head.until)
-        or _first_date(_all(itself, "dateCreated", "uploadDate"), head.until)
+        or _first_date(_all_texts(itself, "dateCreated", "uploadDate"), head.until)
     )
-    modified = _first_date(_all(items, "dateModified"), head.until)
+    modified = _first_date(_all_texts(items, "dateModified"), head.until)
     modified = modified or _first_date(_metas(head, _MODIFIED, others), head.until)
     if not published:
         published, seen = _visible_dates(tree, head, url, page, kept, others)
@@ -65,16 +65,16 @@ def dates(
 
 
 def _first_date(values: Iterable[str], until: str) -> str:
-    """The first date that is not after `until` (if known). A later one is of a future event."""
+    """Return the first date that is not after `until` (if known). A later date is the date of a future event."""
     return next((date for value in values if (date := iso_date(value)) and not (until and date[:10] > until)), "")
 
 
-def _all(items: list[Item], *names: str) -> Iterator[str]:
+def _all_texts(items: list[Item], *names: str) -> Iterator[str]:
     return (text for name in names for item in items if name in item for text in texts(item[name]))
 
 
 def _metas(head: Head, names: tuple[str, ...], others: set[str]) -> list[str]:
-    """The contents of these meta elements in the order of `names`, without those of `others`."""
+    """Return the contents of these meta elements in the order of `names`, without the dates in `others`."""
     doubted = others if head.has_microdata else ()  # where a meta element may be a property of a review
     found = [
         (names.index(name), content)
@@ -103,15 +103,15 @@ _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
 NEAR_BEFORE = 8
 NEAR_AFTER = 20
 MAX_BESIDE = 3
-"""Maximum times or lines in which the date of an update follows that of the publication."""
+"""Maximum number of times or lines from the date of the publication to the date of an update."""
 MAX_LEVELS = 12
-"""Maximum elements around a time element that are examined."""
+"""Maximum number of examined elements around a time element."""
 
 
 def _visible_dates(
     tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int], others: set[str]
 ) -> tuple[str, str]:
-    """The first visible dates near the top of the text: in a time element, a short line, the URL, or by class."""
+    """Return the first visible dates near the top of the text: in a time element, a short line, the URL, by class."""
     published, modified = _times(tree, others, head.until) if head.times else ("", "")
     if not published:
         published, seen = _lines_near(page, kept, others, head.until)
@@ -119,7 +119,7 @@ def _visible_dates(
     if not published and (dated := _URL_DATE.search(url)):
         published = _first_date(["-".join(dated.groups())], head.until)
     if not published and not modified:
-        for text in labelled(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
+        for text in labelled_lines(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
             if len(text) < 6 or _NOT_BYLINE.search(text):
                 continue
             published, modified = _dates_in(text, head.until)
@@ -131,12 +131,12 @@ def _visible_dates(
 
 
 def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, str]:
-    """Read the first time elements that are about the page. Menus have left the tree before."""
+    """Read the first time elements about the page itself. Menus have left the tree before."""
     published = modified = ""
     for number, node in enumerate(tree.css("time[datetime]")[:MAX_TIMES]):
         written = node.attributes.get("datetime") or ""
         date = _first_date([written], until)
-        if not date or written in others or date[:10] in others or _is_of_something_else(node):
+        if not date or written in others or date[:10] in others or _is_of_other_subject(node):
             continue
         if _is_modification(node):
             modified = modified or date
@@ -147,8 +147,8 @@ def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, s
     return published, modified
 
 
-def _is_of_something_else(node: LexborNode) -> bool:
-    """True if a time is that of an event, or is in a list, a comment or the like."""
+def _is_of_other_subject(node: LexborNode) -> bool:
+    """Return whether a time is the time of an event, or is in a list, a comment or the like."""
     if (node.attributes.get("itemprop") or "") in OTHER_DATES:
         return True
     above = node.parent
@@ -162,7 +162,7 @@ def _is_of_something_else(node: LexborNode) -> bool:
 
 
 def _is_modification(node: LexborNode) -> bool:
-    """True if a time is that of a modification, by its class or the words before it on its line."""
+    """Return whether a time is the time of a modification, by its class or the words before it on its line."""
     attributes = node.attributes
     named = f"{attributes.get('class') or ''} {attributes.get('itemprop') or ''}"
     if _MODIFIED_CLASS.search(named):
@@ -177,7 +177,7 @@ def _is_modification(node: LexborNode) -> bool:
 
 
 def _lines_near(page: Walk, kept: list[int], others: set[str], until: str) -> tuple[str, str]:
-    """The dates in the first short lines with a date near the heading."""
+    """Return the dates in the first short lines with a date near the heading."""
     published = modified = ""
     since = 0
     if not kept:
@@ -198,7 +198,10 @@ def _lines_near(page: Walk, kept: list[int], others: set[str], until: str) -> tu
 
 
 def _dates_in(line: str, until: str) -> tuple[str, str]:
-    """Published and modified in `Published March 1, 2024, updated May 2, 2024`; a date without a word is the first."""
+    """Return both dates of a line such as `Published March 1, 2024, updated May 2, 2024`.
+
+    A date without a word is the date of the publication.
+    """
     if not iso_date(line):
         return "", ""
     found = {"published": "", "modified": ""}

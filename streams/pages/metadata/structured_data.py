@@ -1,8 +1,8 @@
 """Structured data of a page: JSON-LD, microdata, RDFa, OpenGraph and Twitter cards, read from the one parse.
 
-All end in the same form: items with a `type` (schema.org's name; `types` where there are several) and properties whose
-values are texts, numbers, items or lists of them, cut to what a search engine can use. The library extruct
-reads more of RDF, but parses the page once for each syntax (docs/decisions/0012).
+All end in the same form: items with a `type` (schema.org's name; `types` where there are several) and properties with
+texts, numbers, items or lists of them as values, cut to a size that a search engine can use. The library extruct reads
+more of RDF, but parses the page once for each syntax (docs/decisions/0012).
 """
 
 import html
@@ -19,7 +19,7 @@ from streams.pages.parse.head import Head, is_json_ld
 
 Item = dict[str, Any]
 MAX_DEPTH = 12
-"""Maximum depth of items and lists. A recipe's section, step, direction and its text are eight."""
+"""Maximum depth of items and lists. A recipe's section, step, direction and its text take eight levels."""
 MAX_ITEMS = 50
 MAX_PROPERTIES = 60
 MAX_TEXT_CHARS = 1_000
@@ -28,22 +28,22 @@ MAX_RAW_CHARS = 8 * MAX_TEXT_CHARS
 MAX_TYPE_CHARS = 100
 MAX_SCRIPT_CHARS = 500_000
 MAX_READ_CHARS = 3_000_000
-"""Maximum text read of annotated elements, which may be inside each other (characters)."""
+"""Maximum text that is read of annotated elements (characters). They may be inside each other."""
 MAX_CHARS = 300_000
 """Maximum of all values of a page together: references can multiply a small script."""
 MAX_OPINIONS = 5
-"""Maximum reviews or comments of one item."""
+"""Maximum number of reviews or comments of one item."""
 VALUE_CHARS = 8
-"""Characters that a value counts for in addition to its text."""
+"""Number of characters that each value counts for in addition to its text."""
 _DROPPED = frozenset({"@context", "@id", "@type", "type", "types", "potentialAction"})
 _OPINIONS = frozenset({"review", "reviews", "comment", "comments"})
 _DROPPED_OF_ARTICLES = _DROPPED | {"articleBody", "text"}
 _ARTICLES = ("Article", "Posting", "Report")
 _PAGES = frozenset({"isPartOf", "hasPart", "breadcrumb", "mainEntity", "mainEntityOfPage", "subjectOf"})
-"""Properties whose references are left out: their targets are items of the page anyway."""
+"""Properties with references that are left out: their targets are items of the page anyway."""
 _ASKED = frozenset({"Question", "Answer"})
 REPLIES = ("Review", "Comment", "Comments", "Answer")
-"""Types of replies. Their authors and dates are not those of the page."""
+"""Types of replies. Their authors and dates are not the page's."""
 _DATES = ("datePublished", "dateCreated", "dateModified", "uploadDate")
 OTHER_DATES = frozenset({
     "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
@@ -77,7 +77,7 @@ _MEANT_AS_TEXT = frozenset({
     "keywords", "name", "position", "postalCode", "price", "publisher", "recipeCategory", "recipeCuisine",
     "recipeIngredient", "reviewBody", "streetAddress", "telephone", "text", "title",
 })  # fmt: skip
-"""Properties that pages put on links and whose words are meant. By the letter of the standard the value is the URL."""
+"""Properties that pages put on links and mean as text. By the letter of the standard their value is the URL."""
 _WHOLE_NAMES = ("article:", "product:", "book:", "profile:")
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 
@@ -98,13 +98,12 @@ class Structured:
         self._open: set[int] = set()
 
     def json_ld(self, scripts: list[tuple[str, str]]) -> None:
-        """Read JSON-LD scripts (type, text). Graphs are unfolded, references by @id replaced. Broken scripts are left
-        out."""
-        self.graph([loaded(text) for kind, text in scripts if is_json_ld(kind)])
+        """Read JSON-LD scripts (type, text), without broken ones. Graphs are unfolded, references by @id replaced."""
+        self.graph([parse_json(text) for kind, text in scripts if is_json_ld(kind)])
 
     def graph(self, roots: list[Any]) -> None:
         """Read parsed JSON-LD."""
-        items = list(_unfolded(roots, 0))
+        items = list(_unfold(roots, 0))
         self._known = {item["@id"]: item for item in items if isinstance(item.get("@id"), str) and len(item) > 1}
         made = [(item, self._item(item, 0)) for item in items[:MAX_ITEMS]]
         self._known = {}
@@ -116,21 +115,21 @@ class Structured:
 
     def microdata(self, tree: LexborHTMLParser) -> None:
         """Read items by itemscope and itemprop (HTML Standard, section 5)."""
-        self._annotated(tree, "[itemscope]", "itemtype", "[itemprop]", "itemprop", "itemscope")
+        self._read_annotated(tree, "[itemscope]", "itemtype", "[itemprop]", "itemprop", "itemscope")
 
     def rdfa(self, tree: LexborHTMLParser) -> None:
         """Read items by typeof and property (RDFa Lite 1.1). Pages hardly use other RDFa."""
-        self._annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
+        self._read_annotated(tree, "[typeof]", "typeof", "[typeof] [property]", "property", "typeof")
 
-    def annotated(self, items: Iterable[Item]) -> None:
-        """Add items of annotated elements: those with a type and properties, and such items inside those without."""
+    def add_annotated(self, items: Iterable[Item]) -> None:
+        """Add items of annotated elements: items with a type and properties, and such items inside untyped ones."""
         seen: set[int] = set()
-        found = [inner for item in items for inner in _typed(item, seen, 0)]
+        found = [inner for item in items for inner in _typed_items(item, seen, 0)]
         made_of = [self._item(item, 0) for item in found[:MAX_ITEMS]]
         self.items += [item for item in made_of if len(item) > 1]
 
     def _value(self, value: Any, depth: int, name: str = "") -> Any:
-        """The value as it is kept; one of `_EMPTY` if nothing is."""
+        """Return the kept form of a value; one of `_EMPTY` if nothing is kept."""
         if isinstance(value, str):
             return self._text(value)
         self._left -= VALUE_CHARS
@@ -189,7 +188,7 @@ class Structured:
         return made
 
     def _note(self, item: Item, types: list[str]) -> None:
-        """Remember the names and dates that are the item's own, and not the page's."""
+        """Remember the names and dates of an item that are not the page's."""
         if any(map(_is_reply, types)):
             into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
             for name in ("author", *_DATES):
@@ -197,7 +196,7 @@ class Structured:
         if not OTHER_DATES.isdisjoint(item):
             self.others.update(text for name in OTHER_DATES for text in texts(item.get(name)))
 
-    def _annotated(
+    def _read_annotated(
         self,
         tree: LexborHTMLParser,
         item_selector: str,
@@ -232,15 +231,17 @@ class Structured:
                     value, chars = self._node_value(node, attributes, name)
                     read += chars
                 if value:
-                    put(owner, name, value)
-                if name == "item" and inner is None and _holds_text_alone(node):
-                    put(owner, "name", " ".join(node.text().split()))  # a crumb whose name is nothing but the link's
-        self.annotated(item for key, item in items.items() if key not in nested)
+                    add_value(owner, name, value)
+                if name == "item" and inner is None and _has_only_text(node):
+                    add_value(
+                        owner, "name", " ".join(node.text().split())
+                    )  # a crumb without another name than the link's
+        self.add_annotated(item for key, item in items.items() if key not in nested)
 
     def _node_value(self, node: LexborNode, attributes: dict[str, str | None], name: str) -> tuple[str, int]:
-        """The value of a property, and how many characters were read for it (HTML Standard, section 5.2.4).
+        """Return the value of a property, and the number of characters read for it (HTML Standard, section 5.2.4).
 
-        Other than there, `content` counts on every element, and words that are links stay words.
+        Unlike in the standard, `content` counts on every element, and words that are links stay words.
         """
         tag = node.tag or ""
         value = attributes.get("content") or attributes.get(_TEXT_ATTRIBUTES.get(tag, ""))
@@ -262,11 +263,11 @@ def read_structured_data(tree: LexborHTMLParser, head: Head, absolute: Callable[
     return data
 
 
-def loaded(text: str) -> Any:
-    """Parse a script's JSON, with some common faults mended; None if it is none."""
+def parse_json(text: str) -> Any:
+    """Parse a script's JSON, with some common faults mended; None if it is no JSON."""
     written = text[:MAX_SCRIPT_CHARS].strip()
     text = _COMMENT.sub("", written) if written[:1] in "/<" or written[-1:] in ">/;" else written
-    for attempt, of in ((str, text), (_mended, text), (_bared, written)):
+    for attempt, of in ((str, text), (_mend, text), (_remove_comments, written)):
         try:
             return orjson.loads(attempt(of).encode("utf-8", "replace"))
         except (orjson.JSONDecodeError, RecursionError):
@@ -274,29 +275,29 @@ def loaded(text: str) -> Any:
     return None
 
 
-def _mended(text: str) -> str:
+def _mend(text: str) -> str:
     return _TRAILING_COMMA.sub(r"\1", _CONTROL.sub(" ", text))
 
 
-def _bared(text: str) -> str:
+def _remove_comments(text: str) -> str:
     """Remove comments, and mend the rest."""
-    return _mended(_CODE_COMMENT.sub(lambda found: found[1] or " ", text).strip().removesuffix(";"))
+    return _mend(_CODE_COMMENT.sub(lambda found: found[1] or " ", text).strip().removesuffix(";"))
 
 
-def _unfolded(value: Any, depth: int) -> Iterator[Item]:
+def _unfold(value: Any, depth: int) -> Iterator[Item]:
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
         for inner in value:
-            yield from _unfolded(inner, depth + 1)
+            yield from _unfold(inner, depth + 1)
     elif isinstance(value, dict):
         if _type_names(value) and "@value" not in value:
             yield value
-        yield from _unfolded(value.get("@graph"), depth + 1)
+        yield from _unfold(value.get("@graph"), depth + 1)
 
 
 def _type_names(item: Item) -> list[str]:
-    """schema.org's names of the item's types; `type` is another word for `@type`."""
+    """Return schema.org's names of the item's types. `type` is another word for `@type`."""
     value = item["@type"] if "@type" in item else item.get("type")
     if isinstance(value, str):
         return [name] if (name := _type_name(value[:MAX_TYPE_CHARS])) else []
@@ -322,8 +323,10 @@ def _is_reply(kind: str) -> bool:
 def _owner(
     node: LexborNode, items: dict[int, Item], referred: dict[str, Item], known: dict[int, Item | None]
 ) -> Item | None:
-    """The item of a property: the nearest one around it, or one that refers to it (itemref). `known` caches the item of
-    each element."""
+    """Return the item of a property: the nearest item around it, or an item that refers to it (itemref).
+
+    `known` caches the item of each element.
+    """
     if referred and (found := referred.get(node.attributes.get("id") or "")) is not None:
         return found
     path: list[int] = []
@@ -345,13 +348,13 @@ def _owner(
     return owner
 
 
-def _holds_text_alone(node: LexborNode) -> bool:
+def _has_only_text(node: LexborNode) -> bool:
     child = node.child
     return child is not None and child.tag == "-text" and child.next is None
 
 
-def _typed(item: Item, seen: set[int], depth: int) -> Iterator[Item]:
-    """The item, or the typed items inside it if it has no type; each once."""
+def _typed_items(item: Item, seen: set[int], depth: int) -> Iterator[Item]:
+    """Yield the item, or the typed items inside it if it has no type. Each item comes once."""
     if _type_names(item):
         if len(item) > 1:
             yield item
@@ -361,15 +364,15 @@ def _typed(item: Item, seen: set[int], depth: int) -> Iterator[Item]:
         for inner in value if isinstance(value, list) else [value]:
             if isinstance(inner, dict) and id(inner) not in seen:
                 seen.add(id(inner))
-                yield from _typed(inner, seen, depth + 1)
+                yield from _typed_items(inner, seen, depth + 1)
 
 
 def local_name(name: str) -> str:
-    """A property's name without its vocabulary: `name` of https://schema.org/name and schema:name."""
+    """Return a property's name without its vocabulary: `name` of https://schema.org/name and schema:name."""
     return name.rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
 
 
-def put(item: Item, name: str, value: Any) -> None:
+def add_value(item: Item, name: str, value: Any) -> None:
     """Add a property, or one more value of it, to an item."""
     if not name or name in _DROPPED or name.startswith("@") or len(item) > MAX_PROPERTIES:
         return
@@ -383,8 +386,10 @@ def put(item: Item, name: str, value: Any) -> None:
 
 
 def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
-    """The first value of each `og:...` or `twitter:...` property. OpenGraph also gives all values of the properties of
-    its types (`article:tag`), by their whole names."""
+    """Return the first value of each `og:...` or `twitter:...` property.
+
+    OpenGraph also gives all values of the properties of its types (`article:tag`), by their whole names.
+    """
     found: dict[str, Any] = {}
     for name, content in metas:
         if name.startswith(prefix) and len(found) < MAX_PROPERTIES:
@@ -400,17 +405,20 @@ def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
 
 
 def kinds(item: Item) -> list[str]:
-    """All types of an item."""
+    """Return all types of an item."""
     return item.get("types") or [item["type"]] if "type" in item else []
 
 
 def items_of(items: Iterable[Item], *types: str) -> list[Item]:
-    """The items with a type that ends so: `Article` also finds NewsArticle."""
+    """Return the items with a type that ends in one of `types`: `Article` also finds NewsArticle."""
     return [item for item in items if any(kind.endswith(types) for kind in kinds(item))]
 
 
-def with_main(items: list[Item]) -> list[Item]:
-    """The items, each followed by its main entity (the article of a page). The questions of a FAQ page are left out."""
+def add_main_entities(items: list[Item]) -> list[Item]:
+    """Return the items, each followed by its main entity (the article of a page).
+
+    The questions of a FAQ page are left out.
+    """
     found: list[Item] = []
     for item in items:
         found.append(item)
@@ -421,12 +429,12 @@ def with_main(items: list[Item]) -> list[Item]:
 
 
 def is_item(value: Any) -> bool:
-    """True if a property's value is an item with a type."""
+    """Return whether a property's value is an item with a type."""
     return isinstance(value, dict) and "type" in value
 
 
 def texts(value: Any) -> list[str]:
-    """A property's values as texts; an item gives its name."""
+    """Return a property's values as texts; an item gives its name."""
     if isinstance(value, str):
         return [value] if value else []
     if isinstance(value, int | float) and not isinstance(value, bool):

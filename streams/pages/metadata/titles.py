@@ -25,7 +25,7 @@ AGREEMENT = 0.25
 
 def choose_title(title: str, card_title: str, site_name: str, page: Walk, kept: list[int], written: list[Item]) -> str:
     """Choose the heading that is similar to a declared title; else the declared title without the site's name."""
-    carded, named = without_site(card_title, site_name), without_site(title, site_name)
+    carded, named = remove_site_name(card_title, site_name), remove_site_name(title, site_name)
     headline = next((text for item in written for text in texts(item.get("headline"))), "")
     claims = [claim for claim in (carded, named, headline) if claim]
     headings = _headings(page, kept)[:4]
@@ -35,16 +35,16 @@ def choose_title(title: str, card_title: str, site_name: str, page: Walk, kept: 
     return claims[0] if claims else ""
 
 
-def without_site(title: str, site_name: str) -> str:
-    """`Moon landing | The Daily` -> `Moon landing`, by the known site name, or if the last part is short."""
+def remove_site_name(title: str, site_name: str) -> str:
+    """Remove the site's name: `Moon landing | The Daily` -> `Moon landing`, if it is known, or the last part short."""
     parts = _SEPARATOR.split(title)
     site = _words(site_name)
     if site and len(parts) > 1:
         for index in (-1, 0):
             own = _words(parts[index])
             if own and (own <= site or site <= own) and len(own) <= len(site) + 2:
-                return _cut(title, parts, index)
-    if site and (rest := _beside(title.strip(), site_name.strip())):
+                return _remove_part(title, parts, index)
+    if site and (rest := _remove_unspaced_name(title.strip(), site_name.strip())):
         return rest
     if len(parts) < 2:
         return title.strip()
@@ -52,12 +52,12 @@ def without_site(title: str, site_name: str) -> str:
     others = len(title) - len(last)
     is_short = len(last) <= others * 1.5 if title[:others].endswith(_CLOSED) else len(last) * 1.5 < others
     if len(last.split()) <= 4 and is_short:
-        return _cut(title, parts, -1)
+        return _remove_part(title, parts, -1)
     return title.strip()
 
 
-def _beside(title: str, site_name: str) -> str:
-    """`The Daily: Moon landing` -> `Moon landing`: removes a known name without a space before the separator."""
+def _remove_unspaced_name(title: str, site_name: str) -> str:
+    """Remove a known name without a space before the separator: `The Daily: Moon landing` -> `Moon landing`."""
     if title.startswith(site_name) and _CLOSE.match(title, len(site_name)):
         return _BEGINNING.sub("", title[len(site_name) :])
     if title.endswith(site_name):
@@ -67,7 +67,7 @@ def _beside(title: str, site_name: str) -> str:
     return ""
 
 
-def _cut(title: str, parts: list[str], index: int) -> str:
+def _remove_part(title: str, parts: list[str], index: int) -> str:
     """Remove the first or last part of a title. Other separators are kept."""
     if index == -1:
         rest = title[: title.rindex(parts[-1])]
@@ -77,7 +77,7 @@ def _cut(title: str, parts: list[str], index: int) -> str:
 
 
 def _headings(page: Walk, kept: list[int]) -> list[str]:
-    """The h1 texts, those of the content first; without any, the first h2 of the content."""
+    """Return the h1 texts, first the content's; without any, the first h2 of the content."""
     tags, elements = page.tags, page.elements()
     own = frozenset(kept)
     found = [
@@ -91,7 +91,7 @@ def _headings(page: Walk, kept: list[int]) -> list[str]:
 
 
 def _similarity(heading: str, claims: list[str]) -> float:
-    """The best Jaccard index of the heading's words and a claim's."""
+    """Return the best Jaccard index of the heading's words and the words of a claim."""
     own = _words(heading)
     return max((len(own & other) / max(len(own | other), 1) for other in map(_words, claims)), default=0.0)
 

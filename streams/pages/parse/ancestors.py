@@ -9,7 +9,7 @@ State = TypeVar("State")
 
 
 def unknown_ancestors(node: LexborNode, known: Collection[int]) -> Iterator[LexborNode]:
-    """Return the node's ancestors below the nearest known one, the outermost first."""
+    """Yield the node's ancestors below the nearest known ancestor, the outermost first."""
     path: list[LexborNode] = []
     above = node.parent
     while above is not None and above.mem_id not in known:
@@ -19,12 +19,12 @@ def unknown_ancestors(node: LexborNode, known: Collection[int]) -> Iterator[Lexb
 
 
 def state_above(node: LexborNode, states: Mapping[int, State], outermost: State) -> State:
-    """Return the state of the node's parent; `outermost` for a node without one."""
+    """Return the state of the node's parent; `outermost` for a node without a parent."""
     return outermost if node.parent is None else states[node.parent.mem_id]
 
 
 def outermost(nodes: Iterable[LexborNode]) -> Iterator[LexborNode]:
-    """Leave out each node that has another one of them as ancestor, and repeated ones."""
+    """Leave out each node with another node of `nodes` as ancestor, and repeated nodes."""
     by_id = {node.mem_id: node for node in nodes}
     is_inside: dict[int, bool] = {}
     for node in list(by_id.values()):
@@ -46,6 +46,6 @@ def with_ancestors(nodes: Iterable[LexborNode]) -> set[int]:
 
 
 def remove_all(nodes: Iterable[LexborNode]) -> None:
-    """Remove elements from their tree. An element inside of a removed one must not be touched, since it is freed."""
+    """Remove elements from their tree. Elements inside a removed element must not be touched, since they are freed."""
     for node in list(outermost(nodes)):
         node.decompose()

@@ -2,8 +2,8 @@
 
 Sources: the Encoding Standard, section 4.2 (labels), and the HTML Standard, section 13.2.3.2 (sniffing). If the bytes
 are not valid in the declared encoding but valid UTF-8, the page is UTF-8: pages that declare Latin-1 and are UTF-8
-outnumber the opposite. Without a declaration, or with a false one, encodings of other alphabets are detected. Browsers
-use the reader's language or the country of the site for this.
+outnumber the opposite. Without a declaration, or with a false declaration, encodings of other alphabets are detected.
+Browsers use the reader's language or the country of the site for this.
 """
 
 import codecs
@@ -19,7 +19,7 @@ _DECLARED = re.compile(
 _COMMENT = re.compile(rb"<!-(?:->|-->|-.*?(?:-->|\Z))", re.DOTALL)
 _HEADER = re.compile(r"charset\s*+=\s*+[\"']?\s*+([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE)
 SNIFFED_BYTES = 2_048
-"""Bytes in which a declaration is looked for. The standard asks for 1024, but many pages put scripts before it."""
+"""Number of bytes that are searched for a declaration. The standard asks for 1024, but many pages put scripts first."""
 
 _ISO_2022_JP = "iso2022_jp_ext"
 _ISO_2022_JP_ESCAPES = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
@@ -37,8 +37,8 @@ _PYTHON_NAMES = {
     "x-user-defined": "cp1252",
     "latin-1": "cp1252",
 }
-"""Python's codec for an encoding of the standard, where its name differs or a larger codec reads more pages. `latin-1`
-is no label of the standard, but common."""
+"""Python's codec for an encoding of the standard, if its name differs or a larger codec reads more pages. `latin-1` is
+no label of the standard, but common."""
 _NOT_TEXT = frozenset({
     "base64", "hex", "rot13", "rot_13", "zlib", "bz2", "quopri", "uu", "punycode", "idna", "utf-7",
     "undefined", "unicode_escape", "raw_unicode_escape", "unicode-escape", "raw-unicode-escape", "mbcs", "oem",
@@ -65,9 +65,9 @@ _BEYOND_ASCII = re.compile(rb"[\x80-\x9f\xa1-\xff]++")
 _LONG_RUN_BYTES = 3
 """Minimum length of a run of bytes beyond ASCII (bytes) that Western languages don't have."""
 _MIN_SAMPLE_BYTES = 24
-"""Minimum number of bytes beyond ASCII for a detection. With fewer it would be a guess."""
+"""Minimum number of bytes beyond ASCII for a detection. With fewer bytes it would be a guess."""
 _SEARCHED_BYTES = 131_072
-"""Maximum part of a page in which a sample is looked for (bytes)."""
+"""Maximum part of a page that is searched for a sample (bytes)."""
 _SAMPLE_BYTES = 4_096
 """Maximum size of a sample (bytes), apart from its last text."""
 _MANY_LOST = 8
@@ -75,7 +75,7 @@ _MANY_LOST = 8
 
 
 def decode_utf8(content: bytes, content_type: str = "") -> tuple[str, bytes]:
-    """Return the page's text and its UTF-8 bytes, which are the bytes of the page if it is UTF-8."""
+    """Return the page's text and its UTF-8 bytes (the page's own bytes if it is UTF-8)."""
     if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not _is_ambiguous(
         content
     ):
@@ -92,8 +92,8 @@ def decode(content: bytes, content_type: str = "") -> str:
     for mark, codec in _BOMS:
         if content.startswith(mark):
             return content[len(mark) :].decode(codec, "replace")
-    name = declared(content, content_type)
-    if _is_ambiguous(content) and (other := _valid_as_utf8(content, name)):
+    name = declared_encoding(content, content_type)
+    if _is_ambiguous(content) and (other := _detect_hidden_encoding(content, name)):
         return content.decode(other, "replace")
     try:
         return content.decode("utf-8")
@@ -105,16 +105,16 @@ def decode(content: bytes, content_type: str = "") -> str:
 
 def _decode_other(content: bytes, name: str) -> str:
     """Decode a page that is not UTF-8, by its declaration or by detection."""
-    if name.startswith("utf-16"):  # a false declaration: the bytes of markup were looked for before
-        name = declared(content)
+    if name.startswith("utf-16"):  # a false declaration: UTF-16 was detected before, by the bytes of markup
+        name = declared_encoding(content)
     text = content.decode(name or _DEFAULT, "replace")
-    # Servers declare Latin-1 for pages whose encoding they don't know.
+    # Servers declare Latin-1 for pages in an unknown encoding.
     if (name in ("", _DEFAULT) or _is_broken(text)) and (detected := _detect(content)):
         return content.decode(detected, "replace")
     return text
 
 
-def declared(content: bytes, content_type: str = "") -> str:
+def declared_encoding(content: bytes, content_type: str = "") -> str:
     """Return Python's name of the encoding that the header or the page declares; empty if none is known."""
     header = _HEADER.search(content_type)
     if header and (name := _python_name(header[1])):
@@ -128,11 +128,11 @@ def declared(content: bytes, content_type: str = "") -> str:
 
 
 def _is_ambiguous(content: bytes) -> bool:
-    """True if bytes that are valid UTF-8 may be in another encoding."""
+    """Return whether bytes that are valid UTF-8 may be in another encoding."""
     return b"\x1b" in content or b"\0" in content[:SNIFFED_BYTES]
 
 
-def _valid_as_utf8(content: bytes, name: str) -> str:
+def _detect_hidden_encoding(content: bytes, name: str) -> str:
     """Recognise ISO-2022-JP, or UTF-16 without a mark. Their bytes are often valid UTF-8."""
     if name == _ISO_2022_JP or (not name and content.isascii()):
         return _ISO_2022_JP if _ISO_2022_JP_ESCAPES.search(content) else ""
@@ -143,7 +143,7 @@ def _valid_as_utf8(content: bytes, name: str) -> str:
 
 
 def _is_broken(text: str) -> bool:
-    """True if more than a tenth of the characters beyond ASCII were lost, so that the declaration is false."""
+    """Return whether more than a tenth of the characters beyond ASCII were lost, so that the declaration is false."""
     lost = text.count("\ufffd")
     return lost >= _MANY_LOST and 10 * lost > len(text) - len(text.encode("ascii", "ignore"))
 
@@ -151,8 +151,8 @@ def _is_broken(text: str) -> bool:
 def _detect(content: bytes) -> str:
     """Detect the encoding of a text in another alphabet; empty if the bytes look like a Western text.
 
-    Letters beyond ASCII stand alone or in pairs in Western languages, and in runs in all others. This is checked first,
-    because the detector confuses the two.
+    Letters beyond ASCII are alone or in pairs in Western languages, and in runs in all other languages. This is checked
+    first, because the detector confuses the two.
     """
     sample = _sample(content)
     runs = [len(run) for run in _BEYOND_ASCII.findall(sample)]
@@ -181,7 +181,7 @@ def _sample(content: bytes) -> bytes:
 
 
 def _python_name(label: str) -> str:
-    """Return the name of Python's codec for a label; empty if there is none for text."""
+    """Return the name of Python's codec for a label; empty if there is no codec for text."""
     web_name = LABELS.get(label.lower(), label.lower())
     name = _PYTHON_NAMES.get(web_name, web_name)
     if name in _NOT_TEXT:

@@ -1,4 +1,4 @@
-"""Kinds of HTML elements: what the walk does with each.
+"""Kinds of HTML elements, by the walk's treatment of them.
 
 The parser gives each element name a number. The numbers are read from it once, so that the walk looks up integers.
 """
@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL = range(13)
 SUPERSCRIPT, SUBSCRIPT = 13, 14
 """INLINE: no effect on the text. BLOCK: a text ends before and after it. SKIP: removed with its content. SPAN: emphasis
-and code. HEADING and PRE: blocks whose content is one text. COMMENT: ignored, but its content (if any) is read."""
+and code. HEADING and PRE: blocks with one text as content. COMMENT: ignored, but its content (if any) is read."""
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -57,7 +57,7 @@ KINDS_BY_NAME = {
 
 
 DIVIDING_TAGS = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
-"""Names of the elements that a walk lists: those that divide the text of a page."""
+"""Names of the elements that a walk lists: elements that divide the text of a page."""
 
 
 def _kinds() -> dict[int, int]:

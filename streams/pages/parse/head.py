@@ -1,4 +1,4 @@
-"""Reads the head elements of a page: what the page declares about itself, wherever the elements are in the page."""
+"""Reads the head elements of a page: its declarations about itself, wherever the elements are in the page."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,13 @@ _JSON_TYPE = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?"([A-Za-z]++)"')
 _MICRODATA_TYPE = re.compile(r"""itemtype\s*+=\s*+["']?https?://schema\.org/([A-Za-z]++)""")
 _ITEM_TYPE = "itemtype"
 FIRST_DAY = "2024-01-01"
-"""Earliest date of a response that is believed. A server with an earlier date has a wrong clock."""
+"""The earliest credible date of a response. A server with an earlier date has a wrong clock."""
 MAX_META_CHARS = 5_000
 """Maximum length of a title or meta element's content that is read (characters)."""
 
 
 def is_json_ld(kind: str) -> bool:
-    """True if a script's type is JSON-LD. The type is in lower case and may have parameters."""
+    """Return whether a script's type is JSON-LD. The type is in lower case and may have parameters."""
     return kind.startswith("application/ld+json")
 
 
@@ -33,17 +33,17 @@ class Head:
     base: str = ""
     language: str = ""
     metas: list[tuple[str, str]] = field(default_factory=list)
-    """(name, property or itemprop in lower case, content), in order."""
+    """Pairs (name, property or itemprop in lower case; content), in order."""
     links: list[tuple[str, str, str]] = field(default_factory=list)
-    """(rel in lower case, href, type)."""
+    """Tuples (rel in lower case, href, type)."""
     scripts: list[tuple[str, str]] = field(default_factory=list)
-    """(type in lower case, text) of scripts that hold data."""
+    """Pairs (type in lower case, text) of scripts with data."""
     breadcrumbs: list[str] = field(default_factory=list)
     """The texts of the links in the page's breadcrumb menu."""
     kinds: tuple[str, ...] = ()
     """Types of the page in structured data and OpenGraph, as written."""
     until: str = ""
-    """The last day on which the page can have been published (ISO 8601); empty if it is not known."""
+    """The last possible day of the page's publication (ISO 8601); empty if it is not known."""
     times: list[str] = field(default_factory=list)
     """The datetime attributes of all time elements."""
     has_microdata: bool = False
@@ -51,7 +51,7 @@ class Head:
     has_drawn_math: bool = False
     """True if KaTeX or MathJax drew a formula anywhere in the page."""
     clean: bool = False
-    """True if the page is a document that `document.to_html` wrote."""
+    """True if `document.to_html` wrote the page."""
 
     @property
     def has_json_ld(self) -> bool:

@@ -1,6 +1,6 @@
 """Finds the elements that describe a page, wherever they are in it: title, metadata, links and data scripts.
 
-Also finds lines that are labelled as a date or an author, by class, role or Microdata.
+Also finds lines with a label (date or author), by class, role or Microdata.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# One query for all, because each takes as long as the tree is large.
+# One query for all, because the time of each query grows with the tree.
 _SELECTOR = (
     'title, base, meta, link, script[type*="json" i], time[datetime], [itemprop], [typeof], '
     '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i]'
@@ -91,7 +91,7 @@ def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple
     return None
 
 
-def labelled(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[str]:
-    """Return the lines of the first `count` elements with a label, without those longer than `max_chars`."""
+def labelled_lines(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[str]:
+    """Return the lines of the first `count` elements with a label, without lines longer than `max_chars`."""
     lines = (" ".join(node.text(separator=" ").split()) for node in _each(tree, LABELLED[label])[:count])
     return [line for line in lines if len(line) <= max_chars]

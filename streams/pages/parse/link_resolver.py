@@ -9,7 +9,7 @@ _BLANKS = re.compile(r"[\t\n\r]")
 _ABSOLUTE = re.compile(r"https?://[a-z0-9.-]++(?:/[A-Za-z0-9._~!$&()*+,;=:@%/?-]*+)?")
 _ROOTED = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+,;=:@%/?-]*+")
 MAX_HREF_CHARS = 4_096
-"""Maximum length of a link (characters). Longer ones are dropped."""
+"""Maximum length of a link (characters). Longer links are dropped."""
 
 OTHER, ROOTED, ABSOLUTE = range(3)
 """Forms of links. Nearly all are ROOTED (a path from the host's root) or ABSOLUTE (a URL) and need no cleaning."""
@@ -24,11 +24,11 @@ def form_of(href: str) -> int:
 
 
 class Resolver:
-    """Resolves the links of one page. Many links repeat, so results are kept."""
+    """Resolves the links of one page. Many links repeat, so results are cached."""
 
     def __init__(self, url: str, base: str = "") -> None:
         self.url = url
-        self.base = self._joined(url, base) or url if base else url
+        self.base = self._join(url, base) or url if base else url
         scheme, _, rest = self.base.partition("://")
         self._origin = f"{scheme}://{rest.partition('/')[0]}".lower()
         self._known: dict[str, str] = {}
@@ -38,30 +38,30 @@ class Resolver:
         """Return the absolute URL without its fragment; empty for a link to no page (mailto:, #top, invalid)."""
         known = self._known.get(href)
         if known is None:
-            known = self._known[href] = self.formed(href, form_of(href))
+            known = self._known[href] = self.resolve_form(href, form_of(href))
         return known
 
-    def formed(self, href: str, form: int) -> str:
-        """Resolve a link whose form is known: a ROOTED or ABSOLUTE one needs no URL parser."""
+    def resolve_form(self, href: str, form: int) -> str:
+        """Resolve a link with a known form: a ROOTED or ABSOLUTE link needs no URL parser."""
         if form:
             plain = href.partition("#")[0]
             target = plain if form == ABSOLUTE else self._origin + plain
             return target if len(target) <= MAX_HREF_CHARS else ""
         known = self._others.get(href)
         if known is None:
-            known = self._others[href] = self._cleaned(href)
+            known = self._others[href] = self._clean(href)
         return known
 
-    def _cleaned(self, href: str) -> str:
+    def _clean(self, href: str) -> str:
         plain = _BLANKS.sub("", href.strip()).partition("#")[0]
         if not plain or len(plain) > MAX_HREF_CHARS:
             return ""
         if _SCHEME.match(plain) and not plain[:5].lower().startswith("http"):
             return ""
-        return self._joined(self.base, plain)
+        return self._join(self.base, plain)
 
     @staticmethod
-    def _joined(base: str, href: str) -> str:
+    def _join(base: str, href: str) -> str:
         try:
             found = URL(href, base)
         except ValueError:

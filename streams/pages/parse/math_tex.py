@@ -1,7 +1,7 @@
 """Reads formulas as TeX, from MathML, KaTeX and MathJax 2 and 3.
 
-Many pages have the TeX source of a formula beside its drawing. Where there are only MathML's presentation elements, TeX
-is written from them: fractions, roots, superscripts and the like as TeX commands, and all other signs as themselves.
+Many pages have the TeX source of a formula beside its drawing. If there are only MathML's presentation elements, TeX is
+written from them: fractions, roots, superscripts and the like as TeX commands, and all other signs unchanged.
 """
 
 import re
@@ -16,9 +16,9 @@ _DRAWN = (
 )
 _STYLE = "{\\displaystyle"
 MAX_DEPTH = 60
-"""Maximum number of nested elements in a formula. Only the text of a deeper one is read."""
+"""Maximum number of nested elements in a formula. Only the text of a deeper formula is read."""
 MAX_NODES = 5_000
-"""Maximum number of nodes in a formula. Only the text of a larger one is read."""
+"""Maximum number of nodes in a formula. Only the text of a larger formula is read."""
 
 _SIGNS = str.maketrans({"\u2212": "-", "{": "\\{", "}": "\\}"} | dict.fromkeys("\u2061\u2062\u2063\u2064\u200b", ""))
 """The minus as it is typed, escaped braces, and invisible operators removed (application, product, separation, sum)."""
@@ -57,21 +57,21 @@ def unify_formulas(tree: LexborHTMLParser) -> None:
 
 
 def source_of(node: LexborNode) -> str:
-    """Return the TeX source of a `math` element, or TeX that is written from its MathML."""
+    """Return the TeX source of a `math` element, or TeX written from its MathML."""
     for note in node.css("annotation"):
         if "tex" in (note.attributes.get("encoding") or "").lower():
-            return _plain(note.text())
+            return _remove_display_style(note.text())
     if alternative := node.attributes.get("alttext"):
-        return _plain(alternative)
+        return _remove_display_style(alternative)
     if next(node.iter(), None) is None:
-        return _plain(node.text())
+        return _remove_display_style(node.text())
     try:
-        return _plain(_Reading().of(node))
+        return _remove_display_style(_Reading().of(node))
     except _TooLargeError:
-        return _plain(node.text())
+        return _remove_display_style(node.text())
 
 
-def _plain(source: str) -> str:
+def _remove_display_style(source: str) -> str:
     """Remove the `{\\displaystyle ...}` that MediaWiki puts around each formula."""
     source = " ".join(source.split())
     if source.startswith(_STYLE) and source.endswith("}"):
@@ -80,7 +80,7 @@ def _plain(source: str) -> str:
 
 
 class _TooLargeError(Exception):
-    """Raised for a formula with more than MAX_NODES nodes or MAX_DEPTH levels."""
+    """A formula has more than MAX_NODES nodes or MAX_DEPTH levels."""
 
 
 class _Reading:
@@ -107,7 +107,7 @@ class _Reading:
         return found
 
     def _row(self, node: LexborNode) -> str:
-        return _joined([self.of(part) for part in node.iter(include_text=True)])
+        return _concatenate([self.of(part) for part in node.iter(include_text=True)])
 
     def _parts(self, node: LexborNode, count: int) -> list[str]:
         """Return the TeX of each child element, and at least `count` texts: empty ones for missing elements."""
@@ -154,12 +154,12 @@ class _Reading:
         return f"\\{_ACCENTS_ABOVE[above]}{{{base}}}" if above in _ACCENTS_ABOVE else _beside(base, "", above)
 
     def _scripts(self, node: LexborNode) -> str:
-        """Write a base with its pairs of subscript and superscript behind it, and those before it."""
+        """Write a base with pairs of subscript and superscript behind it and before it."""
         tags = [part.tag for part in node.iter()]
         parts = self._parts(node, 1)
         end = tags.index("mprescripts") if "mprescripts" in tags else len(parts)
         before, behind = ["", *parts[end + 1 :]], parts[:end]
-        return _joined([_paired(before), _paired(behind)])
+        return _concatenate([_pair_scripts(before), _pair_scripts(behind)])
 
     def _table(self, node: LexborNode) -> str:
         rows = " \\\\ ".join(self._parts(node, 0))
@@ -213,7 +213,7 @@ def _beside(base: str, below: str, above: str) -> str:
     return base + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
 
 
-def _paired(parts: list[str]) -> str:
+def _pair_scripts(parts: list[str]) -> str:
     found = parts[0]
     for index in range(1, len(parts), 2):
         below, above = [*parts[index : index + 2], ""][:2]
@@ -221,7 +221,7 @@ def _paired(parts: list[str]) -> str:
     return f"{{}}{found}" if found and not parts[0] else found
 
 
-def _joined(parts: list[str]) -> str:
+def _concatenate(parts: list[str]) -> str:
     """Concatenate parts, with a space between two words and between two numbers."""
     found: list[str] = []
     end = ""

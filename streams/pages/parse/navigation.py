@@ -1,8 +1,8 @@
 """Removes menus and footers from the tree before the walk. They are recognised by element name and ARIA role.
 
-Menus and footers hold a third of a page's nodes and 2 % of its main content. Most of those 2 % are in elements that are
-wrongly named, so an element with much text outside of links stays, and the content model judges it. The links of
-removed elements are kept for the crawl.
+Menus and footers have a third of a page's nodes and 2 % of its main content. Most of these 2 % are in wrongly named
+elements, so an element with much text outside of links stays, and the content model judges it. The links of removed
+elements are kept for the crawl.
 """
 
 from dataclasses import dataclass, field
@@ -18,20 +18,20 @@ SELECTOR = "nav, footer, [role=navigation], [role=contentinfo]"
 MAX_PLAIN_CHARS = 1_500
 """Maximum length of a menu's or footer's text outside of links (characters)."""
 MAX_NESTED = 10
-"""Maximum number of such elements with too much text around one that is looked at. Deeper ones stay, so that the text
-of a page is not read for each level."""
+"""Maximum number of kept menus and footers around a menu that is judged. Deeper menus stay, so that the text of a page
+is not read for each level."""
 _CONTENT_TAGS = frozenset({"main", "article"})
 _INSIDE = -1
 
 
 @dataclass(slots=True)
 class Pruned:
-    """The links and texts of the elements that were removed."""
+    """The links and texts of the removed elements."""
 
     links: list[RawLink] = field(default_factory=list)
     breadcrumbs: list[str] = field(default_factory=list)
     texts: list[tuple[str, str]] = field(default_factory=list)
-    """Text and element name (or selector) of each; only if asked for."""
+    """Text and element name (or selector) of each removed element. Only with `with_texts`."""
     count: int = 0
     """Number of elements that were removed."""
 
@@ -67,7 +67,7 @@ class _Pruner:
 
     def prune(self, tree: LexborHTMLParser) -> Pruned:
         seen: set[int] = set()
-        for node in tree.css(SELECTOR):  # gives a nav with such a role twice
+        for node in tree.css(SELECTOR):  # a nav with such a role comes twice
             if node.mem_id not in seen:
                 seen.add(node.mem_id)
                 self._judge(node)
@@ -88,7 +88,7 @@ class _Pruner:
             self._others.add(node.mem_id)
 
     def _is_menu(self, node: LexborNode) -> bool:
-        """True if an element has little text outside of its links, which are kept then."""
+        """Return whether an element has little text outside of its links. Then its links are kept."""
         links = [(link, " ".join((link.text() or "").split())) for link in node.css("a[href]")]
         text, link_chars = node.text(), sum(len(link_text) for _, link_text in links)
         if len(text) - link_chars > MAX_PLAIN_CHARS and len(" ".join(text.split())) - link_chars > MAX_PLAIN_CHARS:
@@ -115,7 +115,7 @@ def _text_of(node: LexborNode) -> str:
 
 
 def apply_quirk(tree: LexborHTMLParser, quirk: Quirk, *, with_texts: bool = False) -> tuple[LexborNode | None, Pruned]:
-    """Remove the elements that a quirk drops. Also returns the element of the page's own text, if the page has it."""
+    """Remove the elements that a quirk drops. Returns the element of the page's own text (or None), and the removed."""
     pruned = Pruned()
     dropped: dict[int, tuple[LexborNode, str]] = {}
     for selector in quirk.drop:

@@ -1,7 +1,7 @@
-"""Refuses pages whose elements nest too deep for the parser, before they are parsed.
+"""Refuses pages with elements that nest too deep for the parser, before they are parsed.
 
-The parser's time grows with the square of the depth: 50,000 open elements take it 12 seconds. The count looks at tags
-alone, so it is never lower than the real depth. It takes linear time.
+The parser's time grows with the square of the depth: 50,000 open elements take it 12 seconds. The count only looks at
+tags, so it is never lower than the real depth. It takes linear time.
 """
 
 import re
@@ -11,11 +11,11 @@ from streams.errors import Refused
 MAX_DEPTH = 5_000
 """Maximum number of elements that are open at once."""
 SAFE_TAGS = 10_000
-"""Number of tags up to which a page is not counted: the parser takes 0.5 seconds if all of them nest."""
+"""Maximum number of tags of a page that needs no count: the parser takes 0.5 seconds if all of them nest."""
 
 _TAGS = re.compile(rb"<(?:(/?)([a-zA-Z]++)|!--)")
 _RAW_TEXT = frozenset({b"script", b"style", b"textarea", b"title", b"xmp", b"iframe", b"noembed", b"noframes"})
-"""Elements whose content is text up to their end tag. Behind a FOREIGN element they are counted like all others."""
+"""Elements with only text up to their end tag. Behind a FOREIGN element they are counted like all others."""
 _FOREIGN = frozenset({b"svg", b"math"})
 _COMMENT_END = re.compile(rb"(?<=<!--)-?>|--!?>")
 _RAW_TEXT_ENDS = {name: re.compile(rb"</" + name + rb"(?![a-zA-Z])", re.IGNORECASE) for name in _RAW_TEXT}
@@ -23,7 +23,7 @@ _UNCLOSED = frozenset(
     b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon "
     b"polyline rect source stop tbody td th thead tr track use wbr".split()
 )
-"""Elements that have no content, or that the next one of the same kind ends."""
+"""Elements without content, or that the next element of the same kind ends."""
 
 
 def refuse_nesting(html: bytes, *, safe_tags: int = 0) -> None:
@@ -33,7 +33,7 @@ def refuse_nesting(html: bytes, *, safe_tags: int = 0) -> None:
 
 
 def deepest(html: bytes, limit: int) -> int:
-    """Return the largest number of elements that are open at once; `limit` + 1 as soon as there are more."""
+    """Return the largest number of elements that are open at once; `limit` + 1 if there are more than `limit`."""
     depth = most = at = 0
     is_foreign = False
     skipper = _TextSkipper(html)
@@ -57,7 +57,7 @@ def deepest(html: bytes, limit: int) -> int:
 
 
 class _TextSkipper:
-    """Finds the ends of comments and raw texts. An end that is missing is looked for once."""
+    """Finds the ends of comments and raw texts. A missing end is only searched once."""
 
     def __init__(self, html: bytes) -> None:
         self._html = html
@@ -68,7 +68,7 @@ class _TextSkipper:
         return end.start() if end else len(self._html)
 
     def behind_raw_text(self, name: bytes, at: int) -> int:
-        """Return where the text ends that begins at `at`; `at` itself if there is no end tag."""
+        """Return the end of the text that begins at `at`; `at` itself if there is no end tag."""
         if name in self._without_end:
             return at
         end = _RAW_TEXT_ENDS[name].search(self._html, at)

@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, Selectola
 
 from streams.crawl.urls import host_of
 from streams.errors import Refused
-from streams.pages.document.from_html import written_out
+from streams.pages.document.from_html import read_written_fields
 from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
 from streams.pages.parse.link_resolver import form_of
@@ -33,7 +33,7 @@ class Parsed:
     written: dict[str, object] | None = None
     """The fields that `document.to_html` wrote beside the text; None for all other pages."""
     removed: RemovedTexts = field(default_factory=list)
-    """Texts that were removed from the tree, and why; only if asked for."""
+    """Texts that were removed from the tree, each with the reason. Only with `explaining`."""
 
 
 def parse_page(
@@ -41,11 +41,11 @@ def parse_page(
 ) -> Parsed:
     """Decode, parse and walk a page. `explaining` collects the texts that are removed. Raises Refused."""
     headers = headers or {}
-    text, encoded = _decoded(html, headers)
+    text, encoded = _decode(html, headers)
     refuse_nesting(encoded, safe_tags=SAFE_TAGS)
     tree = _tree(encoded)
     parsed = Parsed(tree, Walk(), _read_head(tree, text, headers), text)
-    parsed.written = written_out(parsed.head.scripts) if parsed.head.clean else None
+    parsed.written = read_written_fields(parsed.head.scripts) if parsed.head.clean else None
     parsed.head.clean = parsed.written is not None
     if parsed.head.clean:
         parsed.walk = _walk(tree)
@@ -56,7 +56,7 @@ def parse_page(
     return parsed
 
 
-def _decoded(html: bytes | str, headers: Mapping[str, str]) -> tuple[str, bytes]:
+def _decode(html: bytes | str, headers: Mapping[str, str]) -> tuple[str, bytes]:
     if isinstance(html, bytes):
         return decode_utf8(html, headers.get("content-type", ""))
     return html, html.encode("utf-8", "replace")
@@ -72,7 +72,7 @@ def _read_head(tree: LexborHTMLParser, html: str, headers: Mapping[str, str]) ->
 
 
 def _use_quirk(parsed: Parsed, quirk: Quirk, explaining: bool) -> bool:
-    """Walk the element that the quirk names as the page's own text. Returns False if the page doesn't have it."""
+    """Walk the quirk's element with the page's own text. Returns False if the page doesn't have it."""
     content, dropped = apply_quirk(parsed.tree, quirk, with_texts=explaining)
     parsed.removed += [(text, Removal("quirk", selector, site=quirk.hosts[0])) for text, selector in dropped.texts]
     if content is None:

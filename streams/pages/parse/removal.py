@@ -9,13 +9,13 @@ Kind = Literal["quirk", "element", "role", "name", "model", "unread"]
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The rule that removed a text, and what it was about."""
+    """The rule that removed a text, with its detail."""
 
     kind: Kind
     detail: str = ""
     """The element, role, class or id, or selector."""
     site: str = ""
-    """The host whose quirk it is. Empty if the quirk is not of one host."""
+    """The host of the quirk. Empty if the rule is no quirk of one host."""
     probability: float | None = None
     """Probability of being main content, if the content model judged the text."""
 

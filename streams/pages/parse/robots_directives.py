@@ -24,12 +24,12 @@ _WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview"
 def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return all directives for Riffle's robot, in lower case, sorted. `metas` are (name, content) of meta elements.
 
-    Directives of both sources are united, so the strictest ones hold. `none` means noindex and nofollow.
+    Directives of both sources are united, so the strictest hold. `none` means noindex and nofollow.
     """
     found: set[str] = set()
     for name, content in metas:
         if name in ("robots", BOT):
-            found |= _parsed(content)
+            found |= _parse(content)
         elif name == "tdm-reservation" and content.strip() == "1":
             found.add("noai")
     found |= _header(headers.get("x-robots-tag", ""))
@@ -40,7 +40,7 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
     return tuple(sorted(found - {"none"}))
 
 
-def _parsed(content: str) -> set[str]:
+def _parse(content: str) -> set[str]:
     found = set()
     for item in content.lower().split(","):
         name, _, value = (part.strip() for part in item.partition(":"))
@@ -59,5 +59,5 @@ def _header(value: str) -> set[str]:
             is_own = name in (BOT, "*")
             item = rest
         if is_own:
-            found |= _parsed(item)
+            found |= _parse(item)
     return found

@@ -1,4 +1,4 @@
-"""A page as a list of segments: runs of text between block boundaries, each with the block element that holds it.
+"""A page as a list of segments: runs of text between block boundaries, each with its block element.
 
 All later steps work on these lists, so the tree of the page is visited once (`walk`).
 """
@@ -13,10 +13,10 @@ POINT_KINDS = frozenset({"image", "footnote"})
 RawSpan = tuple[int, int, str, str, str]
 """First part, end part, kind, target, label. After placing, the first two are positions in the segment's text."""
 RawLink = tuple[str, str, str, int, int]
-"""href, text, rel, segment, form (`link_resolver.form_of`). The segment is the index of the one in which the link ends,
-or of the next one for a link without text."""
+"""href, text, rel, segment, form (`link_resolver.form_of`). The segment is the index of the segment with its end,
+or of the next segment for a link without text."""
 NO_SEGMENT = -1
-"""The segment of a link in a menu or footer, which is removed before the walk."""
+"""The segment of a link in a menu or footer that is removed before the walk."""
 
 
 class Segment:
@@ -46,13 +46,13 @@ class Segment:
         self._placed = False
 
     @classmethod
-    def placed(cls, segment: "Segment", text: str, spans: list[RawSpan]) -> "Segment":
+    def with_text(cls, segment: "Segment", text: str, spans: list[RawSpan]) -> "Segment":
         """Copy a segment with another text and the spans of that text."""
         return cls.read(segment.element, text, spans, segment.link_chars, segment.links, segment.images)
 
     @classmethod
     def read(cls, element: int, text: str, spans: list[RawSpan], link_chars: int, links: int, images: int) -> "Segment":
-        """Make a segment whose spans are positions in the text already."""
+        """Make a segment with spans that are positions in the text already."""
         made = cls(element, text, [], spans, False, link_chars, links, images)
         made._placed = True
         return made
@@ -69,7 +69,7 @@ class Segment:
 
     @property
     def spans(self) -> list[RawSpan]:
-        """The spans as start, end, kind, target, label. Start and end are positions in `text`; targets are as written.
+        """The spans: start, end, kind, target, label. Start and end are positions in `text`; targets are as written.
 
         They are computed at the first access: most segments are boilerplate, and nobody reads their spans.
         """
@@ -91,22 +91,22 @@ class Walk:
     links: list[RawLink] = field(default_factory=list)
 
     def elements(self) -> list[int]:
-        """The block element of each segment."""
+        """Return the block element of each segment."""
         return [segment.element for segment in self.segments]
 
     def attribute(self, element: int, name: str) -> str:
-        """One attribute of one element; empty where it has none."""
+        """Return one attribute of one element; empty if the element lacks it."""
         return self.attributes[element].get(name) or ""
 
     def named(self, attribute: str) -> dict[int, str]:
-        """The elements that have the attribute, with its value."""
+        """Return the value of an attribute by element, for the elements that have it."""
         found = ((element, values.get(attribute)) for element, values in enumerate(self.attributes) if values)
         return {element: value for element, value in found if value}
 
 
 def place_collapsed(parts: list[str], spans: Sequence[RawSpan]) -> tuple[str, list[RawSpan]]:
     """Return the text with single spaces, and the spans as positions in it. Spans without text are dropped."""
-    text, starts, ends = _collapsed(parts)
+    text, starts, ends = _collapse_spaces(parts)
     placed = []
     for first, end, kind, target, label in spans:
         if kind in POINT_KINDS:
@@ -119,7 +119,7 @@ def place_collapsed(parts: list[str], spans: Sequence[RawSpan]) -> tuple[str, li
     return text, placed
 
 
-def _collapsed(parts: list[str]) -> tuple[str, list[int], list[int]]:
+def _collapse_spaces(parts: list[str]) -> tuple[str, list[int], list[int]]:
     """Return the text with single spaces, and where each part starts and ends in it (start -1: it has no words)."""
     starts, ends, out = [], [], []
     length = 0

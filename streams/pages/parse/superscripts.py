@@ -5,8 +5,8 @@ digits and signs (and n and i), which covers formulas in running text. A supersc
 completely (`1<sup>st</sup>`, `x<sub>max</sub>`) stays plain text.
 
 A superscript needs text before it in the same run (inside a link: in the link) or directly behind it. At the start of a
-text with a space behind it, it is the mark of a note, and so is one that is all of a link's text. An element with a
-link, an image or a block in it is no superscript.
+text with a space behind it, it is the mark of a note, and also if it is all of a link's text. An element with a link,
+an image or a block in it is no superscript.
 
 The tokenizer reads these characters as plain digits and letters again (NFKC, in `tokens`).
 """
@@ -16,16 +16,16 @@ from selectolax.lexbor import LexborNode
 from streams.pages.parse.elements import COMMENT, INLINE, KINDS, SPAN, SUPERSCRIPT, TEXT
 
 MAX_CHARS = 12
-"""Maximum length of a superscript or subscript (characters, without spaces). A longer one is small running text."""
+"""Maximum length of a superscript or subscript (characters, without spaces). A longer text is small running text."""
 _PLAIN = "0123456789+-()=ni\u2212\u2010\u2011\u2013"
-"""The last four are the minus sign, two hyphens, and the dash that many type for a minus."""
+"""The characters with small forms. The last four are the minus sign, two hyphens, and a dash that many type for it."""
 _SUPERSCRIPTS = dict(zip(_PLAIN, "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾⁼ⁿⁱ⁻⁻⁻⁻", strict=True))
 _SUBSCRIPTS = dict(zip(_PLAIN, "₀₁₂₃₄₅₆₇₈₉₊₋₍₎₌ₙᵢ₋₋₋₋", strict=True))
 _ALLOWED = frozenset({TEXT, INLINE, SPAN, COMMENT})
 
 
 def unicode_form(node: LexborNode, kind: int) -> str:
-    """Return the text of a SUPERSCRIPT or SUBSCRIPT in such characters; empty if they cannot write it.
+    """Return the text of a SUPERSCRIPT or SUBSCRIPT in Unicode's small characters; empty if they cannot write it.
 
     Spaces are removed, except for one at the end.
     """
@@ -51,7 +51,7 @@ def _text_of(node: LexborNode) -> str:
     return "".join(texts)
 
 
-def is_joined(node: LexborNode) -> bool:
-    """True if text stands directly behind an element, without a space."""
+def is_directly_followed(node: LexborNode) -> bool:
+    """Return whether text is directly behind an element, without a space."""
     behind = node.next
     return behind is not None and KINDS.get(behind.tag_id) == TEXT and not (behind.text_content or " ")[0].isspace()

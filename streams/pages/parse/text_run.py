@@ -34,7 +34,7 @@ class TextRun:
         self._has_text = self._link_has_text = False
 
     def add(self, text: str) -> None:
-        """Append a piece of text, which belongs to the open link, too."""
+        """Append a piece of text. It belongs to the open link, too."""
         self.parts.append(text)
         if self.link_parts is not None:
             self.link_parts.append(text)
@@ -42,7 +42,7 @@ class TextRun:
             self.link_chars += len(shown) + weight_of(shown).chars
 
     def add_point(self, kind: str, target: str, label: str = "") -> None:
-        """Append an image or footnote, which has no text."""
+        """Append an image or footnote. It has no text."""
         at = len(self.parts)
         self.spans.append((at, at, kind, target, label))
 
@@ -56,7 +56,7 @@ class TextRun:
         self._open.append((len(self.parts), kind, target))
 
     def close_span(self) -> bool:
-        """End the span that was opened last. Returns False, and drops it, if it has no part in this run."""
+        """End the last opened span. Returns False, and drops the span, if it has no part in this run."""
         start, kind, target = self._open.pop()
         end = len(self.parts)
         if start < end:
@@ -81,8 +81,8 @@ class TextRun:
         return text
 
     def has_text(self) -> bool:
-        """True if the open link, or else the run, has any text that is not a space."""
-        # Text stays, so the parts before it are not read again for each superscript.
+        """Return whether the open link, or else the run, has any text other than spaces."""
+        # Text stays text, so the parts before it are not read again for each superscript.
         if self.link_parts is not None:
             self._link_has_text = self._link_has_text or not all(map(str.isspace, self.link_parts))
             return self._link_has_text
@@ -90,7 +90,7 @@ class TextRun:
         return self._has_text
 
     def end(self, element: int, preformatted: bool) -> Segment | None:
-        """Start the next run. Returns the text of this one as a segment, or None if it has no text."""
+        """Start the next run. Returns the text of the former run as a segment, or None if it has no text."""
         if self._open:
             self._split_open_spans()
         text = place_preformatted(self.parts, ())[0] if preformatted else " ".join("".join(self.parts).split())

@@ -1,7 +1,7 @@
-"""The one pass over a parsed page, which finds its block elements and the text between their boundaries.
+"""The one pass over a parsed page: it finds the block elements and the text between their boundaries.
 
-Its cost is per node, and a page has about two thousand. So a node costs two or three calls of small methods, and
-what happens at the end of an element is kept as a method on a stack.
+The cost is per node, and a page has about two thousand nodes. So a node costs two or three calls of small methods, and
+the step at the end of an element is kept as a method on a stack.
 """
 
 from collections.abc import Callable
@@ -30,13 +30,13 @@ from streams.pages.parse.elements import (
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import source_of
 from streams.pages.parse.segments import Attributes, Walk
-from streams.pages.parse.superscripts import is_joined, unicode_form
+from streams.pages.parse.superscripts import is_directly_followed, unicode_form
 from streams.pages.parse.text_run import TextRun
 
 PERMALINK_MARKS = frozenset("¶#§🔗⚓")
 """Texts of links from a heading to itself. They are handles for readers and no text of the page."""
 LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset", "srcset")
-"""Attributes with the address of an image that scripts load late, in the order in which they are tried."""
+"""Attributes with the address of an image that scripts load late, in the order of the attempts."""
 
 
 def walk(body: LexborNode) -> Walk:
@@ -45,7 +45,7 @@ def walk(body: LexborNode) -> Walk:
 
 
 class _Walker:
-    """The state of a walk: the elements that are open, and the text run that has begun."""
+    """The state of a walk: the open elements, and the text run that has begun."""
 
     def __init__(self, body: LexborNode) -> None:
         self._page = Walk(["body"], [-1], [body.attributes])
@@ -62,7 +62,7 @@ class _Walker:
         """Elements without text of their own, and all nodes below them."""
 
     def visit(self, body: LexborNode) -> Walk:
-        """Visit all nodes and return what was found."""
+        """Visit all nodes and return the page's lists."""
         methods = self._methods()
         inline = methods[INLINE]
         by_number = {number: methods[kind] for number, kind in KINDS.items()}
@@ -81,7 +81,7 @@ class _Walker:
         return self._page
 
     def _methods(self) -> dict[int, Callable[[LexborNode], None]]:
-        """The method for each kind of node."""
+        """Return the method for each kind of node."""
         return {
             TEXT: self._text,
             COMMENT: self._ignore,
@@ -103,7 +103,7 @@ class _Walker:
     # Leaving elements
 
     def _leave(self) -> None:
-        """Leave the element that was entered last."""
+        """Leave the last entered element."""
         self._open.pop()
         ending = self._endings.pop()
         if ending is not None:
@@ -202,7 +202,7 @@ class _Walker:
         self._enter(node, self._divide)
 
     def _divide(self) -> None:
-        """Start a new line, if the text is not at the start of one."""
+        """Start a new line, unless the text is at the start of a line."""
         parts = self._run.parts
         if self._undivided != PRE or (parts and parts[-1][-1:] not in ("\n", "\r")):
             parts.append("\n")
@@ -261,14 +261,14 @@ class _Walker:
 
     def _small_digits(self, node: LexborNode, kind: int) -> None:
         written = unicode_form(node, kind)
-        if written and (self._has_text_before() or is_joined(node)):
+        if written and (self._has_text_before() or is_directly_followed(node)):
             self._run.add(written)
             self._skip(node)
         else:
             self._inline(node)
 
     def _has_text_before(self) -> bool:
-        """True if the open link, or else the run, has text. In preformatted text a space counts."""
+        """Return whether the open link, or else the run, has text. In preformatted text a space counts."""
         run = self._run
         return bool(run.parts) if self._undivided == PRE and run.link_parts is None else run.has_text()
 
@@ -285,7 +285,7 @@ class _Walker:
 
 
 def source_of_image(attributes: Attributes) -> str:
-    """Return an image's address: pages that load images late have it in another attribute, and a small one in `src`."""
+    """Return an image's address. Pages that load images late have a placeholder in `src`."""
     source: str = attributes.get("src") or ""
     if not source or source.startswith("data:"):
         late = (attributes.get(name) or "" for name in LATE_SOURCES)

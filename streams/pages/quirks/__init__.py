@@ -1,6 +1,6 @@
 """Knowledge about the markup of single sites: one module for each site, with its `QUIRKS`.
 
-A site whose parts differ has several quirks. Rules for all sites are in `content` and `parse`.
+A site with different parts has several quirks. Rules for all sites are in `content` and `parse`.
 """
 
 from functools import cache

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Quirk:
-    """Knowledge about one site's markup. Selectors are CSS, and apply to the tree before the walk."""
+    """Knowledge about one site's markup. The CSS selectors apply to the tree before the walk."""
 
     hosts: tuple[str, ...]
     """Exact host names, or `*.example.org`."""

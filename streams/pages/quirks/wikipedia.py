@@ -1,6 +1,6 @@
 """Quirks of Wikipedia, in the Vector skins and on its mobile site.
 
-Class names are those of MediaWiki's core and of templates that all editions share. Each edition has its own headings of
+The class names are from MediaWiki's core and from templates of all editions. Each edition has its own headings of
 dropped sections: "literatura" lists books in one edition and is a chapter about a country in another.
 """
 
@@ -13,7 +13,7 @@ _APPARATUS = (
     "notes", "footnotes", "endnotes", "citations", "references", "sources", "bibliography", "further reading",
     "external links", "see also", "works cited",
 )  # fmt: skip
-"""English headings of the sections below an article. They also occur in pairs."""
+"""English headings of sections below an article. They also occur in pairs."""
 _ENGLISH_SECTIONS = (
     *_APPARATUS,
     *(f"{one} and {other}" for one, other in permutations(_APPARATUS, 2)),
@@ -92,7 +92,7 @@ _ENGLISH = Quirk(
         "sup.reference, sup.noprint, .mw-cite-backlink, .reflist, .references, .refbegin, "
         ".mw-references-wrap, .mw-editsection",
         ".vector-column-end, .vector-pinnable-element, .vector-dropdown, #vector-appearance",
-        # Elements with a role or class of navigation, in all editions, and the portals of the French one.
+        # Elements with a role or class of navigation, in all editions, and the portals of the French edition.
         ".mw-parser-output [role=navigation], .mw-parser-output [role=note], .navigation-not-searchable, "
         ".navbox-container, .bandeau-portail",
         "#coordinates, .geo-nondefault, .Inline-Template, .mw-empty-elt",

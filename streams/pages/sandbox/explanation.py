@@ -1,7 +1,7 @@
 """The texts that were removed from a page, grouped by reason, in plain values that cross a process boundary.
 
-An explanation stays small, however large and hostile the page: it holds the first texts of each group, cut to a length
-that people read, and counts the rest.
+An explanation stays small, however large and hostile the page: it has the first texts of each group, cut to a length
+that people read, and the number of all.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from streams.pages.normalize import explain
 from streams.pages.parse.removal import Kind, Removal, RemovedTexts
 
 MAX_TEXTS = 1_000
-"""Maximum texts of all groups together."""
+"""Maximum number of texts in all groups together."""
 MAX_TEXT_CHARS = 2_000
 """Maximum length of a text that is shown (characters)."""
 MAX_DETAIL_CHARS = 200
@@ -50,7 +50,7 @@ class RemovedText:
 
     text: str
     chars: int
-    """Length of the whole text, of which `text` may be the beginning."""
+    """Length of the whole text. `text` may be its beginning."""
     detail: str = ""
     probability: float | None = None
     """Probability of being main content, if the model judged it."""
@@ -65,7 +65,7 @@ class RemovedGroup:
     detail: str
     """The element, role or site."""
     count: int
-    """Number of texts. `texts` may hold fewer."""
+    """Number of texts. `texts` may have fewer."""
     chars: int
     texts: tuple[RemovedText, ...]
 
@@ -105,13 +105,13 @@ class Explanation:
         )
 
 
-def explanation(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
-    """List what was removed from a page. Raises Refused, as `normalize` does for the same page."""
-    return grouped(explain(body, url, headers))
+def explain_removals(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
+    """List the texts that were removed from a page. Raises Refused, as `normalize` does for the same page."""
+    return group_by_reason(explain(body, url, headers))
 
 
-def grouped(removed: RemovedTexts) -> Explanation:
-    """Group texts by reason: kinds in their order, texts in that of the page."""
+def group_by_reason(removed: RemovedTexts) -> Explanation:
+    """Group texts by reason: kinds in their order, texts in the order of the page."""
     groups: dict[tuple[Kind, str], list[RemovedText]] = {}
     sizes: dict[tuple[Kind, str], tuple[int, int]] = {}
     shown = 0
@@ -133,7 +133,7 @@ def grouped(removed: RemovedTexts) -> Explanation:
 
 
 def _group_detail(why: Removal) -> str:
-    """The detail that all texts of a group share: the element, the role or the site."""
+    """Return the detail of a group, common to all its texts: the element, the role or the site."""
     match why.kind:
         case "element" | "role":
             return why.detail[:MAX_DETAIL_CHARS]
@@ -144,7 +144,7 @@ def _group_detail(why: Removal) -> str:
 
 
 def _removed_text(text: str, why: Removal) -> RemovedText:
-    """A removed text, with what the title of its group does not hold."""
+    """Return a removed text, with a detail that the title of its group lacks."""
     is_in_title = why.kind in ("element", "role")
     detail = "" if is_in_title else why.detail[:MAX_DETAIL_CHARS]
     return RemovedText(text[:MAX_TEXT_CHARS], len(text), detail, why.probability)

@@ -1,6 +1,6 @@
-"""A page's original as it was fetched: the HTML to explain, and its text as a person can read it.
+"""A page's original as it was fetched: the HTML to explain, and its text for people.
 
-The gateway and the commands take a page apart with this module and `streams.pages.sandbox` alone.
+The gateway and the commands read originals only through this module and `streams.pages.sandbox`.
 """
 
 from collections.abc import Mapping
@@ -12,5 +12,5 @@ __all__ = ["as_html", "media_type", "original_text"]
 
 
 def original_text(body: bytes, headers: Mapping[str, str]) -> str:
-    """The body as text, by its declared or detected character set. `headers` have lower-case names."""
+    """Return the body as text, by its declared or detected character set. `headers` have lower-case names."""
     return decode(body, headers.get("content-type", ""))

@@ -14,7 +14,7 @@ LIMITS = Limits(cpu_seconds=6.0)
 
 
 class ParsePool:
-    """`async with ParsePool(2) as pool: outcome = await pool.parse(body, url=..., headers=...)`."""
+    """A pool of parsing processes: `async with ParsePool(2) as pool: await pool.parse(body, url=..., headers=...)`."""
 
     def __init__(self, processes: int = 2, *, stall_seconds: float = STALL_SECONDS) -> None:
         self.sandbox = SandboxPool(
@@ -44,7 +44,7 @@ class ParsePool:
         return PageOutcome.from_fields(await self._run(NORMALIZE, body, url, headers))
 
     async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
-        """Explain what was removed from a page, within the same limits. Raises as `parse` does."""
+        """List the texts that were removed from a page, within the same limits. Raises as `parse` does."""
         return Explanation.from_fields(await self._run(EXPLAIN, body, url, headers))
 
     async def _run(self, task: str, body: bytes, url: str, headers: Mapping[str, str]) -> dict[str, Any]:

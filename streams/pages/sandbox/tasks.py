@@ -9,14 +9,14 @@ from typing import Any
 import msgpack
 
 from streams.errors import Refused
-from streams.pages.sandbox.explanation import explanation
-from streams.pages.sandbox.worker_messages import page_outcome
+from streams.pages.sandbox.explanation import explain_removals
+from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.sandbox.limits import MemoryRefused
 
 NORMALIZE = f"{__name__}:normalize_page"
 EXPLAIN = f"{__name__}:explain_page"
 _SHORT_OF_MEMORY = "parser"
-"""The rule of a parser that gives up. Lack of memory is its only reason."""
+"""The rule of a refusal by the parser. It only refuses for lack of memory."""
 _WARM_UP_PAGE = b"""<title>This page loads all models and libraries before the limits</title>
 <script type="application/ld+json">{"@type": "Thing", "name": "a thing"}</script><p>Text.
 <div itemscope itemtype="https://schema.org/Thing"><p itemprop=name>a thing</div>
@@ -37,31 +37,31 @@ def normalize_page(request: bytes) -> bytes:
     """Normalize a page. Raises Refused."""
     url, headers, body = msgpack.unpackb(request, raw=False)
     try:
-        fields = page_outcome(body, url=url, headers=headers).to_fields()
+        fields = normalize_to_outcome(body, url=url, headers=headers).to_fields()
     except Refused as refusal:
-        raise _refused(refusal) from None
-    return _packed(fields)
+        raise _as_memory_refusal(refusal) from None
+    return _pack(fields)
 
 
 def explain_page(request: bytes) -> bytes:
-    """Explain what was removed from a page. Raises Refused."""
+    """List the texts that were removed from a page. Raises Refused."""
     url, headers, body = msgpack.unpackb(request, raw=False)
     try:
-        fields = explanation(body, url=url, headers=headers).to_fields()
+        fields = explain_removals(body, url=url, headers=headers).to_fields()
     except Refused as refusal:
-        raise _refused(refusal) from None
-    return _packed(fields)
+        raise _as_memory_refusal(refusal) from None
+    return _pack(fields)
 
 
 def warm_up() -> None:
-    """Read a page, so that everything is loaded."""
+    """Read a page, so that all models and libraries are loaded."""
     normalize_page(pack_page(_WARM_UP_PAGE, "https://start.example/", {}))
 
 
-def _refused(refusal: Refused) -> Refused:
+def _as_memory_refusal(refusal: Refused) -> Refused:
     return MemoryRefused(refusal.rule, refusal.detail) if refusal.rule == _SHORT_OF_MEMORY else refusal
 
 
-def _packed(fields: dict[str, Any]) -> bytes:
+def _pack(fields: dict[str, Any]) -> bytes:
     packed: bytes = msgpack.packb(fields, use_bin_type=True)
     return packed

@@ -1,4 +1,4 @@
-"""The parts of a page that the agent needs, as plain values that cross a process boundary: document and links."""
+"""The sandbox's answer for a page, as plain values that cross a process boundary: document, facts and links."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from streams.pages.document.codec import encode_document
 from streams.pages.normalize import Normalized, normalize
 
 MAX_FOLLOWED = 1_000
-"""Maximum links of a page that lead to events."""
+"""Maximum number of a page's links in events."""
 MAX_ANCHOR_CHARS = 300
 """Maximum length of a link's text (characters)."""
 MAX_TITLE_CHARS = 500
@@ -30,7 +30,7 @@ class OutLink:
 
 @dataclass(frozen=True, slots=True)
 class PageOutcome:
-    """The worker's answer for a page: the encoded document, and the fields of the events that follow."""
+    """The sandbox's answer for a page: the encoded document, and the fields of the events that follow."""
 
     document: bytes
     content_hash: str
@@ -54,7 +54,7 @@ class PageOutcome:
         return cls(**{**fields, "directives": tuple(fields["directives"]), "links": links})
 
 
-def page_outcome(
+def normalize_to_outcome(
     body: bytes,
     *,
     url: str,
@@ -87,7 +87,7 @@ def _canonical(url: str) -> str | None:
 
 
 def _out_links(normalized: Normalized, url: str) -> tuple[OutLink, ...]:
-    """One link per target, the page's own text first, at most MAX_FOLLOWED."""
+    """Return one link per target, first links of the main content, at most MAX_FOLLOWED."""
     found: dict[str, OutLink] = {}
     links = sorted(normalized.document.links, key=lambda link: not link.in_content)
     for link in links:

@@ -1,8 +1,8 @@
 """Letters and function words that distinguish languages of the same script, for texts too short for statistics.
 
-A Latin alphabet is given by its letters beyond a-z, any other one completely: CLDR's main and usual auxiliary exemplar
-characters. The words are frequent function words that closely related languages don't have. For a language that isn't
-listed, only the model decides.
+A Latin alphabet is given by its letters beyond a-z, any other alphabet completely: CLDR's main and usual auxiliary
+exemplar characters. The words are frequent function words that closely related languages don't have. For a language
+that isn't listed, only the model decides.
 """
 
 _RUSSIAN = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
@@ -127,4 +127,4 @@ _MORE_ENGLISH = """
     there into how also
 """
 PLAIN_WORDS = {**FUNCTION_WORDS, "en": FUNCTION_WORDS["en"] | frozenset(_MORE_ENGLISH.split())}
-"""Function words by language, with more for English. A text with several of them is identified without the model."""
+"""Function words by language, with more words for English. A text with several of them needs no model."""

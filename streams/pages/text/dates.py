@@ -1,4 +1,4 @@
-"""Reads dates as people and machines write them, as ISO 8601, with the time of day and the zone if they are given."""
+"""Reads the dates that people and machines write, as ISO 8601, with the time of day and the zone if they are given."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -54,13 +54,13 @@ _MONTH_NAMES = {
 _MARKS = re.compile("[\u0300-\u036f\u0653-\u0655.\u0131]")
 
 
-def _folded(name: str) -> str:
-    """Remove capitals, accents and dots, which people leave out. Marks that are letters (Thai) stay."""
+def _fold(name: str) -> str:
+    """Remove capitals, accents and dots, since people leave them out. Marks that are letters (Thai) stay."""
     return _MARKS.sub(lambda mark: "i" if mark[0] == "\u0131" else "", nfkd(name.casefold()))
 
 
 MONTHS = {
-    _folded(name): number
+    _fold(name): number
     for names in _MONTH_NAMES.values()
     for number, same in enumerate(names.split(), start=1)
     for name in same.split("|")
@@ -70,7 +70,7 @@ _ZONES = {
     "CDT": "-05:00", "MST": "-07:00", "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00", "CET": "+01:00",
     "CEST": "+02:00", "BST": "+01:00", "JST": "+09:00",
 }  # fmt: skip
-"""Abbreviations of time zones with one likely meaning. IST has three (India, Israel, Ireland) and is left out."""
+"""Abbreviations of time zones with one likely meaning. IST has three (India, Israel, Ireland), so it is not here."""
 _OFFSET = re.compile(r"\s*((?i:UTC|GMT)?)\s?([+\u2212-])(\d{1,2})(?::?(\d{2}))?(?![\d:])")
 _ZONE = re.compile(rf"\s*\(?((?i:Z|UTC|GMT)|{'|'.join(_ZONES)})\b")
 """A time zone by its name. All but UTC, GMT and Z need capitals: est is a word in French."""
@@ -109,7 +109,7 @@ _NAMED = ((_MONTH_FIRST, (3, 1, 2)), (_DAY_FIRST, (3, 2, 1)), (_YEAR_FIRST_NAMED
 """Patterns with a month's name, each with the numbers of its groups for year, month and day."""
 _NUMBERS = re.compile(rf"\b{_DAY}([/.]){_DAY}\2{_YEAR}")
 _FOUR_DIGITS = re.compile(r"\d{4}")
-"""A quick check: each date has four digits in a row, and most texts have not."""
+"""A quick check: each date has four digits in a row, and most texts have none."""
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
 """Seconds or milliseconds since 1970."""
 _AS_ASCII = {
@@ -121,7 +121,7 @@ _BUDDHIST = 543
 EARLIEST_YEAR = 1990
 LATEST_YEAR = 2100
 MAX_CHARS = 120
-"""Maximum length of the text in which a date is looked for (characters)."""
+"""Maximum length of a text that is searched for a date (characters)."""
 
 
 def iso_date(text: str) -> str:
@@ -132,45 +132,45 @@ def iso_date(text: str) -> str:
     if not text.isascii():
         text = text.translate(_AS_ASCII)
     if found := _ISO.search(text):
-        return _with_time(_checked(found[1], found[2], found[3]), text, found.end())
+        return _add_time(_format_if_valid(found[1], found[2], found[3]), text, found.end())
     if found := _COMPACT.match(text):
-        return _with_time(_checked(found[1], found[2], found[3]), text, found.end())
+        return _add_time(_format_if_valid(found[1], found[2], found[3]), text, found.end())
     if found := _COMPACT_TIME.match(text):
-        date = _checked(found[1], found[2], found[3])
+        date = _format_if_valid(found[1], found[2], found[3])
         return f"{date}T{found[4]}:{found[5]}:{found[6] or '00'}{_zone(text, found.end())}" if date else ""
     if _TIMESTAMP.fullmatch(text):
         return _from_timestamp(int(text[:10]))
-    return _named(text) or _numbered(text)
+    return _find_named(text) or _find_numbered(text)
 
 
-def _named(text: str) -> str:
+def _find_named(text: str) -> str:
     """Return the first date with a month's name, before or behind the day."""
     for pattern, (year, month, day) in _NAMED:
         for found in pattern.finditer(text):
-            if number := MONTHS.get(_folded(found[month])):
-                date = _checked(_common_year(found[year], found[month]), number, found[day])
-                return _with_time(date, text, found.end())
+            if number := MONTHS.get(_fold(found[month])):
+                date = _format_if_valid(_common_year(found[year], found[month]), number, found[day])
+                return _add_time(date, text, found.end())
     return ""
 
 
-def _numbered(text: str) -> str:
+def _find_numbered(text: str) -> str:
     if found := _YEAR_FIRST.search(text):
         year, month, day = (part for part in found.groups() if part)
-        return _with_time(_checked(year, month, day), text, found.end())
+        return _add_time(_format_if_valid(year, month, day), text, found.end())
     if found := _NUMBERS.search(text):
         first, separator, second, year = found.groups()
         # 31/12/2025 and 31.12.2025 are days first; 12/31/2025 is a month first, and so is 1/2/2025 with slashes.
         day, month = (first, second) if separator == "." or int(first) > 12 else (second, first)
-        return _with_time(_checked(year, month, day), text, found.end())
+        return _add_time(_format_if_valid(year, month, day), text, found.end())
     return ""
 
 
 def _common_year(year: str, month: str) -> int:
-    """Convert years of the Buddhist era, which Thailand uses: a Thai month, and a year after 2400."""
+    """Convert years of the Buddhist era, used in Thailand: a Thai month, and a year after 2400."""
     return int(year) - _BUDDHIST if _THAI.match(month) and year > "2400" else int(year)
 
 
-def _with_time(date: str, text: str, end: int) -> str:
+def _add_time(date: str, text: str, end: int) -> str:
     """Return the date with the time of day behind it, if there is one."""
     found = _CLOCK.match(text, end) if date else None
     if found is None:
@@ -185,10 +185,11 @@ def _with_time(date: str, text: str, end: int) -> str:
 
 
 def _zone(text: str, at: int) -> str:
-    """Return the time zone at this position; empty if there is none, or one that does not exist."""
+    """Return the time zone at this position; empty if there is none, or if it does not exist."""
     if found := _OFFSET.match(text, at):
         base, sign, hours, minutes = found.groups()
-        # An hour alone is a zone behind UTC or right behind the time: in "10:00 -12 comments" it is none.
+        # An hour without minutes is a zone only behind UTC or right behind the time: in "10:00 -12 comments" it is
+        # none.
         if not (base or minutes or (len(hours) == 2 and found.start(2) == at)):
             return ""
         past = int(hours) * 60 + int(minutes or 0)
@@ -203,7 +204,7 @@ def _from_timestamp(seconds: int) -> str:
     return time.isoformat() if EARLIEST_YEAR <= time.year <= LATEST_YEAR else ""
 
 
-def _checked(year: int | str, month: int | str, day: int | str) -> str:
+def _format_if_valid(year: int | str, month: int | str, day: int | str) -> str:
     try:
         date = datetime(int(year), int(month), int(day), tzinfo=UTC)
     except ValueError:

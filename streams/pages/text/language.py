@@ -20,13 +20,13 @@ from streams.pages.text.scripts import dominant_script, script_counts
 from streams.pages.text.tokens import words
 
 _SHORT_CHARS = 200
-"""Maximum length of a text whose letters and function words are weighed (characters). For longer ones the model is
+"""Maximum length of a text for the evidence of letters and function words (characters). For longer texts the model is
 right."""
 SAMPLE_CHARS = 500
 """Length of each of the three parts of a long text that are read: its start, middle and end (characters)."""
 
 _TAG = re.compile(r"(?=.{2,35}\Z)[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
-"""A language tag. 35 characters are enough for each (RFC 5646, section 4.4.1)."""
+"""A language tag. 35 characters are enough for each tag (RFC 5646, section 4.4.1)."""
 _MAX_DECLARED_CHARS = 100
 """Maximum length of a declared language, with the spaces around it (characters)."""
 
@@ -95,14 +95,14 @@ LANGUAGES_OF_WORD = {
 }
 """The languages of each function word."""
 _PLAIN_WORDS = 4
-"""Minimum number of function words of the declared language with which the model is not asked."""
+"""Minimum number of function words of the declared language that make the model unnecessary."""
 _PLAIN_CONFIDENCE = 0.99
 """Probability of the declared language if its function words decide."""
 _NOISE = re.compile(r"https?://\S++|www\.\S++|[\d_\s]++")
 
 
 def language_tag(declared: str) -> str:
-    """Return a declared language as a BCP 47 tag (`en_us` -> `en-US`); empty if it is none.
+    """Return a declared language as a BCP 47 tag (`en_us` -> `en-US`); empty if it is no tag.
 
     Regions have two capitals, scripts four letters. Behind a single letter or digit all is in lower case (RFC 5646,
     section 2.1.1).
@@ -134,12 +134,12 @@ def identify(text: str, declared: str = "") -> Identified:
     best = max(likely, key=lambda label: (likely[label], label))
     language = _BCP47.get(best, best)
     if script == "Ethi" and letters.count("\u12a3") > letters.count("\u12a0"):
-        language = "ti"  # Tigrinya, which the model doesn't know, writes pharyngeal "a" where Amharic doesn't.
+        language = "ti"  # The model doesn't know Tigrinya. It writes pharyngeal "a" where Amharic doesn't.
     return Identified(language, round(likely[best] / sum(likely.values()), 3), script)
 
 
 def _is_plainly(letters: str, label: str) -> bool:
-    """True if the function words of a text show that it is in its declared language."""
+    """Return whether the function words of a text show that it is in its declared language."""
     words_of_text = frozenset(letters.lower().split())
     own = len(words_of_text & PLAIN_WORDS.get(label, frozenset()))
     if own < _PLAIN_WORDS:
@@ -163,13 +163,13 @@ def _likelihoods(letters: str, script: str, declared: str) -> dict[str, float]:
     used = _letters_of(folded) if short else frozenset()
     found_words = frozenset(words(folded, "xx")) if short else frozenset()
     for label, probability in _predict(folded):
-        if _writes(label, script):
+        if _is_written_in(label, script):
             weight = _evidence(label, used, found_words) if short else 1.0
             result[label] = probability * weight * (_DECLARED_FACTOR if label == declared else 1.0)
     return result
 
 
-def _writes(label: str, script: str) -> bool:
+def _is_written_in(label: str, script: str) -> bool:
     if script == "Latn":
         return label not in _NOT_LATIN
     return label in _LANGUAGES.get(script, ())

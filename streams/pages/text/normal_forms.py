@@ -1,8 +1,8 @@
 """Unicode normal forms of foreign text, in linear time.
 
-Normalizing sorts each run of combining marks, which takes Python time by the square of the run's length: a megabyte of
-marks would take a quarter of an hour. No language puts more than a few marks on one letter, so longer runs are cut
-first. The bound is that of the Stream-Safe Text Format (UAX 15, section 13).
+Normalizing sorts each run of combining marks, and Python's time for it grows with the square of the run's length: a
+megabyte of marks would take a quarter of an hour. No language puts more than a few marks on one letter, so longer runs
+are cut first. The bound is the one of the Stream-Safe Text Format (UAX 15, section 13).
 """
 
 import re
@@ -10,12 +10,12 @@ import unicodedata
 from functools import cache
 
 MAX_MARKS = 30
-"""Maximum number of combining marks in a row. Further ones are removed."""
+"""Maximum number of combining marks in a row. Further marks are removed."""
 _MAY_BE_COMBINING = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u1dff\u20d0-\u20f0\u2cef-\u2cf1\u2d7f-\u2dff\u302a-\u302f\u3099\u309a"
     "\ua66f-\uabff\ufb1e\ufe00-\ufe2f\uff9e\uff9f\U000101fd-\U0001e94a]"
 )
-"""The ranges that hold all combining marks, and other characters. A quick check that rules out most texts."""
+"""The ranges of all combining marks, and of other characters. A quick check that rules out most texts."""
 _DECOMPOSED_TO_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
 """Characters that aren't combining marks, but decompose into them."""
 
@@ -39,7 +39,7 @@ def stream_safe(text: str) -> str:
 
 @cache
 def _long_runs() -> re.Pattern[str]:
-    """The pattern of runs with more than MAX_MARKS combining marks."""
+    """Return the pattern of runs with more than MAX_MARKS combining marks."""
     marks = [code for code in (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0)) if unicodedata.combining(chr(code))]
     return re.compile(f"[{ranges_of(marks)}{_DECOMPOSED_TO_MARKS}]{{{MAX_MARKS + 1},}}+")
 

@@ -12,7 +12,7 @@ _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0002ffff]++")
 _KANA = re.compile("[\u3040-\u30ff]++")
 _HANGUL = re.compile("[\uac00-\ud7bf]++")
 _JOINED = re.compile("[\u0e00-\u0eff\u1000-\u10bf\u1780-\u17ff]++")
-"""Runs of Thai, Lao, Burmese and Khmer, which have no spaces between words."""
+"""Runs of Thai, Lao, Burmese and Khmer. They have no spaces between words."""
 _COMMAS = re.compile("[,\uff0c\u3001\u060c]")
 _STOPS = re.compile(r"\. |[\u3002\u0964](?!$)", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Finds the scripts of a text's letters, by Unicode block. Codes are those of ISO 15924."""
+"""Finds the scripts of a text's letters, by Unicode block. The codes are from ISO 15924."""
 
 from collections import Counter
 from functools import cache
@@ -21,7 +21,7 @@ _BLOCKS = (
     "323B0"
 )
 FEW_CHARS = 32
-"""Maximum length of a text that is read letter by letter (characters). Arrays are faster for longer ones."""
+"""Maximum length of a text that is read letter by letter (characters). Arrays are faster for longer texts."""
 _ENTRIES = [entry.partition(" ") for entry in _BLOCKS.split(", ")]
 _FIRST = np.array([int(first, 16) for first, _, _ in _ENTRIES], np.uint32)
 _NAMES = sorted({name for _, _, name in _ENTRIES} - {""})

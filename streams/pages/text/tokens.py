@@ -26,7 +26,7 @@ _MAY_BE_MARKED = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u1dff\u20d0-\u20f0\u2cef-\u2cf1\u2d7f-\u2dff\u302a-\u302f\u3099\u309a"
     "\ua66f-\uabff\ufb1e\ufe00-\ufe2f\U000101fd-\U000e01ef]"
 )
-"""The ranges that hold all combining marks, and other characters. A quick check that spares most texts the slower
+"""The ranges of all combining marks, and of other characters. A quick check that spares most texts the slower
 pattern."""
 _SPACELESS = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -60,21 +60,21 @@ def words(text: str, language: str = "") -> list[str]:
     """
     if text.isascii():
         found = _ASCII_WORD.findall(text.lower())
-        return _without_apostrophes(found, language) if "'" in text else found
+        return _remove_clitics(found, language) if "'" in text else found
     folded = _fold(text)
     found = _word_of(folded).findall(folded)
     if "'" in folded:
-        found = _without_apostrophes(found, language)
+        found = _remove_clitics(found, language)
     if _SPACELESS_RUN.search(folded) is None:
         return found
     parts = [part for word in found for part in _split_spaceless(word)]
-    return _without_apostrophes(parts, language) if "'" in folded else parts  # a part of a word may end with one
+    return _remove_clitics(parts, language) if "'" in folded else parts  # a part of a word may end with one
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """The places of the words in a text as it is: `[start, end)` in characters, in order.
+    """Return the places of the words in an unchanged text: `[start, end)` in characters, in order.
 
-    Words are those of `words`, but runs without spaces stay whole. They end where a script with spaces begins.
+    The words are the same as in `words`, but runs without spaces stay whole and end where a script with spaces begins.
     """
     pattern = (
         _PLAIN_WORD if text.isascii() or not _MAY_BE_MARKED_OR_INVISIBLE.search(text) else _marked_word(_INVISIBLE)
@@ -93,7 +93,7 @@ def _parts_by_script(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def is_spaceless(char: str) -> bool:
-    """True if the character is of a script without spaces between words, or of Hangul, whose words have endings."""
+    """Return whether the character is of a script without spaces between words, or of Hangul (words have endings)."""
     return not char.isascii() and _SPACELESS_RUN.match(char) is not None
 
 
@@ -103,10 +103,10 @@ def _fold(text: str) -> str:
     Case folding may break the normal form, so the text is normalized again. The normal form may bring an apostrophe
     (\u0149), so apostrophes are replaced again.
     """
-    return _plain(nfkc(nfkc(_plain(text)).casefold()))
+    return _translate(nfkc(nfkc(_translate(text)).casefold()))
 
 
-def _plain(text: str) -> str:
+def _translate(text: str) -> str:
     return _TO_TRANSLATE.sub(lambda match: _TRANSLATED[match[0]], text)
 
 
@@ -124,12 +124,12 @@ def _marked_word(also: str = "") -> re.Pattern[str]:
     return re.compile(_PLAIN_WORD.pattern.replace(r"\w", f"[\\w{ranges_of(marks)}{also}]"))
 
 
-def _without_apostrophes(found: list[str], language: str) -> list[str]:
+def _remove_clitics(found: list[str], language: str) -> list[str]:
     primary = language.partition("-")[0].lower()
-    return [_without_clitic(word, primary) if "'" in word else word for word in found]
+    return [_remove_clitic(word, primary) if "'" in word else word for word in found]
 
 
-def _without_clitic(word: str, language: str) -> str:
+def _remove_clitic(word: str, language: str) -> str:
     if language in _ELIDING_LANGUAGES:
         word = _ELISION.sub("", word, count=1) if _ELISION.match(word) else word
     if language in ("", "en"):
@@ -147,7 +147,7 @@ def _split_spaceless(word: str) -> list[str]:
     parts: list[str] = []
     for run in _SPACELESS_RUN.split(word):
         if not run or _SPACELESS_RUN.match(run) is None:
-            parts += _word_of(run).findall(run)  # a separate part may be no word, or begin with an apostrophe
+            parts += _word_of(run).findall(run)  # a part by itself may be no word, or begin with an apostrophe
             continue
         letters = _clusters(run) if _MAY_BE_MARKED.search(run) else run
         if not letters[0][0].isalnum():  # a mark on a letter of another script

@@ -14,7 +14,7 @@ from streams.commands.pages.page import print_document_of, print_life
 from streams.commands.pages.search import print_answer
 from streams.crawl.archives.importer import ImportReport
 from streams.gateway.http.examples import SEARCH
-from streams.pages.sandbox.worker_messages import page_outcome
+from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import Transition
 
@@ -51,7 +51,7 @@ async def print_everything(text: str) -> None:
     stores = memory_stores()
     await stores.pages.put(page_id(URL), "normalized", {"refused": text}, 1)
     await print_document_of(stores, page_id(URL), URL + text)
-    kept = page_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers={}).document
+    kept = normalize_to_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers={}).document
     await stores.pages.put(page_id(URL), "normalized", {"document_ref": await stores.blobs.put(kept)}, 2)
     await print_document_of(stores, page_id(URL), URL + text)
     shown = console.table("One", title=text)

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.commands.pages.page import print_document_of
-from streams.pages.sandbox.worker_messages import page_outcome
+from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores
 
 URL = "https://logs.example/wal"
@@ -19,7 +19,7 @@ WHY_NOT: list[tuple[dict[str, Any] | None, str]] = [
 
 async def test_the_document_of_an_indexed_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     stores = memory_stores()
-    document = page_outcome(b"<h1>Logs</h1><p>Written [ahead] of the file.", url=URL, headers={}).document
+    document = normalize_to_outcome(b"<h1>Logs</h1><p>Written [ahead] of the file.", url=URL, headers={}).document
     await stores.pages.put(
         page_id(URL), "normalized", {"url": URL, "document_ref": await stores.blobs.put(document)}, 1
     )

@@ -13,7 +13,7 @@ from extruct.rdfa import RDFaExtractor
 from extruct.utils import parse_html, parse_xmldom_html
 from extruct.w3cmicrodata import MicrodataExtractor
 
-from streams.pages.metadata.structured_data import Item, Structured, local_name, put
+from streams.pages.metadata.structured_data import Item, Structured, add_value, local_name
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed
 
@@ -34,10 +34,10 @@ def read_with_extruct(parsed: Parsed, resolver: Resolver) -> Structured:
         data.graph([_script(script) for script in tree.iter("script")])
     if head.has_microdata:
         found = _nothing_on_failure(lambda: MicrodataExtractor().extract_items(tree, base))
-        data.annotated(_microdata_item(item) for item in _plain(found or []))
+        data.add_annotated(_microdata_item(item) for item in _plain(found or []))
     if head.has_rdfa:
         found = _nothing_on_failure(lambda: RDFaExtractor().extract_items(tree, base))
-        data.annotated(_rdfa_items(_plain(found or [])))
+        data.add_annotated(_rdfa_items(_plain(found or [])))
     return data
 
 
@@ -70,7 +70,7 @@ def _microdata_item(found: Node) -> Item:
     for name, values in found.get("properties", {}).items():
         for value in _listed(values):
             if kept := _microdata_value(value):
-                put(item, local_name(name), kept)
+                add_value(item, local_name(name), kept)
     return item
 
 
@@ -97,11 +97,11 @@ def _rdfa_items(found: list[Any]) -> Iterator[Item]:
                 reference = value.get("@id") if isinstance(value, dict) else None
                 if reference in items and reference != key:
                     below[key].add(reference)
-                    put(items[key], local_name(name), items[reference])
+                    add_value(items[key], local_name(name), items[reference])
                 elif reference is None:
-                    put(items[key], local_name(name), value)
+                    add_value(items[key], local_name(name), value)
                 elif not reference.startswith("_:"):
-                    put(items[key], local_name(name), reference)
+                    add_value(items[key], local_name(name), reference)
     referred = set().union(*below.values())
     reached: set[str] = set()
     for key in sorted(nodes, key=lambda key: (key in referred, key)):

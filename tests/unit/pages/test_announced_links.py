@@ -31,7 +31,7 @@ def links(*paths: str, host: str = HOST, **fields: Any) -> PageDiscovered:
 
 
 def announced(memory: AnnouncedLinks, event: PageDiscovered, cause: UUID = SECOND) -> list[str]:
-    return [one.url for kept in memory.unannounced([event], cause) for one in kept.each()]
+    return [one.url for kept in memory.drop_announced([event], cause) for one in kept.each()]
 
 
 @pytest.fixture
@@ -42,16 +42,16 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(clock: Clock) -> AnnouncedLinks:
     memory = AnnouncedLinks(clock)
-    memory.delivered([links("0", "1", "2")], FIRST)
+    memory.remember([links("0", "1", "2")], FIRST)
     return memory
 
 
 def test_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
     event = links("1", "3", "2", "4")
     assert announced(memory, event) == [f"{HOST}/3", f"{HOST}/4"]
-    (kept,) = memory.unannounced([event], SECOND)
+    (kept,) = memory.drop_announced([event], SECOND)
     assert (kept.page_id, kept.url, kept.depth) == (page_id(f"{HOST}/3"), f"{HOST}/3", 3)
-    assert not list(memory.unannounced([links("0", "1")], SECOND))
+    assert not list(memory.drop_announced([links("0", "1")], SECOND))
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_the_event_itself_is_never_held_back_by_its_own_links(memory: AnnouncedL
 def test_links_to_hosts_that_may_become_the_crawls_are_always_announced() -> None:
     memory = AnnouncedLinks(Clock())
     elsewhere, here = links("0", host="https://b.example", same_host=True), links("0", same_host=True)
-    memory.delivered([elsewhere, here], FIRST)
+    memory.remember([elsewhere, here], FIRST)
     assert announced(memory, elsewhere) == ["https://b.example/0"]
     assert announced(memory, here) == []
 
 
 def test_the_memory_is_bounded() -> None:
     memory = AnnouncedLinks(Clock(), max_links=3)
-    memory.delivered([links("0", "1", "2", "3", "4")], FIRST)
+    memory.remember([links("0", "1", "2", "3", "4")], FIRST)
     assert announced(memory, links("0", "1", "2", "3", "4")) == [f"{HOST}/0", f"{HOST}/1"]

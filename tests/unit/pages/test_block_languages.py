@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.assemble.block_languages import MAX_ASKED, MAX_VAIN, identify_blocks, with_languages
+from streams.pages.assemble.block_languages import MAX_ASKED, MAX_VAIN, identify_blocks, name_languages
 from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.document.model import Block, Document, Identified
 from streams.pages.document.to_html import to_html
@@ -170,7 +170,7 @@ def test_a_page_of_many_languages_asks_about_some_of_its_blocks_alone(monkeypatc
     monkeypatch.setattr("streams.pages.assemble.block_languages.identify", ask)
     declared = tuple(Block("p", f"лиса {number}", language="ru") for number in range(MAX_ASKED + 50))
     german = tuple(Block("p", SENTENCES["de"]) for _ in range(MAX_ASKED + 50))
-    blocks = with_languages((*declared, *german), ENGLISH_PAGE)
+    blocks = name_languages((*declared, *german), ENGLISH_PAGE)
     assert len(asked) == 2 * MAX_ASKED
     assert {block.script for block in blocks[: len(declared)]} == {"Cyrl"}, "scripts are seen without asking"
     assert [block.language for block in blocks[len(declared) :]] == ["de"] * MAX_ASKED + [""] * 50

@@ -4,7 +4,7 @@
 import pytest
 from webencodings import LABELS
 
-from streams.pages.parse.charset import declared, decode, decode_utf8
+from streams.pages.parse.charset import declared_encoding, decode, decode_utf8
 
 TEXTS = {
     "gbk": "房子在路的尽头，自从老人和他的妻子搬走以后，就再也没有人住在那里了。昨天下午，市民在公园散步。",
@@ -106,10 +106,10 @@ def test_what_bytes_are(why: str, content: bytes, header: str, text: str) -> Non
     ],
 )
 def test_labels(label: str, name: str) -> None:
-    assert declared(b"", f"text/html; charset={label.upper()}") == name
+    assert declared_encoding(b"", f"text/html; charset={label.upper()}") == name
 
 
 def test_every_label_of_the_standard_has_a_codec() -> None:
     """The labels of the standard's "replacement" are those of encodings that are unsafe to decode."""
-    without = {label for label in LABELS if not declared(b"", f"text/html; charset={label}")}
+    without = {label for label in LABELS if not declared_encoding(b"", f"text/html; charset={label}")}
     assert without == {label for label, encoding in LABELS.items() if encoding == "replacement"}

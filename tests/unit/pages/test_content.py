@@ -15,8 +15,8 @@ from streams.pages.content.main_content import (
     LIMITS,
     JudgedPage,
     Kept,
-    above_cutoff,
     add_code,
+    choose_above_cutoff,
     drop_copies,
     drop_doubtful_ends,
     keep_more_if_little,
@@ -131,7 +131,7 @@ def test_only_doubtful_segments_are_dropped_at_the_ends(rows: list[tuple[float, 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(1, 90)), min_size=1, max_size=30))
 def test_the_cutoff_has_bounds(rows: list[tuple[float, int]]) -> None:
     scores, words = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float32)
-    kept = set(above_cutoff(scores, words).tolist())
+    kept = set(choose_above_cutoff(scores, words).tolist())
     assert set(np.flatnonzero(scores >= LIMITS.max_cutoff)) <= kept
     assert kept <= set(np.flatnonzero(scores >= LIMITS.min_cutoff))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.content_model import CERTAIN_LABEL, add_lists, example, together
 from benchmarks.content_teasers import Teaser, teaser_of, with_list
-from streams.pages.content.classifier import ContentModel, neighbours
+from streams.pages.content.classifier import ContentModel, group_neighbours
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.evaluation import Page
 from streams.pages.parse.page import parse_page
@@ -76,7 +76,7 @@ def test_networks_put_together_give_the_mean_of_their_scores() -> None:
     random = np.random.default_rng(0)
     models = [network(random.standard_normal) for _ in range(3)]
     parsed = parse_page("<h1>a</h1><ul><li>b c<li>d</ul>" + "<p>some more of it" * 20)
-    near = neighbours(segment_stats(parsed.walk, ""))
+    near = group_neighbours(segment_stats(parsed.walk, ""))
     features = random.standard_normal((len(parsed.walk.segments), 9)).astype(np.float32) / 9
     each = [model.probabilities(features, near) for model in models]
     mean = np.mean([np.log(found / (1 - found)) for found in each], axis=0)

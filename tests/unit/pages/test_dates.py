@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.pages.text.dates import _MONTH_NAMES, MONTHS, _folded, iso_date
+from streams.pages.text.dates import _MONTH_NAMES, MONTHS, _fold, iso_date
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_months_and_times_in_languages(text: str, date: str) -> None:
 def test_every_language_has_twelve_months_and_no_name_has_two_numbers(language: str) -> None:
     months = _MONTH_NAMES[language].split()
     assert len(months) == 12
-    assert all(MONTHS[_folded(name)] == number for number, same in enumerate(months, 1) for name in same.split("|"))
+    assert all(MONTHS[_fold(name)] == number for number, same in enumerate(months, 1) for name in same.split("|"))

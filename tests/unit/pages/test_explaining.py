@@ -12,8 +12,8 @@ from streams.pages.sandbox.explanation import (
     MAX_TEXT_CHARS,
     MAX_TEXTS,
     Explanation,
-    explanation,
-    grouped,
+    explain_removals,
+    group_by_reason,
 )
 
 URL = "https://a.example/"
@@ -31,7 +31,7 @@ REMOVED = [
 
 
 def test_each_reason_is_a_group_and_kinds_come_in_the_order_in_which_they_are_asked() -> None:
-    groups = grouped(REMOVED).groups
+    groups = group_by_reason(REMOVED).groups
     assert [
         (group.title, [(text.text, text.detail, text.probability) for text in group.texts]) for group in groups
     ] == [
@@ -48,7 +48,7 @@ def test_each_reason_is_a_group_and_kinds_come_in_the_order_in_which_they_are_as
 
 
 def test_it_crosses_a_process_boundary() -> None:
-    made = grouped(REMOVED)
+    made = group_by_reason(REMOVED)
     assert Explanation.from_fields(made.to_fields()) == made
 
 
@@ -59,7 +59,7 @@ REASONS = st.sampled_from([why for _, why in REMOVED]) | st.text(max_size=300).m
 
 @given(st.lists(st.tuples(st.text(max_size=20), REASONS), max_size=50))
 def test_every_text_is_counted_once(removed: RemovedTexts) -> None:
-    made = grouped(removed)
+    made = group_by_reason(removed)
     assert made.count == len(removed)
     assert made.chars == sum(len(text) for text, _ in removed)
     assert {group.kind for group in made.groups} <= set(KINDS)
@@ -67,7 +67,7 @@ def test_every_text_is_counted_once(removed: RemovedTexts) -> None:
 
 def test_it_stays_small() -> None:
     long, many = "x" * 3 * MAX_TEXT_CHARS, 10 * MAX_TEXTS
-    made = grouped([(long, Removal("role", f"{number} {long}")) for number in range(many)])
+    made = group_by_reason([(long, Removal("role", f"{number} {long}")) for number in range(many)])
     assert made.count == many
     assert made.chars == many * len(long)
     assert sum(len(group.texts) for group in made.groups) == MAX_TEXTS
@@ -77,4 +77,4 @@ def test_it_stays_small() -> None:
 
 def test_a_document_of_ours_loses_nothing() -> None:
     written = to_html(Document(URL, blocks=(Block("p", "Menu"), Block("p", "Share"))))
-    assert explanation(written.encode(), url=URL, headers={}) == Explanation()
+    assert explain_removals(written.encode(), url=URL, headers={}) == Explanation()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.pages.metadata.titles import without_site
+from streams.pages.metadata.titles import remove_site_name
 from streams.pages.normalize import normalize
 from streams.pages.parse.head import last_day
 from streams.pages.parse.robots_directives import directives
@@ -74,7 +74,7 @@ def test_dates(text: str, date: str) -> None:
     ],
 )
 def test_titles_lose_the_name_of_their_site(title: str, site: str, expected: str) -> None:
-    assert without_site(title, site) == expected
+    assert remove_site_name(title, site) == expected
 
 
 @pytest.mark.parametrize("control", ["\x1b[31m", "\x9b31m", "\x07", "\u202e", "\n\t"])

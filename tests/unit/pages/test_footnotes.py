@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from streams.pages.assemble.footnotes import MAX_NOTES, _with_notes, attach
+from streams.pages.assemble.footnotes import MAX_NOTES, _replace_marks, attach_notes
 from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
 from streams.pages.parse.page import parse_page
@@ -186,7 +186,7 @@ def test_a_mark_within_a_note_takes_no_text_away() -> None:
 
 
 def _one_after_another(segment: Segment, notes: list[tuple[RawSpan, str]]) -> tuple[str, list[RawSpan]]:
-    """The result of `_with_notes`, computed plainly: the marks leave one by one, the last first, and all spans move each time."""
+    """The result of `_replace_marks`, computed plainly: the marks leave one by one, the last first, and all spans move each time."""
     text, spans = segment.text, [raw for raw in segment.spans if all(raw != mark for mark, _ in notes)]
     for (start, end, _, _, _), note in sorted(notes, key=lambda entry: -entry[0][0]):
         cut = start
@@ -228,12 +228,13 @@ def test_all_marks_leave_at_once_as_they_would_one_by_one() -> None:
         draw.shuffle(notes)
         if notes:
             segment = Segment.read(0, text, spans, 0, len(links), 0)
-            made = _with_notes(segment, notes)
+            made = _replace_marks(segment, notes)
             assert (made.text, made.spans) == _one_after_another(segment, notes), (text, notes)
 
 
 MANY = [
-    # (why, how many notes are attached, the page): each took seconds when spans or elements were gone through for each note
+    # (why, how many notes are attached, the page): each took seconds when spans or elements were gone through for each
+    # note
     ("notes of one text: the first two numbers have too little before them, the last are too many", MAX_NOTES - 2,
      f"""<p>{"".join(f'words <a id=r{at} href="#q{at}">7</a> ' for at in range(4_000))}</p>
      {"".join(f'<p id=q{at}><a href="#r{at}">7</a> note' for at in range(4_000))}"""),
@@ -250,6 +251,6 @@ MANY = [
 def test_pages_with_more_than_can_be_notes(why: str, count: int, page: str) -> None:
     """All segments are taken for content, whatever the page looks like to the model."""
     parsed = parse_page(page, url=URL)
-    attach(parsed.walk, list(range(len(parsed.walk.segments))), parsed.tree, URL)
+    attach_notes(parsed.walk, list(range(len(parsed.walk.segments))), parsed.tree, URL)
     spans = [span for segment in parsed.walk.segments for span in segment.spans]
     assert len([span for span in spans if span[2] == "footnote"]) == count, why

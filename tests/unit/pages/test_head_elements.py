@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.parse.head_elements import LABELLED, Label, head_elements, labelled
+from streams.pages.parse.head_elements import LABELLED, Label, head_elements, labelled_lines
 
 ROWS = [
     ("a title", "<title> A &amp; b\n</title>", [("title", "", " A & b\n", "")]),
@@ -76,7 +76,7 @@ LINES: list[tuple[str, Label, str, list[str]]] = [
 
 @pytest.mark.parametrize(("why", "label", "html", "expected"), LINES)
 def test_lines(why: str, label: Label, html: str, expected: list[str]) -> None:
-    assert labelled(LexborHTMLParser(html), label, 4, 30) == expected, why
+    assert labelled_lines(LexborHTMLParser(html), label, 4, 30) == expected, why
 
 
 PIECES = [
@@ -103,6 +103,6 @@ def test_any_page_gives_rows_of_known_elements_and_short_lines(junk: bytes, piec
     assert {tag for tag, *_ in rows} <= {"title", "base", "meta", "link", "script", "time"}
     assert sum(tag == "title" for tag, *_ in rows) <= 1
     for label in LABELLED:
-        lines = labelled(tree, label, 5, 12)
+        lines = labelled_lines(tree, label, 5, 12)
         assert len(lines) <= 5
         assert all(len(line) <= 12 and line == " ".join(line.split()) for line in lines)

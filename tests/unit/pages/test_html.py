@@ -13,7 +13,7 @@ from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.document.model import CONTAINER_TAGS, Document
 from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
-from streams.pages.sandbox.worker_messages import page_outcome
+from streams.pages.sandbox.worker_messages import normalize_to_outcome
 
 URL = "https://site.example/a/page"
 _TEXT = st.text(alphabet=string.ascii_letters + "123- .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)
@@ -217,4 +217,4 @@ def test_invalid_fields_are_ignored(why: str, fields: dict[str, Any]) -> None:
     document = claiming(**fields)
     assert document.title == "Its own title", why
     assert decode_document(encode_document(document)) == document, why
-    assert page_outcome(to_html(document).encode(), url=URL, headers={}).title == "Its own title", why
+    assert normalize_to_outcome(to_html(document).encode(), url=URL, headers={}).title == "Its own title", why

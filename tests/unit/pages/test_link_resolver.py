@@ -51,8 +51,8 @@ def test_a_form_resolves_as_the_url_standard_does(start: str, rest: str) -> None
     href = start + rest
     form = form_of(href)
     resolver = Resolver(URL)
-    if form and (expected := resolver.formed(href, OTHER)):
-        assert URL_STANDARD(resolver.formed(href, form)).href == expected
+    if form and (expected := resolver.resolve_form(href, OTHER)):
+        assert URL_STANDARD(resolver.resolve_form(href, form)).href == expected
 
 
 @pytest.mark.parametrize("href", ["/" + "a" * (MAX_HREF_CHARS - 1), "x" + "é" * (MAX_HREF_CHARS // 3)])

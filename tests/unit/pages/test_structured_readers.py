@@ -36,7 +36,7 @@ def facts_by(reader: Reader, page: str) -> dict[str, Any]:
     parsed = parse_page(f"<!doctype html><title>T</title>{page}", {}, url=URL)
     resolver = Resolver(URL, parsed.head.base)
     kept = label(parsed).kept
-    return facts.gather(parsed.tree, parsed.head, parsed.walk, kept, resolver, reader(parsed, resolver)).facts
+    return facts.collect_facts(parsed.tree, parsed.head, parsed.walk, kept, resolver, reader(parsed, resolver)).facts
 
 
 class Case(NamedTuple):

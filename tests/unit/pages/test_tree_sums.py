@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from streams.pages.content import features
 from streams.pages.content.lexicon import BITS
 from streams.pages.content.segment_stats import SegmentStats
-from streams.pages.content.tree_sums import pooled, sections, subtree_sums
+from streams.pages.content.tree_sums import pool_means, sections, subtree_sums
 
 
 @st.composite
@@ -69,7 +69,7 @@ def test_pooled_means(rows: int, width: int, seed: int) -> None:
         means = [np.average(hidden[at], axis=0, weights=weights[at, 0]) for at in (np.arange(rows), *alike)]
         windows = [hidden[max(row - reach, 0) : row + reach + 1].mean(axis=0) for reach in (2, 8)]
         expected.append(np.concatenate([hidden[row], *means, *windows]))
-    np.testing.assert_allclose(pooled(hidden, weights, groups, (2, 8)), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(pool_means(hidden, weights, groups, (2, 8)), expected, rtol=1e-4, atol=1e-6)
 
 
 @settings(max_examples=100, deadline=None)
