@@ -20,7 +20,7 @@ class InvalidQuery(UsageError):
         self.title = title
         self.detail = detail
         self.hint = hint
-        """What to change."""
+        """Advice: the change to make."""
         self.parameter = parameter
 
 

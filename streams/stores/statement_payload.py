@@ -1,4 +1,4 @@
-"""What the vector index stores of a statement beside its vectors: its payload, as Qdrant calls it.
+"""The payload of a statement: all that the vector index stores of it beside its vectors (a name of Qdrant).
 
 A search gets some 2,000 payloads and reads most fields of a few only. So a payload that was read is a view over its
 row, the JSON object of the answer: 0.1 µs each, where a frozen dataclass of all fields takes 1.3 µs, or 2 ms of a

@@ -1,4 +1,4 @@
-"""What the index stores of a statement: the row that is written, and rows of other releases."""
+"""The payload of a statement in the index: the written row, and rows of other releases."""
 
 from typing import Any
 from uuid import UUID
