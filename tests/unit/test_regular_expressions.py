@@ -37,7 +37,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 """File and name of each pattern that the check does not accept, with the reason why it is harmless."""
 IN_FUNCTIONS: dict[tuple[str, str], str] = {
     ("streams/crawl/robots.py", "product_token"): "reads Riffle's own user agent",
-    ("streams/crawl/url_rules.py", "_by_rule"): "a run of one character",
+    ("streams/crawl/url_rules.py", "_apply_path_rule"): "a run of one character",
     ("streams/gateway/http/presentation.py", "highlights"): "escaped words of a query",
     ("streams/gateway/http/presentation.py", "_stem"): "two characters at the end",
     ("streams/gateway/labs/source_view.py", "_folds"): "one character",

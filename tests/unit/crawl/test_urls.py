@@ -229,7 +229,7 @@ def test_a_link_to_a_canonical_url_is_that_url(canonical: str) -> None:
 
 
 PAGES_WITHOUT_QUERY = URLISH.map(lambda path: f"https://example.com/{path.partition('#')[0].partition('?')[0]}")
-"""Of an address that is too long or has no valid path, nothing is known."""
+"""Addresses that are too long or have no valid path are left out."""
 
 
 @given(PAGES_WITHOUT_QUERY.filter(lambda url: canonical_or_none(f"{url}?a=1")), URLISH)
