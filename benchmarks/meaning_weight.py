@@ -26,10 +26,11 @@ from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.triton import open_models
-from streams.search.depth import FIRST_STATEMENTS
+from streams.search.options import SearchOptions
 from streams.search.ranking.feedback import examples, move_towards
 from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
+from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.settings import Settings
 from streams.stores.memory import MemoryIndex
 from streams.stores.protocols import Candidates
@@ -43,6 +44,7 @@ sets alone would choose a lower one."""
 PRIOR_PENALTY = 0.01
 STEPS = 4_000
 SEED = 14
+OPTIONS = SearchOptions()
 
 Row = Mapping[str, Any]
 Numbers = NDArray[np.float64]
@@ -67,9 +69,10 @@ async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dic
     terms = query_vector(query.text)
     found = await index.candidates(dense=vector, sparse=terms, limit=FIRST_STATEMENTS)
     features = features_of(query.text, terms, found)
-    statements = examples(found, weight_of(query.text, terms, found).meaning)
+    statements = examples(found, weight_of(query.text, terms, found).meaning, OPTIONS.feedback_pages)
     towards = await index.dense_vectors([hit.id for hit in statements])
-    second = await index.candidates(dense=move_towards(vector, towards), sparse=None, limit=FIRST_STATEMENTS)
+    moved = move_towards(vector, towards, OPTIONS.feedback_share)
+    second = await index.candidates(dense=moved, sparse=None, limit=FIRST_STATEMENTS)
     lists = replace(found, dense=second.dense)
     return {
         **{name: round(features[name], 4) for name in FEATURES},

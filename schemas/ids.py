@@ -1,9 +1,10 @@
 """Identifiers that are computed from their input, so that a replay gets the same ones.
 
-All are UUIDv5 (RFC 9562, section 5.5) in Riffle's own namespaces. The same input has the same id on each machine, so a
-second delivery overwrites the first one and adds nothing.
+All but that of a query are UUIDv5 (RFC 9562, section 5.5) in Riffle's own namespaces. The same input has the same id on
+each machine, so a second delivery overwrites the first one and adds nothing.
 """
 
+from hashlib import blake2b
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 _EVENTS = uuid5(NAMESPACE_URL, "riffle:events")
@@ -26,3 +27,8 @@ def event_id(event_type: str, cause: UUID | str, key: str, ordinal: int = 0) -> 
     A stage that handles the same event twice emits the same ids, so that consumers recognise the copy.
     """
     return uuid5(_EVENTS, f"{event_type}/{cause}/{key}/{ordinal}")
+
+
+def query_hash(text: str) -> str:
+    """Return the key of a query's events: the same for the same words in any case. 32 hexadecimal digits."""
+    return blake2b(text.casefold().encode(), digest_size=16).hexdigest()

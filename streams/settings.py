@@ -235,14 +235,9 @@ class RuntimeSettings(_Group):
 _Primary = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}$", to_lower=True)]
 
 
-class GatewaySettings(_Group):
-    host: str = "127.0.0.1"
-    """Address to listen on."""
-    port: int = 8080
-    """Port to listen on."""
-    admin_port: int | None = Field(None, ge=0, le=65535)
-    """Port of its own for operators: health, metrics and labs pages, which the public port then has no more (except
-    /healthz). Default: all on one port."""
+class SearchSettings(_Group):
+    """The settings of a search, which the gateway and `riffle eval search` share."""
+
     deadline_seconds: float = Field(2.0, gt=0, allow_inf_nan=False)
     """Maximum duration of a search. Parts that have not answered by then are left out."""
     max_query_chars: int = Field(2_000, ge=1)
@@ -278,6 +273,16 @@ class GatewaySettings(_Group):
     """Share of searches that are also answered exactly, in the background, to measure how many of the nearest vectors
     the index finds (`riffle_search_recall`): at most one in 30 seconds of each gateway. An exact search reads all
     vectors. 0: none."""
+
+
+class GatewaySettings(SearchSettings):
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = 8080
+    """Port to listen on."""
+    admin_port: int | None = Field(None, ge=0, le=65535)
+    """Port of its own for operators: health, metrics and labs pages, which the public port then has no more (except
+    /healthz). Default: all on one port."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""

@@ -19,11 +19,11 @@ from streams.evaluation.systems import bm25s_rankings, list_rankings, riffle_ran
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.protocols import Embedder
 from streams.models.triton import Models, open_models
+from streams.search.options import SearchOptions
 from streams.search.searcher import Searcher
 from streams.settings import Settings
 from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex
 from streams.stores.opener import Stores
-from streams.vectors.bm25 import query_vector
 
 DEADLINE_SECONDS = 60.0
 """Maximum duration of a search. Nobody waits for it, so a busy machine changes no figure."""
@@ -90,6 +90,7 @@ class _Run:
             "documents": len(documents),
             "statements": sum(len(page.statements) for page in pages),
             "queries": len(self.queries),
+            "refused": len(self.queries) - len(times),
             "model": f"{model.name}/{model.version}",
             **measured["riffle"],
             "p50_ms": round(percentile(times, 0.5), 1),
@@ -109,8 +110,8 @@ class _Run:
             found[name] = _figures(rankings, self.collection.queries)
         return found
 
-    def _searcher(self, index: MemoryIndex, feedback_pages: int | None = None) -> Searcher:
-        gateway = self.settings.gateway
+    def _searcher(self, index: MemoryIndex, **changed: Any) -> Searcher:
+        """Return the searcher of the gateway over this index, with some options changed."""
         # Queries are embedded by the model itself, so that their time is in the figures.
         stores = Stores(
             vectors=index,
@@ -119,17 +120,12 @@ class _Run:
             host_links=MemoryHostLinks(),
             reranker=self.models.reranker,
         )
-        return Searcher(
-            stores,
-            query_vector,
-            deadline_seconds=DEADLINE_SECONDS,
-            on_failure=_raise,
-            feedback_pages=gateway.feedback_pages if feedback_pages is None else feedback_pages,
-            feedback_share=gateway.feedback_share,
-            answer_weight=gateway.answer_weight,
-            neighbour_weight=gateway.neighbour_weight,
-            rerank=bool(self.settings.triton.rerank_model),
-        )
+        return Searcher(stores, options_of(self.settings, **changed), on_failure=_raise)
+
+
+def options_of(settings: Settings, **changed: Any) -> SearchOptions:
+    """Return the options with which the gateway searches, but with time enough."""
+    return SearchOptions.of(settings).model_copy(update={"deadline_seconds": DEADLINE_SECONDS, **changed})
 
 
 def _figures(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> dict[str, float]:

@@ -8,15 +8,18 @@ stemming.
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from streams.errors import UsageError
 from streams.evaluation.metrics import Ranking
 from streams.models.protocols import Vectors
 from streams.pages.document.model import Document
+from streams.search.deadline import Deadline
+from streams.search.errors import InvalidQuery
 from streams.search.ranking.fusion import merge_lists
-from streams.search.request import SearchRequest
-from streams.search.searcher import Searcher
+from streams.search.request import parse
+from streams.search.searcher import Found, Searcher
 from streams.stores.protocols import SparseVector, VectorIndex
 from streams.vectors.bm25 import query_vector
 
@@ -30,17 +33,29 @@ FIRST_PAGE = 10
 
 
 async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[list[Ranking], list[float]]:
-    """The rankings as people get them, and the time of each search of the first page (milliseconds)."""
+    """Return the rankings as people get them, and the time of each search of the first page (milliseconds).
+
+    A query that the gateway refuses, such as one that is too long, has no results and no time.
+    """
     rankings: list[Ranking] = []
     times: list[float] = []
     for query in queries:
-        first = await searcher.search(SearchRequest(query, per_page=FIRST_PAGE))
+        try:
+            first = await _search(searcher, query, FIRST_PAGE)
+            rest = await _search(searcher, query, DEPTH)
+        except InvalidQuery:  # as it is for people
+            rankings.append([])
+            continue
         times.append(first.took_ms)
-        rest = await searcher.search(SearchRequest(query, per_page=DEPTH))
         # The first page is that of people: a longer one may show more pages of one host.
         urls = [page.hits[0].payload.url for found in (first, rest) for page in found.pages]
         rankings.append(list(dict.fromkeys(urls))[:DEPTH])
     return rankings, times
+
+
+async def _search(searcher: Searcher, query: str, per_page: int) -> Found:
+    request = replace(parse(query, searcher.options), per_page=per_page)  # more than a person may ask for
+    return await searcher.find(request, Deadline(searcher.options.deadline_seconds))
 
 
 async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vectors) -> dict[str, list[Ranking]]:

@@ -3,7 +3,7 @@
 With an admin port there are two: one for people and programs, one for operators. Otherwise one app has all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, FastAPI
@@ -20,9 +20,11 @@ from streams.gateway.labs.routes import labs_routes
 from streams.gateway.page.api import page_api_routes
 from streams.gateway.page.html import page_html_routes
 from streams.gateway.search.api import search_api_routes
+from streams.gateway.search.beside import sources_of
 from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import Publish
 from streams.gateway.search.service import SearchService
+from streams.search.sources import Source
 from streams.settings import Settings
 from streams.stores.opener import Stores
 
@@ -47,14 +49,16 @@ def create_app(
     publish: Publish | None,
     clock: Clock,
     explainer: Explainer | None = None,
+    sources: Callable[[GatewayContext], Sequence[Source]] = sources_of,
 ) -> FastAPI:
     """The gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
 
-    `publish` sends query events; with None they are not sent. The caller closes `app.state.gateway` at the end.
+    `publish` sends query events; with None they are not sent. `sources` answer beside the results. The caller closes
+    `app.state.gateway` at the end.
     With an admin port in the settings, `app.state.admin` is the operators' app, otherwise None.
     """
     context = GatewayContext(settings, stores, Metrics(), clock)
-    gateway = Gateway(SearchService(context, publish), explainer or Explainer())
+    gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer())
     views = Views()
     static = static_routes(views, settings.gateway.public_url)
     public = (

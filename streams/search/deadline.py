@@ -1,11 +1,14 @@
 """The time that one search has: the only place where its parts are bounded.
 
 The embedding of the query, the feedback, the ranks of hosts and the similar pages get a share at most, since a search
-is worth something without them. The index gets all that is left, since nothing replaces it.
+is worth something without them. The index and the
+ranking get all that is left, since nothing replaces them.
 """
 
 import asyncio
 from time import perf_counter
+
+from streams.errors import DeadlineExceeded
 
 EMBED_SHARE = 0.4
 """Maximum share of the deadline for the query's embedding."""
@@ -20,7 +23,10 @@ RANKS_SECONDS = 0.1
 
 
 class Deadline:
-    """The end of one search. Each part runs inside `async with`, and raises TimeoutError when its time is over."""
+    """The end of one search. Each part runs inside `async with`, and raises TimeoutError when its time is over.
+
+    A thread calls `check` now and then instead.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -34,6 +40,17 @@ class Deadline:
 
     def for_feedback(self) -> asyncio.Timeout:
         return self._within(self._seconds * FEEDBACK_SHARE)
+
+    def for_ranking(self) -> asyncio.Timeout:
+        return self._within(self._seconds)
+
+    def for_source(self) -> asyncio.Timeout:
+        return self._within(self._seconds)
+
+    def check(self) -> None:
+        """Raise DeadlineExceeded if the search should have ended."""
+        if perf_counter() >= self._end:
+            raise DeadlineExceeded("the search took too long")
 
     @property
     def seconds_left(self) -> float:

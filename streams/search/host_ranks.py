@@ -5,14 +5,17 @@ Hosts without a rank are cached, too.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from time import monotonic
 
-from streams.errors import RiffleError
 from streams.search.deadline import Deadline
-from streams.search.failures import OnFailure, Rest
+from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.ranking.context import RankingContext
+from streams.search.ranking.priors import PAGES, hosts_of
+from streams.search.trace import Trace
 from streams.stores.opener import Stores
-from streams.stores.protocols import HostRank
+from streams.stores.protocols import HostRank, PageHits
 
 MAX_CACHED = 100_000
 """Maximum hosts in the cache: about 30 MB."""
@@ -33,25 +36,25 @@ class HostRanks:
         max_cached: int = MAX_CACHED,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._stores, self._on_failure = stores, on_failure
+        self._stores = stores
         self._max_cached, self._clock = max_cached, clock
         self._cached: OrderedDict[str, tuple[float, HostRank]] = OrderedDict()
         """Each host with the time until which its rank is used, oldest first."""
-        self._rest = Rest(REST_SECONDS, clock=clock)
+        self._part = OptionalPart("ranks of hosts", partial(on_failure, "records"), Rest(REST_SECONDS, clock=clock))
 
     async def of(self, hosts: Collection[str], deadline: Deadline) -> Mapping[str, HostRank]:
-        """The in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
-        missing = [host for host in hosts if self._is_missing(host)]
-        if missing and not self._rest.lasts:
-            try:
-                async with deadline.for_ranks():
-                    found = await self._stores.host_links.ranks(missing)
-            except (RiffleError, TimeoutError) as error:
-                self._on_failure("records", error)
-                self._rest.failed()
-            else:
+        """Return the in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
+        if missing := [host for host in hosts if self._is_missing(host)]:
+            found = await self._part.read(lambda: self._stores.host_links.ranks(missing), deadline.for_ranks())
+            if found is not None:
                 self._keep({host: found.get(host, HostRank()) for host in missing})
         return {host: self._cached[host][1] for host in hosts if host in self._cached}
+
+    async def read(
+        self, _context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, _trace: Trace
+    ) -> Mapping[str, HostRank]:
+        """Read the ranks of the hosts of the first pages, for the pass `priors`."""
+        return await self.of(hosts_of(pages[:PAGES]), deadline)
 
     def _is_missing(self, host: str) -> bool:
         cached = self._cached.get(host)

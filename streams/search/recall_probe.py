@@ -9,18 +9,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-import structlog
-
-from streams.errors import RiffleError
+from streams.search.optional import OptionalPart
 from streams.stores.opener import Stores
-from streams.vectors.recall import recall_of
+from streams.vectors.recall import Recall, recall_of
 
 PAUSE_SECONDS = 30.0
 """Minimum time between two probes of one gateway."""
 MAX_SECONDS = 10.0
 """Maximum duration of a probe."""
-
-log = structlog.get_logger(__name__)
 
 
 class RecallProbe:
@@ -42,7 +38,8 @@ class RecallProbe:
         self._stores = stores
         self._share = share
         self._chance = chance
-        self._on_recall, self._on_failure = on_recall, on_failure
+        self._on_recall = on_recall
+        self._part = OptionalPart("comparison with an exact search", lambda _error: on_failure())
         self._clock = clock
         self._next_at = float("-inf")
         self._running: asyncio.Task[None] | None = None
@@ -66,14 +63,14 @@ class RecallProbe:
 
     async def _probe(self, vector: Sequence[float]) -> None:
         try:
-            async with asyncio.timeout(MAX_SECONDS):
-                collection = await self._stores.vectors.active()
-                recall = await recall_of(self._stores.vectors, collection, vector) if collection else None
+            recall = await self._part.read(lambda: self._compare(vector), asyncio.timeout(MAX_SECONDS))
             if recall is not None and recall.expected:
                 self._on_recall(recall.share)
-        except (RiffleError, TimeoutError) as error:
-            self._on_failure()
-            log.warning("a search could not be compared with an exact one", error=str(error) or type(error).__name__)
         finally:
             self._running = None
             self._next_at = self._clock() + PAUSE_SECONDS
+
+    async def _compare(self, vector: Sequence[float]) -> Recall | None:
+        """Return the recall of a search of this vector. None: there is no collection."""
+        collection = await self._stores.vectors.active()
+        return await recall_of(self._stores.vectors, collection, vector) if collection else None

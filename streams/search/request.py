@@ -6,10 +6,10 @@ is text, and whether the parameters are within their limits.
 
 import unicodedata
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from streams.pages.text.language import language_tag
 from streams.search.errors import InvalidQuery, invalid_parameter
+from streams.search.options import SearchOptions
 from streams.search.ranking.operator_values import ascii_host
 
 MAX_PER_PAGE = 50
@@ -18,6 +18,7 @@ MAX_DEPTH = 500
 
 ALL_LANGUAGES = "*"
 """The language range of RFC 4647, section 2.1, that includes all languages."""
+_DEFAULTS = SearchOptions()
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
 
@@ -42,28 +43,32 @@ class SearchRequest:
         """The number of results before this page."""
         return (self.page - 1) * self.per_page
 
+    @property
+    def end(self) -> int:
+        """The number of results up to the end of this page."""
+        return self.page * self.per_page
+
 
 def parse(
     text: str,
+    options: SearchOptions = _DEFAULTS,
     *,
     page: int = 1,
     per_page: int = 10,
     host: str = "",
     language: str = "",
     explain: bool = False,
-    max_chars: int = 2_000,
-    default_languages: tuple[str, ...] = (),
 ) -> SearchRequest:
-    """Check and normalise. `default_languages` are searched when `language` is empty. Raises InvalidQuery."""
+    """Check and normalise. The languages of the options are searched when `language` is empty. Raises InvalidQuery."""
     _check_paging(page, per_page)
     wanted = normalize_language(language)
     return SearchRequest(
-        text=normalize_text(text, max_chars=max_chars),
+        text=normalize_text(text, max_chars=options.max_query_chars),
         page=page,
         per_page=per_page,
         host=normalize_host(host),
         language=wanted,
-        languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else default_languages,
+        languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else options.languages,
         explain=explain,
     )
 
@@ -103,11 +108,6 @@ def normalize_language(language: str) -> str:
         return tag
     detail = "language is not a language tag."
     raise invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all.")
-
-
-def query_hash(text: str) -> str:
-    """The key of a query's events: the same for the same words in any case. 32 hexadecimal digits."""
-    return blake2b(text.casefold().encode(), digest_size=16).hexdigest()
 
 
 _PLAIN = "Type the words that you are looking for."

@@ -4,11 +4,11 @@ They are an extra: read for all results at once, within a short time, and left o
 """
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
-from streams.errors import RiffleError
 from streams.search.deadline import Deadline
-from streams.search.failures import OnFailure, Rest
+from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 
@@ -25,20 +25,13 @@ class SimilarPages:
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores
-        self._on_failure = on_failure
-        self._rest = Rest(REST_SECONDS)
+        self._part = OptionalPart("similar pages", partial(on_failure, "records"), Rest(REST_SECONDS))
 
     async def of(self, pages: Sequence[UUID], deadline: Deadline) -> Groups | None:
-        """The duplicates of each page that has some, the shortest address first; None when they are not known now."""
+        """Return the duplicates of each page that has some, the shortest address first; None if they are not known."""
         if not pages:
             return {}
-        if self._rest.lasts:
-            return None
-        try:
-            async with deadline.for_similar():
-                found = await self._stores.fingerprints.groups(pages, MAX_SIMILAR)
-        except (RiffleError, TimeoutError) as error:
-            self._on_failure("records", error)
-            self._rest.failed()
+        read = partial(self._stores.fingerprints.groups, pages, MAX_SIMILAR)
+        if (found := await self._part.read(read, deadline.for_similar())) is None:
             return None
         return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}

@@ -1,16 +1,13 @@
 """A record of what happened during one search: for `explain`, the reasons of a partial answer, and the metrics."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal
-from uuid import UUID
 
 from streams.models.protocols import ModelInfo
-from streams.search.ranking.answer_form import AnswerForm
 from streams.search.ranking.feedback import Feedback
-from streams.search.ranking.priors import Prior
 from streams.search.ranking.weights import Weight
 
 Part = Literal["dense", "sparse", "index", "rerank"]
@@ -26,18 +23,8 @@ class Trace:
     """Sentences for people: why a part failed or had nothing to do."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     model: ModelInfo | None = None
-    filtered: dict[str, int] = field(default_factory=dict)
-    """Number of results that each filter left out or moved."""
-    priors: dict[UUID, Prior] = field(default_factory=dict)
-    """The parts of the prior of each page that is shown."""
-    reranked: dict[UUID, float] = field(default_factory=dict)
-    """The cross-encoder's score of each page that it read."""
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
-    answer: AnswerForm | None = None
-    """The form of the answer that is asked for; None: none, or it is not used."""
-    neighbours: Mapping[UUID, float] = field(default_factory=dict)
-    """The part of a page's score that it gained from similar pages."""
     feedback: Feedback | None = None
     """The second search by meaning; None: it was not to be made."""
 

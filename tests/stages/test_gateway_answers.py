@@ -34,8 +34,8 @@ async def ask(stores: Stores, question: str = QUESTION, *, explain: bool = True,
 async def test_a_statement_with_the_form_of_the_answer_comes_first(stores: Stores) -> None:
     found = await ask(stores)
     assert [result["url"] for result in found["results"][:2]] == [ANSWER, NEARER]
-    assert found["explain"]["answer_form"] == "time"
-    assert [result.get("answer") for result in found["results"]] == [0.6, None, None]
+    assert found["explain"]["passes"]["answer_form"] == {"form": "time"}
+    assert [result.get("parts", {}).get("answer_form") for result in found["results"]] == [0.6, None, None]
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ async def test_without_it_the_nearest_statement_comes_first(
 ) -> None:
     found = await ask(stores, question, **limits)
     assert found["results"][0]["url"] == NEARER
-    assert found["explain"]["answer_form"] == ""
-    assert not any("answer" in result for result in found["results"])
+    assert "answer_form" not in found["explain"]["passes"]
+    assert not any("answer_form" in result.get("parts", {}) for result in found["results"])
 
 
 async def test_it_is_explained_on_request_alone(stores: Stores) -> None:
     found = await ask(stores, explain=False)
     assert found["results"][0]["url"] == ANSWER
-    assert not any("answer" in result for result in found["results"])
+    assert not any("parts" in result for result in found["results"])

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from streams.search.depth import FIRST_STATEMENTS
 from streams.search.request import MAX_DEPTH
+from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
@@ -23,7 +23,7 @@ TOPICS = ("windows", "linux", "macos", "android", "solaris", "haiku")
 
 
 async def urls(stores: Stores, query: str, **more: int) -> tuple[list[str], bool]:
-    async with client(gateway(stores)) as web:
+    async with client(gateway(stores, deadline_seconds=30)) as web:
         answer = (await web.get("/api/v1/search", params={"q": query, **more})).json()
     return [each["url"] for each in answer["results"]], answer["has_next"]
 

@@ -100,7 +100,7 @@ async def test_near_duplicates_are_counted_as_similar_results(stores: Stores) ->
     other = ({BLOG, COPY} - {found["url"]}).pop()
     assert other not in urls(answer)
     assert [page["url"] for page in found["similar"]["pages"]] == [other]
-    assert answer["explain"]["filters"] == {"duplicate": 1}
+    assert answer["explain"]["passes"]["filters"] == {"duplicate": 1}
     assert 'riffle_gateway_filtered_results_total{filter="duplicate"} 1.0' in answer["metrics"]
 
 
@@ -121,7 +121,7 @@ async def test_block_lists_are_read_again_without_a_restart(
     file.write_text("sqlite.org")
     answer = await ask(stores, "log", block_lists=(file,))
     assert urls(answer) == {GERMAN, COPY}
-    assert answer["explain"]["filters"] == {"blocked": 2, "duplicate": 1}
+    assert answer["explain"]["passes"]["filters"] == {"blocked": 2, "duplicate": 1}
 
 
 async def looked_again(lists: block_lists.BlockLists) -> BlockList:
@@ -177,7 +177,7 @@ async def test_each_filter_is_counted_in_metrics_and_explain(
     kept = with_place(statement(BLOG, TEXT, title="A log of logs"))
     answer = await ask(await searchable([kept, *others]), query)
     assert len(answer["results"]) == 1
-    assert answer["explain"]["filters"] == {name: 1}
+    assert answer["explain"]["passes"]["filters"] == {name: 1}
     assert f'riffle_gateway_filtered_results_total{{filter="{name}"}} 1.0' in answer["metrics"]
 
 
@@ -189,7 +189,7 @@ async def test_moved_results_of_a_host_are_counted_in_metrics_and_explain() -> N
     other = [with_place(statement(f"https://h{n}.example/", text)) for n, text in enumerate(texts[6:])]
     answer = await ask(await searchable(many + other), "log", results_per_host=1)
     assert sum("many.example" in url for url in urls(answer)) == 1
-    moved = answer["explain"]["filters"]["host"]
+    moved = answer["explain"]["passes"]["filters"]["host"]
     assert moved > 0
     assert f'riffle_gateway_filtered_results_total{{filter="host"}} {moved}.0' in answer["metrics"]
 

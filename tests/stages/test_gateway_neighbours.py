@@ -34,7 +34,7 @@ async def ask(stores: Stores, question: str, *, explain: bool = True, **limits: 
 async def test_a_page_like_the_best_one_comes_before_a_page_that_is_slightly_nearer(stores: Stores) -> None:
     found = (await ask(stores, "gliders"))["results"]
     assert [result["url"] for result in found[:3]] == [BEST, LIKE_BEST, NEARER]
-    gained = {result["url"]: result.get("neighbours") for result in found}
+    gained = {result["url"]: result.get("parts", {}).get("neighbours") for result in found}
     assert gained.pop(LIKE_BEST) > 0
     assert set(gained.values()) == {None}
 
@@ -46,10 +46,10 @@ async def test_without_it_the_nearer_page_comes_first(stores: Stores, question: 
     """It is not used for a question whose answer has a form: one page alone often answers it."""
     found = (await ask(stores, question, **limits))["results"]
     assert [result["url"] for result in found[:3]] == [BEST, NEARER, LIKE_BEST]
-    assert not any("neighbours" in result for result in found)
+    assert not any("neighbours" in result.get("parts", {}) for result in found)
 
 
 async def test_it_is_explained_on_request_alone(stores: Stores) -> None:
     found = (await ask(stores, "gliders", explain=False))["results"]
     assert found[1]["url"] == LIKE_BEST
-    assert not any("neighbours" in result for result in found)
+    assert not any("parts" in result for result in found)

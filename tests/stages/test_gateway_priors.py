@@ -47,31 +47,31 @@ async def test_a_host_with_a_rank_rises_as_far_as_its_weight_allows(stores: Stor
     assert (await ask(stores, **NONE))[-1]["host"] == last, "a weight of 0 changes nothing"
     first = (await ask(stores, authority_weight=10.0, freshness_weight=0))[0]
     assert first["host"] == last
-    assert first["priors"] == {"authority": 10.0, "freshness": 0.0}
+    assert first["parts"] == {"authority": 10.0, "freshness": 0.0}
 
 
 async def test_in_links_count_before_the_first_ranking(stores: Stores) -> None:
     await stores.host_links.put_in_links("c.example", 9)
-    found = {result["host"]: result["priors"]["authority"] for result in await ask(stores, authority_weight=1.0)}
+    found = {result["host"]: result["parts"]["authority"] for result in await ask(stores, authority_weight=1.0)}
     assert found == {"a.example": 0.0, "b.example": 0.0, "c.example": 0.25}
 
 
 async def test_a_recent_page_rises(stores: Stores) -> None:
     results = await ask(stores, authority_weight=0, freshness_weight=10.0, freshness_half_life_days=30)
     assert results[0]["host"] == "b.example"
-    assert results[0]["priors"]["freshness"] > 9
-    assert {one["host"]: one["priors"]["freshness"] for one in results}["a.example"] == 0
+    assert results[0]["parts"]["freshness"] > 9
+    assert {one["host"]: one["parts"]["freshness"] for one in results}["a.example"] == 0
 
 
 async def test_priors_are_explained_on_request_alone(stores: Stores) -> None:
-    assert all("priors" not in result for result in await ask(stores, explain=False))
-    assert all(set(result["priors"]) == {"authority", "freshness"} for result in await ask(stores))
+    assert all("parts" not in result for result in await ask(stores, explain=False))
+    assert all(set(result["parts"]) == {"authority", "freshness"} for result in await ask(stores))
 
 
 @pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
 async def test_without_cassandra_results_have_no_authority(stores: Stores, broken: Any) -> None:
     stores.host_links = broken
-    assert {result["priors"]["authority"] for result in await ask(stores)} == {0.0}
+    assert {result["parts"]["authority"] for result in await ask(stores)} == {0.0}
 
 
 class Counting(MemoryHostLinks):

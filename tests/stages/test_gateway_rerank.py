@@ -59,7 +59,7 @@ async def test_the_model_decides_the_order(stores: Stores) -> None:
     after = await ask(stores)
     assert hosts(after) == hosts(before)[::-1]
     assert after["explain"]["parts"]["rerank"] == "ok"
-    assert [result["rerank"] for result in after["results"]] == [2.0, 1.0, 0.0]
+    assert [result["parts"]["rerank"] for result in after["results"]] == [2.0, 1.0, 0.0]
     scores = [result["score"] for result in after["results"]]
     assert scores == sorted(scores, reverse=True) == [result["score"] for result in before["results"]]
     ((query, texts),) = model.asked
@@ -72,7 +72,7 @@ async def test_without_its_setting_it_is_not_asked(stores: Stores) -> None:
     answer = await ask(stores, model="")
     assert not model.asked
     assert "rerank" not in answer["explain"]["parts"]
-    assert all("rerank" not in result for result in answer["results"])
+    assert all("rerank" not in result["parts"] for result in answer["results"])
 
 
 async def test_operators_are_no_part_of_what_it_reads(stores: Stores) -> None:
@@ -103,7 +103,7 @@ async def test_a_real_model_is_run_through_the_gateway(stores: Stores, tmp_path:
     answer = await ask(stores)
     await model.close()
     assert hosts(answer)[0] == "b.example"
-    assert {result["host"]: result["rerank"] for result in answer["results"]} == {
+    assert {result["host"]: result["parts"]["rerank"] for result in answer["results"]} == {
         "a.example": 3.0,
         "b.example": 7.0,
         "c.example": 0.0,

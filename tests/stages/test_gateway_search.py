@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas import Event, QueryMade
-from schemas.ids import page_id
+from schemas.ids import page_id, query_hash
 from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import ModelInfo, Vectors
-from streams.search.request import query_hash
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint

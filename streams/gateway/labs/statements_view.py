@@ -7,16 +7,19 @@ indexed.
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.errors import PoisonError, RiffleError
+from streams.errors import PoisonError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import presentation
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.labs.copies import refuse_copies
 from streams.gateway.page.lookup import PageData, read_blob
+from streams.models.protocols import Embedder, ModelInfo
+from streams.search.optional import OptionalPart
 from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.statement import Statement
 from streams.vectors.codec import decode_vectors
@@ -150,21 +153,23 @@ async def _scores(
     packed = await read_blob(context, str(vectors_ref))
     if packed is None:
         return None, "The page's vectors are no longer kept."
+    part = OptionalPart("cosines of the statements", partial(context.metrics.store_failed, "models"))
+    embedded = await part.read(
+        lambda: _embed(context.stores.embedder, ask), asyncio.timeout(context.settings.gateway.deadline_seconds)
+    )
+    if embedded is None:
+        return None, "The embedding model does not answer."
+    model, query = embedded
+    if (data.value("embedded", "model"), data.value("embedded", "model_version")) != (model.name, model.version):
+        return None, "The page's vectors are of another model than the one that embeds queries."
     try:
-        async with asyncio.timeout(context.settings.gateway.deadline_seconds):
-            model = await context.stores.embedder.info(urgent=True)
-            if (data.value("embedded", "model"), data.value("embedded", "model_version")) != (
-                model.name,
-                model.version,
-            ):
-                return None, "The page's vectors are of another model than the one that embeds queries."
-            query = (await context.stores.embedder.embed([ask], urgent=True))[0]
         return await asyncio.to_thread(_cosines, packed, ref, query), ""
     except PoisonError:
         return None, "The page's vectors can't be read."
-    except (RiffleError, TimeoutError) as error:
-        context.metrics.store_failed("models", error)
-        return None, "The embedding model does not answer."
+
+
+async def _embed(embedder: Embedder, text: str) -> tuple[ModelInfo, NDArray[np.float32]]:
+    return await embedder.info(urgent=True), (await embedder.embed([text], urgent=True))[0]
 
 
 def _cosines(packed: bytes, ref: str, query: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -5,12 +5,12 @@ fails, the answer names them as missing and has the rest.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
-
-import structlog
 
 from schemas.ids import page_id as id_of
 from streams.crawl.urls import InvalidUrl, with_scheme
@@ -18,6 +18,7 @@ from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import history_of
+from streams.search.optional import OptionalPart
 from streams.servers import Store
 from streams.stores.protocols import Hit, Part, Transition
 
@@ -29,7 +30,6 @@ OPTIONAL_SHARE = 0.4
 """Share of the deadline for the optional parts. The rest is for the record and the history."""
 
 T = TypeVar("T")
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,21 @@ class _OptionalParts:
     missing: list[str] = field(default_factory=list)
 
     async def get(self, store: Store, part: str, read: Callable[[], Awaitable[T]], default: T) -> T:
-        try:
-            async with asyncio.timeout(self.context.settings.gateway.deadline_seconds * OPTIONAL_SHARE):
-                return await read()
-        except (RiffleError, TimeoutError) as error:
-            if not isinstance(error, PoisonError):
-                self.context.metrics.store_failed(store, error)
-            log.info("a page is shown without a part", part=part, error=str(error))
-            self.missing.append(part)
-            return default
+        seconds = self.context.settings.gateway.deadline_seconds * OPTIONAL_SHARE
+        found = await OptionalPart(part, partial(self._note, store)).read(
+            lambda: _in_tuple(read), asyncio.timeout(seconds), lambda _: self.missing.append(part)
+        )
+        return default if found is None else found[0]
+
+    def _note(self, store: Store, error: BaseException) -> None:
+        # A store that refuses is not down: the page's collection may be gone since the index was switched.
+        if not isinstance(error, PoisonError):
+            self.context.metrics.store_failed(store, error)
+
+
+async def _in_tuple(read: Callable[[], Awaitable[T]]) -> tuple[T]:
+    """Return what is read, also if it is None."""
+    return (await read(),)
 
 
 def resolve(subject: str) -> tuple[UUID, str]:
@@ -130,16 +136,10 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
 
 
 async def _records(context: GatewayContext, page_id: UUID) -> tuple[dict[Part, dict[str, Any]], list[Transition]]:
-    try:
-        async with asyncio.timeout(context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)):
-            parts, history = await asyncio.gather(
-                context.stores.pages.get(page_id), history_of(context.stores, page_id)
-            )
-    except (RiffleError, TimeoutError) as error:
-        context.metrics.store_failed("records", error)
-        detail = "The store of page records does not answer."
-        raise ProblemError(records_unavailable(detail)) from error
-    return parts, history
+    seconds = context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)
+    async with or_problem(context, "The store of page records does not answer.", seconds):
+        parts, history = await asyncio.gather(context.stores.pages.get(page_id), history_of(context.stores, page_id))
+        return parts, history
 
 
 def _url_of(parts: dict[Part, dict[str, Any]], history: list[Transition]) -> str:
@@ -190,11 +190,20 @@ def _uuid(value: Any) -> UUID | None:
 
 async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
     """A blob, or None when it no longer exists. Raises ProblemError when its store doesn't answer."""
-    try:
-        async with asyncio.timeout(context.settings.gateway.deadline_seconds):
+    seconds = context.settings.gateway.deadline_seconds
+    async with or_problem(context, "The store of page contents does not answer.", seconds):
+        try:
             return await context.stores.blobs.get(ref)
-    except MissingBlob:
-        return None
+        except MissingBlob:
+            return None
+
+
+@asynccontextmanager
+async def or_problem(context: GatewayContext, detail: str, seconds: float) -> AsyncIterator[None]:
+    """Bound a read of the records that nothing replaces. Raises ProblemError with this detail if it fails."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
     except (RiffleError, TimeoutError) as error:
         context.metrics.store_failed("records", error)
-        raise ProblemError(records_unavailable("The store of page contents does not answer.")) from error
+        raise ProblemError(records_unavailable(detail)) from error

@@ -1,17 +1,18 @@
 """The API's answer to a search, as pydantic models."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
+from streams.search.ranking.context import Notes
 from streams.search.ranking.feedback import Feedback
 from streams.search.searcher import Found
 from streams.search.similar import MAX_SIMILAR
-from streams.search.trace import Trace
+from streams.search.sources import Beside
 from streams.stores.protocols import Hit, PageHits
 
 
@@ -61,24 +62,17 @@ class Result(_Model):
     )
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
-    rerank: float | None = Field(
-        None, description="With `explain`: the cross-encoder's score, if it read the page. It decides the order."
-    )
-    answer: float | None = Field(
-        None, description="With `explain`: the part of the score for a statement with the form of the answer."
-    )
-    neighbours: float | None = Field(
-        None, description="With `explain`: the part of the score that comes from similar pages above it."
-    )
-    priors: dict[str, float] | None = Field(
-        None, description="With `explain`: the parts of the score that are the host's `authority` and `freshness`."
+    parts: dict[str, float] | None = Field(
+        None, description="With `explain`: what each signal of the ranking gave the page, by the signal's name."
     )
 
 
 class Reason(_Model):
     """A part of the search that failed, or had nothing to do."""
 
-    part: str = Field(description="`dense` (meaning), `sparse` (words), `index` or `rerank` (the cross-encoder).")
+    part: str = Field(
+        description="`dense` (meaning), `sparse` (words), `index`, `rerank` (the cross-encoder), or a source."
+    )
     detail: str
 
 
@@ -99,14 +93,15 @@ class Explanation(_Model):
     meaning_weight: float | None = Field(
         None, description="The weight of meaning in the sum of both scores; words have the rest to 1."
     )
-    filters: dict[str, int] = Field(
-        {}, description="Number of results that each filter left out, or moved behind the first page (`host`)."
-    )
     searched: str = Field("", description="The query without its operators.")
     features: dict[str, float] = Field({}, description="The features of the query that the weight follows from.")
-    answer_form: str = Field(
-        "",
-        description="What a short question asks for: time, number, person, place or definition; empty: none of these.",
+    passes: dict[str, dict[str, int | float | str]] = Field(
+        {},
+        description=(
+            "What the passes of the ranking did, by their names: `answer_form` has the `form` of answer that a short "
+            "question asks for (time, number, person, place or definition), `filters` the number of results that each "
+            "filter left out, or moved behind the first page (`host`)."
+        ),
     )
     feedback: FeedbackUsed | None = Field(
         None, description="The second search by meaning; absent when the settings or the query ask for none."
@@ -126,6 +121,9 @@ class SearchAnswer(_Model):
     reasons: tuple[Reason, ...] = ()
     took_ms: float
     explain: Explanation | None = None
+    beside: dict[str, Any] | None = Field(
+        None, description="What other sources have for the query, by their names; absent when none has anything."
+    )
 
 
 def to_search_answer(found: Found) -> SearchAnswer:
@@ -138,9 +136,10 @@ def to_search_answer(found: Found) -> SearchAnswer:
         per_page=request.per_page,
         has_next=found.has_next,
         results=tuple(
-            to_result(page, words, similar_of(page, found), trace if request.explain else None) for page in found.pages
+            to_result(page, words, similar_of(page, found), found.notes if request.explain else None)
+            for page in found.pages
         ),
-        partial=found.partial,
+        partial=bool(found.failed),
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
         took_ms=found.took_ms,
         explain=to_explanation(found) if request.explain else None,
@@ -156,13 +155,17 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
     return list({one.page_id: one for one in (*known, *near)}.values())
 
 
+def with_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
+    """Return the answer with what the sources beside the results have, and the reasons of those that are missing."""
+    reasons = (Reason(part=name, detail=detail) for name, detail in beside.missing.items())
+    return answer.model_copy(update={"beside": beside.found or None, "reasons": (*answer.reasons, *reasons)})
+
+
 def to_result(
-    page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), trace: Trace | None = None
+    page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), notes: Notes | None = None
 ) -> Result:
     payload = page.hits[0].payload
-    prior = trace.priors.get(page.page_id) if trace else None
-    answer = trace.answer.bonuses.get(page.page_id) if trace and trace.answer else None
-    gained = trace.neighbours.get(page.page_id) if trace else None
+    parts = notes.parts.get(page.page_id) if notes else None
     return Result(
         page_id=page.page_id,
         url=payload.url,
@@ -174,10 +177,7 @@ def to_result(
         similar=to_similar(similar) if similar else None,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
-        rerank=trace.reranked.get(page.page_id) if trace else None,
-        answer=round(answer, 4) if answer else None,
-        neighbours=round(gained, 4) if gained else None,
-        priors={name: round(part, 4) for name, part in asdict(prior).items()} if prior else None,
+        parts={signal: round(part, 4) for signal, part in parts.items()} if parts else None,
     )
 
 
@@ -206,10 +206,9 @@ def to_explanation(found: Found) -> Explanation:
         model=f"{trace.model.name}/{trace.model.version}" if trace.model else "",
         fusion="scores" if fused else "",
         meaning_weight=trace.weight.meaning if fused and trace.weight else None,
-        filters=dict(trace.filtered),
         searched=found.text,
         features=dict(trace.weight.features) if fused and trace.weight else {},
-        answer_form=trace.answer.form if trace.answer else "",
+        passes=found.notes.passes,
         feedback=to_feedback(trace.feedback) if trace.feedback else None,
     )
 

@@ -42,8 +42,8 @@ def search_api_routes(service: SearchService) -> APIRouter:
         language: Annotated[str, Query(description=_LANGUAGE, examples=["en"])] = "",
         explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
-        request = service.request(q, page=page, per_page=per_page, host=host, language=language, explain=explain)
+        running = service.start(q, page=page, per_page=per_page, host=host, language=language, explain=explain)
         response.headers["Cache-Control"] = "no-store"
-        return await service.search(request)
+        return await running.answer()
 
     return router

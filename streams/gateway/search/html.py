@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from streams.gateway.http.problems import search_unavailable
 from streams.gateway.http.templates import Views
 from streams.gateway.search.answers import SearchAnswer
-from streams.gateway.search.service import SearchService
+from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.request import ALL_LANGUAGES, SearchRequest
 
@@ -39,18 +39,18 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        query = service.request(q, page=page, host=host, language=language)
         # The value of `language` with which all languages are searched.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
-        answering = asyncio.create_task(service.search(query))
-        done, _ = await asyncio.wait({answering}, timeout=FIRST_PAINT_SECONDS)
-        if done:
+        running = service.start(q, page=page, host=host, language=language)
+        await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
+        if running.results.done() and (running.beside.done() or running.results.exception()):
+            answer = await running.answer()
             return HTMLResponse(
-                views.render("search.html", request, **_result_values(answering.result(), query, everywhere)),
+                views.render("search.html", request, **_result_values(answer, running.request, everywhere)),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
-            _head_first(views, request, query, everywhere, answering),
+            _head_first(views, request, running, everywhere),
             media_type="text/html",
             headers={"Cache-Control": "no-store"},
         )
@@ -58,20 +58,24 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
     return router
 
 
-async def _head_first(
-    views: Views, request: Request, query: SearchRequest, everywhere: str, answering: asyncio.Task[SearchAnswer]
-) -> AsyncIterator[str]:
-    """The page's head at once, the rest with the answer. The status is sent by then: a failure is shown in words."""
+async def _head_first(views: Views, request: Request, running: RunningSearch, everywhere: str) -> AsyncIterator[str]:
+    """Yield the page's head at once, then the results, then what comes beside them.
+
+    The status is sent by then: a failure is shown in words.
+    """
+    query = _query_values(running.request)
     try:
-        yield views.render("search_head.html", request, **_query_values(query))
+        yield views.render("search_head.html", request, **query)
         try:
-            values = _result_values(await answering, query, everywhere)
-            yield views.render("search_rest.html", request, **values)
+            answer = await running.results
         except SearchUnavailable as error:
-            problem = search_unavailable(str(error))
-            yield views.render("search_failed.html", request, problem=problem, **_query_values(query))
+            yield views.render("search_failed.html", request, problem=search_unavailable(str(error)), **query)
+            return
+        values = _result_values(answer, running.request, everywhere)
+        yield views.render("search_results.html", request, **values)
+        yield views.render("search_end.html", request, **values | {"answer": await running.answer()})
     finally:
-        answering.cancel()  # the person left; a finished task ignores it
+        running.cancel()  # the person may have left
 
 
 def _query_values(query: SearchRequest) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def _result_values(answer: SearchAnswer, query: SearchRequest, everywhere: str) 
     return {
         **_query_values(query),
         "answer": answer,
-        "first": query.first + 1,
+        "first": (query.page - 1) * query.per_page + 1,
         "hosts": facet(result.host for result in answer.results),
         "everywhere": everywhere,
         "languages": facet(result.language for result in answer.results),

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from schemas import Event, QueryMade
+from schemas.ids import query_hash
 from streams.gateway.http.metrics import Metrics
-from streams.search.request import query_hash
 from streams.search.searcher import Found
 
 Publish = Callable[[Event], Awaitable[None]]
@@ -56,6 +56,6 @@ def query_made(found: Found) -> QueryMade:
         query_hash=query_hash(found.request.text),
         query=found.request.text,
         results=tuple(page.page_id for page in found.pages),
-        partial=found.partial,
+        partial=bool(found.failed),
         took_ms=found.took_ms,
     )

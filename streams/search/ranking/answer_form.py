@@ -9,15 +9,13 @@ The rules are those of English questions. Other queries, and questions of more t
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from uuid import UUID
+from dataclasses import replace
 
 from streams.pages.text.alphabets import PLAIN_WORDS
 from streams.pages.text.tokens import words
+from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import PageHits
 
-WEIGHT = 0.6
-"""The bonus of a statement with the form of the answer (standard deviations of the scores)."""
 PAGES = 100
 """Maximum pages whose statements are read."""
 STATEMENTS = 3
@@ -62,37 +60,38 @@ _SUBJECT_CHARS = 160
 """Maximum characters of a statement before the verb of its definition."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerForm:
-    """The form of the answer to one query, and what it adds to the scores, for `explain`."""
-
-    form: str = ""
-    """`time`, `number`, `person`, `place`, `definition`, or empty: none."""
-    bonuses: Mapping[UUID, float] = field(default_factory=dict)
-    """The gain of each page's score. Pages without a bonus are left out."""
+def prefer_answers(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """The pass `answer_form`: it notes the form that the query asks for, and each page's gain."""
+    weight = context.options.answer_weight
+    if not weight or not (form := form_of(context.text)):
+        return pages
+    context.notes.passes["answer_form"] = {"form": form}
+    changed = add_answer_bonuses(pages, context.text, form, weight, context.check_time)
+    scores = {page.page_id: page.score for page in pages[:PAGES]}
+    for page in changed:
+        if (gain := page.score - scores.get(page.page_id, page.score)) > 0:
+            context.notes.note_part(page.page_id, "answer_form", gain)
+    return changed
 
 
 def add_answer_bonuses(
-    pages: Sequence[PageHits], query: str, weight: float = WEIGHT
-) -> tuple[list[PageHits], AnswerForm | None]:
-    """The pages in the order of their scores with the bonus; None and the same pages where no form is asked for.
+    pages: Sequence[PageHits], query: str, form: str, weight: float, check_time: Callable[[], None] = lambda: None
+) -> list[PageHits]:
+    """Return the pages in the order of their scores with the bonus of statements that have the form.
 
     A page gains as much as its best statement. Only its first statements are read, and only of the first pages.
     """
-    form = form_of(query) if weight else ""
-    if not form:
-        return list(pages), None
     asked = frozenset(words(query))
-    changed = [_with_bonus(page, form, asked, weight) for page in pages[:PAGES]]
-    gains = zip(pages, changed, strict=False)
-    bonuses = {page.page_id: page.score - before.score for before, page in gains if page.score > before.score}
+    changed = []
+    for page in pages[:PAGES]:
+        check_time()
+        changed.append(_add_bonus(page, form, asked, weight))
     # The sort is stable: pages with equal scores stay in their order.
-    ordered = sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
-    return ordered, AnswerForm(form, bonuses)
+    return sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
 
 
-def _with_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float) -> PageHits:
-    """The page with the bonus of each statement that has the form, the best statement first."""
+def _add_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float) -> PageHits:
+    """Return the page with the bonus of each statement that has the form, the best statement first."""
     first = [
         replace(hit, score=hit.score + weight) if has_form(hit.payload.text, form, asked) else hit
         for hit in page.hits[:STATEMENTS]
@@ -103,7 +102,7 @@ def _with_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float)
 
 
 def form_of(query: str) -> str:
-    """The form of the answer that the query asks for, or an empty string."""
+    """Return the form of the answer that the query asks for, or an empty string."""
     asked = words(query[:_QUESTION_CHARS])
     if len(query) > _QUESTION_CHARS or len(asked) > MAX_WORDS:
         return ""

@@ -15,11 +15,6 @@ import numpy as np
 from streams.search.ranking.fusion import best_pages
 from streams.stores.protocols import Candidates, Hit
 
-PAGES = 3
-"""Number of first pages whose best statements are used."""
-SHARE = 0.6
-"""Length of the move: the share of the statements' mean beside the query's own vector, both of length 1."""
-
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
@@ -31,16 +26,19 @@ class Feedback:
     """A sentence for people: why meaning was not searched again."""
 
 
-def examples(found: Candidates, meaning: float, pages: int = PAGES) -> list[Hit]:
-    """The best statement by meaning of each of the first pages."""
+def examples(found: Candidates, meaning: float, pages: int) -> list[Hit]:
+    """Return the best statement by meaning of each of the first pages."""
     best: dict[UUID, Hit] = {}
     for hit in (*found.dense, *found.sparse):
         best.setdefault(hit.payload.page_id, hit)
     return [best[page] for page in best_pages(found, meaning, pages)]
 
 
-def move_towards(query: Sequence[float], vectors: Sequence[Sequence[float]], share: float = SHARE) -> list[float]:
-    """The query's vector, turned towards the mean of the others. Its length stays."""
+def move_towards(query: Sequence[float], vectors: Sequence[Sequence[float]], share: float) -> list[float]:
+    """Turn the query's vector towards the mean of the others. Its length stays.
+
+    `share` is the weight of this mean beside the query's own vector, both of length 1.
+    """
     own = np.asarray(query, dtype=np.float64)
     length = float(np.linalg.norm(own))
     others = np.asarray(vectors, dtype=np.float64)

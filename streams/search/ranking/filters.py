@@ -19,14 +19,13 @@ from uuid import UUID
 
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import BlockList
+from streams.search.ranking.context import RankingContext
 from streams.search.ranking.near_duplicates import deduplicate_results
 from streams.search.ranking.operators import Conditions, meets
 from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20
 """Maximum pages behind the first page of results that may come before further pages of a host."""
-RESULTS_PER_HOST = 3
-"""Maximum results of one host on the first page, as long as there are others."""
 NAMES = ("conditions", "language", "empty", "blocked", "adult", "duplicate", "host")
 """The names of all filters, in the order in which they are applied."""
 
@@ -42,8 +41,8 @@ class Rules:
     hide_adult: bool = True
     first_page: int = 10
     """Number of results of a page."""
-    per_host: int = RESULTS_PER_HOST
-    """0: any number."""
+    per_host: int = 3
+    """Maximum results of one host on the first page, as long as there are others. 0: any number."""
 
 
 @dataclass(slots=True)
@@ -55,6 +54,28 @@ class Filtered:
     """Number of pages that each filter left out or moved."""
     similar: dict[UUID, list[PageHits]] = field(default_factory=dict)
     """The near-duplicates of a page that are not shown."""
+
+
+def filter_results(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """The pass `filters`: it notes the number of pages that each filter left out or moved, and the near-duplicates."""
+    rules = Rules(
+        context.conditions,
+        context.languages,
+        context.block_list,
+        context.options.hide_adult,
+        context.per_page,
+        0 if context.is_of_one_site else context.options.results_per_host,
+    )
+    found = apply_filters(_check_time(pages, context), rules, context.wanted)
+    context.notes.passes["filters"] = dict(found.counts)
+    context.notes.near_duplicates |= found.similar
+    return found.pages
+
+
+def _check_time(pages: Iterable[PageHits], context: RankingContext) -> Iterator[PageHits]:
+    for page in pages:
+        context.check_time()
+        yield page
 
 
 def apply_filters(pages: Iterable[PageHits], rules: Rules, wanted: int) -> Filtered:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from uuid import UUID
 
+from streams.search.ranking.context import RankingContext
 from streams.stores.hits import in_order, round_score
 from streams.stores.protocols import Candidates, Hit, PageHits
 
@@ -25,6 +26,11 @@ MEANING_WEIGHT = 0.7
 REFERENCE_PAGES = 100
 """Pages of a list whose mean and deviation its scores are measured by."""
 _MIN_DEVIATION = 1e-6
+
+
+def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
+    """The pass `merge`: the first one, which makes the pages."""
+    return merge_lists(context.found, context.meaning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
 
 
 def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits]:
-    """All pages of both lists, the best first, each with its statements in the order of their own combined scores.
+    """Return all pages of both lists, the best first, each with its statements in the order of their combined scores.
 
     With one list the other has no weight. Equal scores are ordered by the ids of their best statements.
     """

@@ -9,7 +9,7 @@ Pages are compared by their words, which need nothing of the index. Measured in 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from uuid import UUID
@@ -19,10 +19,9 @@ import numpy.typing as npt
 
 from streams.pages.text.alphabets import PLAIN_WORDS
 from streams.pages.text.tokens import words
+from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import PageHits
 
-WEIGHT = 0.5
-"""The share of the mean distance to the neighbours above it that a page gains."""
 NEIGHBOURS = 5
 """Maximum number of other pages, the most similar ones, that a page gains from."""
 SIMILARITY = 0.1
@@ -39,27 +38,43 @@ _SATURATION = 1.2
 """The k1 of BM25: how soon another occurrence of a word in a page counts less."""
 
 
-def add_neighbour_gains(pages: Sequence[PageHits], weight: float = WEIGHT) -> tuple[list[PageHits], dict[UUID, float]]:
-    """The pages in the order of their scores with the gain, and the gain of each page that has one.
+def lift_similar_pages(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """The pass `neighbours`: it notes each page's gain."""
+    # A question with a form of answer is often answered by one page only.
+    if "answer_form" in context.notes.passes:
+        return pages
+    changed, gains = add_neighbour_gains(pages, context.options.neighbour_weight, context.check_time)
+    for page, gain in gains.items():
+        context.notes.note_part(page, "neighbours", gain)
+    return changed
+
+
+def add_neighbour_gains(
+    pages: Sequence[PageHits], weight: float, check_time: Callable[[], None] = lambda: None
+) -> tuple[list[PageHits], dict[UUID, float]]:
+    """Return the pages in the order of their scores with the gain, and the gain of each page that has one.
 
     The pages come with the best first. Those behind the first ones stay as they are.
     """
     first = pages[:PAGES]
     if not weight or len(first) < 2:
         return list(pages), {}
-    gains = weight * _mean_distances(np.array([page.score for page in first]), similarities(first))
+    gains = weight * _mean_distances(np.array([page.score for page in first]), similarities(first, check_time))
     changed = [replace(page, score=page.score + float(gain)) for page, gain in zip(first, gains, strict=True)]
     # The sort is stable: pages with equal scores stay in their order.
     ordered = sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
     return ordered, {page.page_id: float(gain) for page, gain in zip(first, gains, strict=True) if gain > 0}
 
 
-def similarities(pages: Sequence[PageHits]) -> npt.NDArray[np.float32]:
-    """The similarity of any two of n pages, from 0 to 1: the cosine of their words' weights. Shape (n, n).
+def similarities(pages: Sequence[PageHits], check_time: Callable[[], None] = lambda: None) -> npt.NDArray[np.float32]:
+    """Return the similarity of any two of n pages, from 0 to 1: the cosine of their words' weights. Shape (n, n).
 
     A word weighs the more, the fewer of these pages have it: what all of them share is the query.
     """
-    counts = [Counter(_words_of(page)) for page in pages]
+    counts = []
+    for page in pages:
+        check_time()
+        counts.append(Counter(_words_of(page)))
     having = Counter(chain.from_iterable(counts))
     if not having:
         return np.zeros((len(pages), len(pages)), dtype=np.float32)
@@ -75,7 +90,7 @@ def similarities(pages: Sequence[PageHits]) -> npt.NDArray[np.float32]:
 
 
 def _mean_distances(scores: npt.NDArray[np.float64], similar: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """The mean distance of each score to those of its neighbours, where a lower one, or one that is missing, is 0."""
+    """Return the mean distance of each score to those of its neighbours, where a lower or missing one is 0."""
     others = similar.copy()
     np.fill_diagonal(others, -1.0)
     # The sort is stable, so that equally similar pages are chosen by their rank.
@@ -87,7 +102,7 @@ def _mean_distances(scores: npt.NDArray[np.float64], similar: npt.NDArray[np.flo
 
 
 def _words_of(page: PageHits) -> list[str]:
-    """The beginnings of the words of a page's first statements, and once those of their context."""
+    """Return the beginnings of the words of a page's first statements, and once those of their context."""
     parts: dict[str, None] = {}
     for hit in page.hits[:STATEMENTS]:
         parts |= dict.fromkeys(part[:MAX_CHARS] for part in (hit.payload.text, *hit.payload.context))

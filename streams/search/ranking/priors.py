@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from streams.search.options import SearchOptions
+from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import HostRank, PageHits
 
-AUTHORITY_WEIGHT = 0.1
-FRESHNESS_WEIGHT = 0.05
-HALF_LIFE_DAYS = 365.0
-"""Days after which the freshness of a page is half of that of a page of today."""
 PAGES = 100
 """Maximum pages that get a prior."""
 FULL_AUTHORITY_RANK = 10_000.0
@@ -26,15 +24,6 @@ UNDATED_SHARE = 0.25
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WEB_PAGE = datetime(1991, 8, 6, tzinfo=UTC)
 _SCORE_DIGITS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class PriorWeights:
-    """The maximum that each prior adds to a score. 0: the prior is not used."""
-
-    authority: float = AUTHORITY_WEIGHT
-    freshness: float = FRESHNESS_WEIGHT
-    half_life_days: float = HALF_LIFE_DAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +38,16 @@ class Prior:
         return self.authority + self.freshness
 
 
+def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """The pass `priors`: it reads the ranks of the first pages' hosts, and notes both parts of each prior."""
+    ranks: Mapping[str, HostRank] = context.read.get("priors") or {}
+    priors = {page.page_id: prior_of(page, ranks, context.now, context.options) for page in pages[:PAGES]}
+    for page, prior in priors.items():
+        context.notes.note_part(page, "authority", prior.authority)
+        context.notes.note_part(page, "freshness", prior.freshness)
+    return add_priors(pages, priors)
+
+
 def authority(known: HostRank | None) -> float:
     """The authority of a host on a logarithmic scale: 0 without in-links, 1 from rank 10,000 on.
 
@@ -60,7 +59,7 @@ def authority(known: HostRank | None) -> float:
     return min(max(math.log(max(rank, 1.0)) / math.log(FULL_AUTHORITY_RANK), 0.0), 1.0)
 
 
-def freshness(published: str, generation: int, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+def freshness(published: str, generation: int, now: datetime, half_life_days: float) -> float:
     """The freshness of a page from the date of its publication, else from its fetch: 1 for a page of today, 0 unknown.
 
     `published` is an ISO date, also of a year or month alone. `generation` is the fetch, microseconds since 1970 UTC.
@@ -71,17 +70,18 @@ def freshness(published: str, generation: int, now: datetime, half_life_days: fl
     return UNDATED_SHARE * _decayed(fetched, now, half_life_days)
 
 
-def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: PriorWeights) -> Prior:
+def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: SearchOptions) -> Prior:
     """The prior of a page, by the rank of its host, its date, and its fetch."""
     payload = page.hits[0].payload
     return Prior(
-        weights.authority * authority(ranks.get(host_of(page))),
-        weights.freshness * freshness(payload.published, payload.generation, now, weights.half_life_days),
+        weights.authority_weight * authority(ranks.get(host_of(page))),
+        weights.freshness_weight
+        * freshness(payload.published, payload.generation, now, weights.freshness_half_life_days),
     )
 
 
 def add_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[PageHits]:
-    """The pages in the order of their scores with their priors. Pages with equal scores stay in their order."""
+    """Return the pages in the order of their scores with their priors. Pages with equal scores stay in their order."""
     scored = [
         replace(page, score=page.score + priors[page.page_id].total) if page.page_id in priors else page
         for page in pages

@@ -3,21 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import PageHits
 
 MAX_CHARS = 1_500
 """Maximum length of a text that the model reads (characters): more than its 512 tokens rarely."""
 
 
+def order_by_model(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """The pass `rerank`: it needs the model's scores of the first pages, and notes them. Else the order stays."""
+    scores: Sequence[float] = context.read.get("rerank") or ()
+    first = pages[: len(scores)]
+    for page, score in zip(first, scores, strict=True):
+        context.notes.note_part(page.page_id, "rerank", score)
+    return [*reorder(first, scores), *pages[len(scores) :]]
+
+
 def text_of(page: PageHits) -> str:
-    """The page's title, and its best statement with its context."""
+    """Return the page's title, and its best statement with its context."""
     payload = page.hits[0].payload
     whole = "\n".join(part for part in (payload.title, *payload.context, payload.text) if part)
     return whole if len(whole) <= MAX_CHARS else f"{payload.title[:200]}\n{payload.text[:MAX_CHARS]}"[:MAX_CHARS]
 
 
 def reorder(pages: Sequence[PageHits], scores: Sequence[float]) -> list[PageHits]:
-    """The pages in the order of the model's scores; equal ones stay in their order.
+    """Return the pages in the order of the model's scores; equal ones stay in their order.
 
     The page at each place gets the score of the page that was there, so that scores still fall from place to place.
     """

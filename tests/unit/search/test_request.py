@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from streams.pages.normalize import normalize
 from streams.search.errors import InvalidQuery
-from streams.search.request import MAX_DEPTH, normalize_text, parse, query_hash
+from streams.search.options import SearchOptions
+from streams.search.request import MAX_DEPTH, normalize_text, parse
 from streams.settings import Settings
 
 GOOD = [
@@ -121,7 +122,7 @@ LANGUAGES = [
 
 @pytest.mark.parametrize(("operator", "parameter", "searched"), LANGUAGES)
 def test_the_languages_that_are_searched(operator: tuple[str, ...], parameter: str, searched: tuple[str, ...]) -> None:
-    assert parse("water", language=parameter, default_languages=operator).languages == searched
+    assert parse("water", language=parameter, options=SearchOptions(languages=operator)).languages == searched
 
 
 @given(st.text(max_size=300))
@@ -141,10 +142,6 @@ def test_any_input_is_a_request_or_a_problem(text: str, page: int, per_page: int
         return
     assert request.text == request.text.strip() != ""
     assert request.page * request.per_page <= MAX_DEPTH
-
-
-def test_a_query_has_one_hash_in_any_case() -> None:
-    assert query_hash("Straße") == query_hash("STRASSE") != query_hash("Strand")
 
 
 SETTINGS = [

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.pages.text.tokens import words
-from streams.search.ranking.answer_form import PAGES, STATEMENTS, add_answer_bonuses, form_of, has_form
+from streams.search.ranking.answer_form import PAGES, STATEMENTS, add_answer_bonuses, form_of, has_form, prefer_answers
+from streams.search.ranking.context import Notes
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
+from tests.unit.search.ranking.contexts import context_of
 
 NAMES = UUID("0b1f9f4e-2a53-4c4d-8a34-6f6b5a0e1d22")
 
@@ -82,12 +84,12 @@ def test_a_page_gains_as_much_as_its_best_statement() -> None:
         page("c", 2.9, (WITHOUT, 2.9), (WITH, 2.6)),  # 3.2 with the bonus, .3 more than its best had
         page("d", 2.6, (WITHOUT, 2.6), (WITH, 1.0)),
     ]
-    ordered, answer = add_answer_bonuses(pages, "when did it open", 0.6)
+    context = context_of("when did it open", answer_weight=0.6)
+    ordered = prefer_answers(context, pages)
     assert [round(one.score, 3) for one in ordered] == [3.3, 3.2, 3.0, 2.6]
     assert [one.hits[0].payload.text for one in ordered] == [WITH, WITH, WITHOUT, WITHOUT]
-    assert answer is not None
-    assert answer.form == "time"
-    assert {key: round(gain, 3) for key, gain in answer.bonuses.items()} == {
+    assert context.notes.passes == {"answer_form": {"form": "time"}}
+    assert {key: round(parts["answer_form"], 3) for key, parts in context.notes.parts.items()} == {
         uuid5(NAMES, "b"): 0.6,
         uuid5(NAMES, "c"): 0.3,
     }
@@ -96,7 +98,8 @@ def test_a_page_gains_as_much_as_its_best_statement() -> None:
 @pytest.mark.parametrize(("query", "weight"), [("when did it open", 0.0), ("it opened", 0.6)])
 def test_without_a_form_or_a_weight_nothing_changes(query: str, weight: float) -> None:
     pages = [page("a", 1.0, (WITHOUT, 1.0)), page("b", 1.0, (WITH, 1.0))]
-    assert add_answer_bonuses(pages, query, weight) == (pages, None)
+    context = context_of(query, answer_weight=weight)
+    assert (prefer_answers(context, pages), context.notes) == (pages, Notes())
 
 
 @given(
@@ -111,7 +114,7 @@ def test_no_page_is_lost_and_none_gains_more_than_the_weight(
         page(str(number), score, *((text, score - place) for place, text in enumerate(texts)))
         for number, score in enumerate(sorted(scores, reverse=True))
     ]
-    ordered, _ = add_answer_bonuses(pages, "when did it open", weight)
+    ordered = add_answer_bonuses(pages, "when did it open", "time", weight)
     before = {one.page_id: one for one in pages}
     assert {one.page_id for one in ordered} == before.keys()
     for one in ordered:

@@ -13,13 +13,13 @@ from streams.search.ranking.neighbours import (
     PAGES,
     SIMILARITY,
     STATEMENTS,
-    WEIGHT,
     add_neighbour_gains,
     similarities,
 )
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
+WEIGHT = 0.5
 NAMES = UUID("6c0f4a53-9f0e-4a43-9d53-5c2f8a2b7e10")
 
 
@@ -71,7 +71,7 @@ def test_context_counts_like_text_and_once() -> None:
 
 def test_a_page_gains_from_a_similar_page_above_it() -> None:
     pages = [page("a", 3.0, WING), page("b", 2.0, HEAT), page("c", 1.9, WING_TOO), page("d", 0.5, STEEL)]
-    ordered, gains = add_neighbour_gains(pages)
+    ordered, gains = add_neighbour_gains(pages, WEIGHT)
     texts = named(*pages)
     # a distance of 1.1, of five neighbours that it could have
     assert {texts[one]: gain for one, gain in gains.items()} == {WING_TOO: pytest.approx(WEIGHT * 1.1 / NEIGHBOURS)}
@@ -84,13 +84,13 @@ def test_only_the_nearest_neighbours_count() -> None:
     topic = [page(f"t{number}", 10.0, f"{WING} part{number}") for number in range(10)]
     others = [page(f"o{number}", 5.0, f"{HEAT} part{number}") for number in range(20)]
     last = page("last", 0.0, WING)
-    _, gains = add_neighbour_gains([*topic, *others, last])
+    _, gains = add_neighbour_gains([*topic, *others, last], WEIGHT)
     assert gains[last.page_id] == pytest.approx(WEIGHT * 10.0)
 
 
 def test_a_page_loses_nothing_to_similar_pages_below_it() -> None:
     best, worst = page("a", 3.0, WING), page("b", 1.0, WING_TOO)
-    ordered, gains = add_neighbour_gains([best, page("c", 2.0, HEAT), worst])
+    ordered, gains = add_neighbour_gains([best, page("c", 2.0, HEAT), worst], WEIGHT)
     assert best.page_id not in gains
     assert ordered[0] == best
 
@@ -98,8 +98,8 @@ def test_a_page_loses_nothing_to_similar_pages_below_it() -> None:
 def test_weight_0_and_a_single_page_change_nothing() -> None:
     pages = [page("a", 3.0, WING), page("b", 1.0, WING_TOO)]
     assert add_neighbour_gains(pages, 0.0) == (pages, {})
-    assert add_neighbour_gains(pages[:1]) == (pages[:1], {})
-    assert add_neighbour_gains([]) == ([], {})
+    assert add_neighbour_gains(pages[:1], WEIGHT) == (pages[:1], {})
+    assert add_neighbour_gains([], WEIGHT) == ([], {})
 
 
 def test_what_is_read_is_bounded() -> None:
@@ -109,7 +109,7 @@ def test_what_is_read_is_bounded() -> None:
     assert similarities(many)[2, :2].max() == 0
     behind = [page(f"p{number}", 100.0 - number, f"word{number}") for number in range(PAGES)]
     last = page("last", 1.0, "word0")
-    ordered, gains = add_neighbour_gains([*behind, last])
+    ordered, gains = add_neighbour_gains([*behind, last], WEIGHT)
     assert not gains
     assert ordered[-1] is last
 

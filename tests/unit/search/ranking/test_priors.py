@@ -5,10 +5,10 @@ from uuid import UUID, uuid5
 
 import pytest
 
+from streams.search.options import SearchOptions
 from streams.search.ranking.priors import (
     UNDATED_SHARE,
     Prior,
-    PriorWeights,
     add_priors,
     authority,
     freshness,
@@ -19,6 +19,7 @@ from streams.stores.protocols import Hit, HostRank, PageHits
 from streams.stores.statement_payload import StatementPayload
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
+HALF_LIFE_DAYS = 365.0
 SPACE = UUID(int=1)
 
 
@@ -63,12 +64,12 @@ def micros(date: datetime) -> int:
     ],
 )
 def test_freshness_halves_in_a_year(published: str, fetched: datetime, expected: float) -> None:
-    assert freshness(published, micros(fetched), NOW) == pytest.approx(expected, abs=0.001)
+    assert freshness(published, micros(fetched), NOW, HALF_LIFE_DAYS) == pytest.approx(expected, abs=0.001)
 
 
 @pytest.mark.parametrize("generation", [-1, 0, 1, 2**62, 2**80])
 def test_any_generation_has_a_freshness(generation: int) -> None:
-    assert 0 <= freshness("", generation, NOW) <= UNDATED_SHARE
+    assert 0 <= freshness("", generation, NOW, HALF_LIFE_DAYS) <= UNDATED_SHARE
 
 
 def page(name: str, score: float, **payload: object) -> PageHits:
@@ -80,27 +81,27 @@ def names(pages: list[PageHits]) -> list[str]:
     return [one.hits[0].payload.host for one in pages]
 
 
-def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: PriorWeights) -> list[str]:
+def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: SearchOptions) -> list[str]:
     return names(add_priors(pages, {one.page_id: prior_of(one, ranks, NOW, weights) for one in pages}))
 
 
 def test_priors_decide_between_pages_that_are_about_equal() -> None:
     pages = [page("a", 2.0), page("b", 1.95), page("c", 1.0)]
     ranks = {"b": HostRank(50, 100.0), "c": HostRank(9_000, 1e4)}
-    assert ordered(pages, ranks, PriorWeights()) == ["a", "b", "c"]
-    assert ordered(pages, ranks, PriorWeights(authority=0.2)) == ["b", "a", "c"]
-    assert ordered(pages, ranks, PriorWeights(authority=0.0)) == ["a", "b", "c"]
+    assert ordered(pages, ranks, SearchOptions()) == ["a", "b", "c"]
+    assert ordered(pages, ranks, SearchOptions(authority_weight=0.2)) == ["b", "a", "c"]
+    assert ordered(pages, ranks, SearchOptions(authority_weight=0.0)) == ["a", "b", "c"]
 
 
 def test_a_recent_page_comes_before_an_old_one() -> None:
     pages = [page("old", 2.0, published="2010-01-01"), page("new", 1.97, published="2026-03-01")]
-    assert ordered(pages, {}, PriorWeights()) == ["new", "old"]
-    assert ordered(pages, {}, PriorWeights(freshness=0.0)) == ["old", "new"]
+    assert ordered(pages, {}, SearchOptions()) == ["new", "old"]
+    assert ordered(pages, {}, SearchOptions(freshness_weight=0.0)) == ["old", "new"]
 
 
 def test_without_hosts_and_dates_scores_and_order_stay_as_they_were() -> None:
     pages = [page("b", 2.0, generation=1), page("a", 2.0, generation=1), page("c", 1.0)]
-    priors = {one.page_id: prior_of(one, {}, NOW, PriorWeights()) for one in pages}
+    priors = {one.page_id: prior_of(one, {}, NOW, SearchOptions()) for one in pages}
     assert add_priors(pages, priors) == pages
     assert set(priors.values()) == {Prior()}
 

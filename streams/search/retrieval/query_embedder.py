@@ -2,13 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 
-import structlog
-
-from streams.errors import DeadlineExceeded, RiffleError
 from streams.models.protocols import ModelInfo
 from streams.search.deadline import Deadline
-from streams.search.failures import OnFailure, Rest
+from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
 from streams.search.ranking.long_query import mean_vector, parts_of
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
@@ -18,8 +16,6 @@ CACHED_VECTORS = 4_096
 FAILURES_BEFORE_REST = 3
 REST_SECONDS = 2.0
 """Seconds without a call to the model after three failures in a row. Then one query tries it again."""
-
-log = structlog.get_logger(__name__)
 
 
 class VectorCache:
@@ -49,47 +45,31 @@ class QueryEmbedder:
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores
-        self._on_failure = on_failure
         self._cache = VectorCache()
-        self._rest = Rest(REST_SECONDS, failures=FAILURES_BEFORE_REST)
+        rest = Rest(REST_SECONDS, failures=FAILURES_BEFORE_REST)
+        self._part = OptionalPart("embedding of the query", partial(on_failure, "models"), rest)
 
     async def embed(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
-        """The query's vector, or None with the reason in the trace. Raises nothing: words can be searched alone."""
+        """Return the query's vector. None: words can be searched without it, and the trace has the reason."""
         with trace.timed("embed_ms"):
             vector = self._cache.get(text)
             if vector is not None:
                 trace.states["dense"], trace.model = "cached", self._cache.model
                 return vector
-            if self._rest.lasts:
-                trace.fail("dense", _reason("has not answered lately"))
+            asked = await self._part.read(
+                lambda: self._ask(text), deadline.for_embedding(), lambda why: trace.fail("dense", _sentence(why))
+            )
+            if asked is None:
                 return None
-            return await self._ask(text, deadline, trace)
+            trace.states["dense"], (trace.model, vector) = "ok", asked
+            self._cache.put(trace.model, text, vector)
+            return vector
 
-    async def _ask(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+    async def _ask(self, text: str) -> tuple[ModelInfo, Sequence[float]]:
         embedder = self._stores.embedder
-        try:
-            async with deadline.for_embedding():
-                model = await embedder.info(urgent=True)
-                vector = mean_vector(await embedder.embed(parts_of(text), urgent=True))
-        except (RiffleError, TimeoutError) as error:
-            self._failed(error, trace)
-            return None
-        except Exception as error:
-            # A fault of the model's client must not end the search by words.
-            log.exception("embedding a query failed")
-            self._failed(error, trace)
-            return None
-        self._rest.succeeded()
-        self._cache.put(model, text, vector)
-        trace.states["dense"], trace.model = "ok", model
-        return vector
-
-    def _failed(self, error: Exception, trace: Trace) -> None:
-        self._on_failure("models", error)
-        self._rest.failed()
-        slow = isinstance(error, TimeoutError | DeadlineExceeded)
-        trace.fail("dense", _reason("took too long" if slow else "did not answer"))
+        model = await embedder.info(urgent=True)
+        return model, mean_vector(await embedder.embed(parts_of(text), urgent=True))
 
 
-def _reason(event: str) -> str:
-    return f"The embedding model {event}; meaning was not searched, words were."
+def _sentence(why: Reason) -> str:
+    return f"The embedding model {IN_WORDS[why]}; meaning was not searched, words were."

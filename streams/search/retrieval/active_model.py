@@ -11,8 +11,8 @@ from time import monotonic
 
 import structlog
 
-from streams.errors import RiffleError
 from streams.models.protocols import ModelInfo
+from streams.search.optional import OptionalPart
 from streams.stores.opener import Stores
 from streams.stores.vector_collection import ALIAS
 
@@ -30,11 +30,13 @@ class ActiveModel:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
+        # The search itself counts an index that is away.
+        self._part = OptionalPart("name of the active collection")
         self._collection = ""
         self._asked_at = float("-inf")
 
     async def mismatch(self, model: ModelInfo) -> str:
-        """The reason why vectors of this model must not be searched, or an empty string."""
+        """Return the reason why vectors of this model must not be searched, or an empty string."""
         collection = await self._active()
         if not collection or collection.startswith(f"{ALIAS}-{model.name}-"):
             return ""
@@ -46,14 +48,13 @@ class ActiveModel:
     async def _active(self) -> str:
         if monotonic() - self._asked_at >= CHECK_SECONDS:
             self._asked_at = monotonic()
-            try:
-                async with timeout(MAX_SECONDS):
-                    collection = await self._stores.vectors.active() or ""
-            except (RiffleError, TimeoutError) as error:
-                # The search itself will say that the index is away.
-                log.debug("the active collection is unknown", error=str(error))
+            collection = await self._part.read(self._read, timeout(MAX_SECONDS))
+            if collection is None:
                 return self._collection
             if self._collection and collection != self._collection:
                 log.warning("the index was switched", before=self._collection, now=collection)
             self._collection = collection
         return self._collection
+
+    async def _read(self) -> str:
+        return await self._stores.vectors.active() or ""

@@ -1,6 +1,6 @@
 """The rest of a store that failed."""
 
-from streams.search.failures import Rest
+from streams.search.optional import Rest
 
 
 class Clock:

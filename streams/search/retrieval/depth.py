@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from streams.search.ranking.filters import Filtered
+from streams.search.ranking.context import Notes, Ranked
 from streams.search.request import MAX_DEPTH, SearchRequest
 from streams.stores.protocols import Candidates
 
@@ -36,7 +36,7 @@ class Depth:
     """Maximum statements of a list."""
 
     def wanted(self, end: int, found: Candidates) -> int:
-        """The number of results to look for in these lists when those up to `end` are shown.
+        """Return the number of results to look for in these lists when those up to `end` are shown.
 
         One more shows whether there is a next page.
         """
@@ -48,7 +48,7 @@ class Depth:
 
 
 def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
-    """The depths that a request may need, the shortest lists first."""
+    """Yield the depths that a request may need, the shortest lists first."""
     results = max(CHECKED_RESULTS if is_checked else FIRST_RESULTS, request.per_page)
     yield Depth(results, STATEMENTS_PER_RESULT * results)
     for further in FURTHER_RESULTS:
@@ -56,13 +56,28 @@ def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
             yield Depth(further, STATEMENTS_PER_RESULT * further)
 
 
-def append_new_results(settled: Filtered, further: Filtered) -> Filtered:
-    """The settled results, and behind them those that only the longer lists have."""
+def is_settled(results: int, request: SearchRequest, *, is_checked: bool, is_late: bool) -> bool:
+    """True if longer lists are not worth their time, by the number of results that are there.
+
+    A full page of results with one more behind it always is. So is a page with a result where few more can be expected:
+    few pages meet a condition as a rule, and they are among the first. And a few results in time are worth more than
+    more of them too late.
+    """
+    return results > request.end or (results > request.first and (is_checked or is_late))
+
+
+def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
+    """Return the settled results, and behind them those that only the longer lists have."""
+    duplicates = settled.notes.near_duplicates
     shown = {page.page_id for page in settled.pages}
-    known = shown.union(*({page.page_id for page in pages} for pages in settled.similar.values()))
+    known = shown.union(*({page.page_id for page in pages} for pages in duplicates.values()))
 
     def is_new(page_id: UUID) -> bool:
-        return page_id not in known and not any(page.page_id in shown for page in further.similar.get(page_id, ()))
+        others = further.notes.near_duplicates.get(page_id, ())
+        return page_id not in known and not any(page.page_id in shown for page in others)
 
     pages = [*settled.pages, *(page for page in further.pages if is_new(page.page_id))]
-    return Filtered(pages, further.counts, further.similar | settled.similar)
+    notes = Notes(
+        further.notes.passes, further.notes.parts | settled.notes.parts, further.notes.near_duplicates | duplicates
+    )
+    return Ranked(pages, notes)

@@ -1,4 +1,4 @@
-"""The two lists of one search: read from the index, and read on behind pages that fill a list with their statements.
+"""The two lists of one search: they are read from the index, and read on behind pages that fill a list.
 
 A list has so many statements, not pages. A manual, or a page that was written for it, may have more statements on a
 subject than a list has places, and would hide all other pages.
@@ -9,6 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
+import structlog
+
+from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
+from streams.search.deadline import Deadline
+from streams.search.errors import SearchUnavailable
+from streams.search.optional import OnFailure
+from streams.search.retrieval.query import IndexQuery
+from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
 
@@ -19,6 +27,8 @@ LARGE_SHARE = 0.05
 """A page with this share of a list's statements, or more, is left out when the list is read on."""
 MAX_READS = 3
 """Maximum reads of one search."""
+
+log = structlog.get_logger(__name__)
 
 
 class Retrieval:
@@ -32,7 +42,7 @@ class Retrieval:
         """The sparse list of the last read that had one: a second search by meaning goes with it."""
 
     async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
-        """The lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
+        """Return the lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
         found = await self._index.candidates(dense=dense, sparse=sparse, filters=self._filters, limit=self._limit)
         left_out: set[UUID] = set()
         for _ in range(MAX_READS - 1):
@@ -61,13 +71,44 @@ class Retrieval:
         return found
 
     def _filling(self, counts: Counter[UUID]) -> set[UUID]:
-        """The pages that fill a list, by its statements of each page; none if it isn't full."""
+        """Return the pages that fill a list, by its statements of each page; none if it isn't full."""
         if counts.total() < self._limit:
             return set()
         return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit}
 
 
 def _append_new_hits(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Both parts of a list. The second one was cut behind the first one, so the order stays."""
+    """Return both parts of a list as one. The second one was cut behind the first one, so the order stays."""
     known = {hit.id for hit in hits}
     return (*hits, *(hit for hit in more if hit.id not in known))
+
+
+async def read_lists(
+    retrieval: Retrieval, query: IndexQuery, deadline: Deadline, trace: Trace, on_failure: OnFailure
+) -> Candidates:
+    """Return the lists of the query. Raises SearchUnavailable if the index does not answer in time."""
+    try:
+        with trace.timed("retrieve_ms"):
+            async with deadline.for_index():
+                found = await _read_or_without_meaning(retrieval, query, trace, on_failure)
+    except (StoreUnavailable, DeadlineExceeded, TimeoutError) as error:
+        on_failure("vectors", error)
+        slow = isinstance(error, TimeoutError | DeadlineExceeded)
+        raise SearchUnavailable("The index took too long." if slow else "The index does not answer.") from error
+    trace.states["index"] = "ok"
+    return found
+
+
+async def _read_or_without_meaning(
+    retrieval: Retrieval, query: IndexQuery, trace: Trace, on_failure: OnFailure
+) -> Candidates:
+    try:
+        return await retrieval(dense=query.dense, sparse=query.sparse)
+    except PoisonError as error:
+        if query.dense is None or query.sparse is None:
+            raise SearchUnavailable("The index refused the query.") from error
+        # The index holds vectors of another model: while models are being switched, words can be searched.
+        on_failure("vectors", error)
+        log.warning("the index refused the query's vector; only words are searched", error=str(error))
+        trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
+        return await retrieval(dense=None, sparse=query.sparse)

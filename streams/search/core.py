@@ -1,0 +1,63 @@
+"""The search core: a query goes in, and a search that runs comes out. It knows no HTTP.
+
+Callers enter once for each query (`start`). What comes back is plain data, behind two tasks.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from streams.search.deadline import Deadline
+from streams.search.errors import SearchUnavailable
+from streams.search.request import SearchRequest, parse
+from streams.search.searcher import Found, Searcher
+from streams.search.sources import Answering, SideBySide, Source
+from streams.vectors.bm25 import query_vector
+
+MAX_AT_ONCE = 32
+"""Maximum searches that are answered at the same time. More of them would only make each other late."""
+
+
+class SearchCore:
+    """Answers the searches of one process."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        sources: Sequence[Source] = (),
+        *,
+        max_at_once: int = MAX_AT_ONCE,
+    ) -> None:
+        self.options = searcher.options
+        self._searcher = searcher
+        self._side_by_side = SideBySide(self._find, sources)
+        self._slots = asyncio.Semaphore(max_at_once)
+
+    def start(
+        self,
+        text: str,
+        *,
+        page: int = 1,
+        per_page: int = 10,
+        host: str = "",
+        language: str = "",
+        explain: bool = False,
+    ) -> Answering:
+        """Check the query, and ask for the results and all that is beside them. Raises InvalidQuery."""
+        request = parse(text, self.options, page=page, per_page=per_page, host=host, language=language, explain=explain)
+        return self._side_by_side.start(request, Deadline(self.options.deadline_seconds))
+
+    def warm_up(self) -> None:
+        """Load the language model and the stemmers, which the first query would wait for otherwise."""
+        query_vector("warm up", "")
+
+    async def _find(self, request: SearchRequest, deadline: Deadline) -> Found:
+        """Return the results, once fewer than the maximum of searches are being answered."""
+        try:
+            async with deadline.for_index():
+                await self._slots.acquire()
+        except TimeoutError:
+            raise SearchUnavailable("Too many searches are being answered.") from None
+        try:
+            return await self._searcher.find(request, deadline)
+        finally:
+            self._slots.release()

@@ -1,0 +1,18 @@
+"""The options of a search. The gateway serves with them and `riffle eval search` measures with them."""
+
+from typing import Self
+
+from streams.settings import SearchSettings, Settings
+
+
+class SearchOptions(SearchSettings):
+    """Every option of a search: the settings of the search, and what follows from those of the models."""
+
+    rerank: bool = False
+    """A cross-encoder orders the first results."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the options that these settings ask for."""
+        of_search = {name: getattr(settings.gateway, name) for name in SearchSettings.model_fields}
+        return cls(**of_search, rerank=bool(settings.triton.rerank_model))

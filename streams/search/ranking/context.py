@@ -1,0 +1,73 @@
+"""The context that the passes of a ranking share: the query, its lists, the options, and the notes of each pass."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from streams.search.options import SearchOptions
+from streams.search.ranking.block_list import BlockList
+from streams.search.ranking.operators import Conditions
+from streams.stores.protocols import Candidates, PageHits
+
+
+@dataclass(slots=True)
+class Notes:
+    """Notes of the passes beside the order. `explain` shows the first two generically."""
+
+    passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Facts of the whole ranking, by the name of a pass or signal: numbers and words."""
+    parts: dict[UUID, dict[str, float]] = field(default_factory=dict)
+    """The part of a page's score from each signal, by the signal's name."""
+    near_duplicates: dict[UUID, list[PageHits]] = field(default_factory=dict)
+    """The near-duplicates of a page that are not shown."""
+
+    def note_part(self, page: UUID, signal: str, value: float) -> None:
+        self.parts.setdefault(page, {})[signal] = value
+
+
+@dataclass(frozen=True, slots=True)
+class RankingContext:
+    """One ranking: its query, its lists, the options, and the notes of the passes."""
+
+    text: str
+    """The query without its operators."""
+    found: Candidates
+    meaning: float
+    """The weight of the dense list; the sparse list has the rest to 1."""
+    options: SearchOptions
+    now: datetime
+    wanted: int
+    """Number of results that are looked for."""
+    per_page: int = 10
+    conditions: Conditions = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    """The languages that are searched, as the index spells them; empty: all."""
+    is_of_one_site: bool = False
+    """The request names a host or sites, so that many results of one host are meant."""
+    block_list: BlockList = field(default_factory=BlockList)
+    read: dict[str, Any] = field(default_factory=dict)
+    """Values that the readers of passes have read from stores and models, by the name of the pass."""
+    notes: Notes = field(default_factory=Notes)
+    check_time: Callable[[], None] = lambda: None
+    """Raises DeadlineExceeded after the end of the search. Long loops call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Pages in their order, and the notes of the passes that made it."""
+
+    pages: list[PageHits] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
+
+
+Apply = Callable[[RankingContext, list[PageHits]], list[PageHits]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A step of the ranking: it gets the pages with the best first, and returns them in its order. Pure."""
+
+    name: str
+    apply: Apply

@@ -1,0 +1,35 @@
+"""The order of results: the passes from the two lists of the index to the pages that are shown. Pure.
+
+A pass that needs something of a store or model has a reader of the same name (`streams.search.ranker`), which runs
+before it. A new signal is a function in a module of its own and a line in this list.
+"""
+
+from collections.abc import Sequence
+
+from streams.search.ranking.answer_form import prefer_answers
+from streams.search.ranking.context import Pass, RankingContext
+from streams.search.ranking.filters import filter_results
+from streams.search.ranking.fusion import merge_found_lists
+from streams.search.ranking.identifiers import put_identifiers_first
+from streams.search.ranking.neighbours import lift_similar_pages
+from streams.search.ranking.priors import prefer_known_and_fresh
+from streams.search.ranking.reranking import order_by_model
+from streams.stores.protocols import PageHits
+
+PASSES = (
+    Pass("merge", merge_found_lists),
+    Pass("answer_form", prefer_answers),
+    Pass("neighbours", lift_similar_pages),
+    Pass("priors", prefer_known_and_fresh),
+    Pass("rerank", order_by_model),
+    Pass("identifiers", put_identifiers_first),
+    Pass("filters", filter_results),
+)
+
+
+def run_passes(passes: Sequence[Pass], context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Return the pages after these passes. Raises DeadlineExceeded after the end of the search."""
+    for each in passes:
+        context.check_time()
+        pages = each.apply(context, pages)
+    return pages

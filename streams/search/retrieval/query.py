@@ -1,0 +1,87 @@
+"""A query as the index is asked for it: its vectors, and the conditions that the index checks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from streams.search.deadline import Deadline
+from streams.search.errors import SearchUnavailable
+from streams.search.optional import OnFailure
+from streams.search.ranking.operators import SITE, Conditions, narrow
+from streams.search.ranking.query import parse_query
+from streams.search.request import SearchRequest
+from streams.search.retrieval.active_model import ActiveModel
+from streams.search.retrieval.query_embedder import QueryEmbedder
+from streams.search.trace import Trace
+from streams.stores.opener import Stores
+from streams.stores.protocols import Filters, SparseVector
+from streams.vectors.bm25 import query_vector
+
+UNKNOWN_LANGUAGE = "und"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexQuery:
+    """A request with its vectors. One of them at least is there."""
+
+    request: SearchRequest
+    text: str
+    """The query without its operators."""
+    conditions: Conditions
+    filters: Filters = field(default_factory=Filters)
+    """The conditions that the index checks before it cuts its lists."""
+    dense: Sequence[float] | None = None
+    sparse: SparseVector | None = None
+
+    @property
+    def is_of_one_site(self) -> bool:
+        """True if the request names a host, or sites."""
+        return bool(self.request.host) or SITE.name in self.conditions
+
+
+class QueryReader:
+    """Makes the vectors of queries. There is one in each process: it holds the cache of vectors."""
+
+    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+        self._embedder = QueryEmbedder(stores, on_failure)
+        self._active_model = ActiveModel(stores)
+
+    async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:
+        """Return the query with its vectors. Raises SearchUnavailable if it has neither."""
+        parsed = parse_query(request.text)
+        sparse = self._sparse(request, parsed.text, trace)
+        dense = await self._dense(parsed.text, deadline, trace)
+        if dense is None and sparse is None:
+            raise SearchUnavailable(_nothing_left(trace))
+        filters = _index_filters(request, parsed.conditions)
+        return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse)
+
+    def _sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
+        with trace.timed("terms_ms"):
+            vector = query_vector(text, request.languages[0] if len(request.languages) == 1 else "")
+        trace.states["sparse"] = "ok" if vector.indices else "empty"
+        if not vector.indices:
+            trace.reasons["sparse"] = "The query has no words that are kept in the word index."
+            return None
+        return vector
+
+    async def _dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+        vector = await self._embedder.embed(text, deadline, trace)
+        if vector is not None and trace.model and (reason := await self._active_model.mismatch(trace.model)):
+            trace.fail("dense", reason)
+            return None
+        return vector
+
+
+def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:
+    filters = narrow(Filters(host=request.host or None, languages=request.languages), conditions)
+    return replace(filters, languages=tuple(map(_as_indexed, filters.languages)))
+
+
+def _as_indexed(language: str) -> str:
+    """Return the language as the index has it: an empty string where it is not known. BCP 47 has a tag for that."""
+    return "" if language == UNKNOWN_LANGUAGE else language
+
+
+def _nothing_left(trace: Trace) -> str:
+    reason = trace.reasons.get("dense", "").partition(";")[0] or "The query has no meaning that could be searched"
+    return f"{reason}, and the query has no words that are kept in the word index."

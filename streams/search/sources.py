@@ -1,0 +1,91 @@
+"""Sources beside the results: they answer a query side by side with the results, under one deadline.
+
+A source is a panel, an answer, spelling, related queries. Each may come late, fail or be absent without the results or
+the others noticing: then the answer is without it, and says why. Only the results are indispensable.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from streams.search.deadline import Deadline
+from streams.search.optional import IN_WORDS, OptionalPart, Reason, Rest
+from streams.search.request import SearchRequest
+from streams.search.searcher import Found
+
+REST_SECONDS = 2.0
+"""Seconds after a failure in which a source is not asked."""
+
+
+class Source(Protocol):
+    """Something that answers queries beside the results. There is one object in each process."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the API's answer, and of its template `_beside_NAME.html`."""
+
+    async def find(self, request: SearchRequest, deadline: Deadline) -> Any | None:
+        """Return what it has for this query, as a pydantic model; None: nothing. It may raise anything.
+
+        It must not block the event loop: long computation runs in a thread.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The answers of the sources beside the results to one query."""
+
+    found: dict[str, Any] = field(default_factory=dict)
+    """By the name of the source, in the order of the sources. Sources without an answer are left out."""
+    missing: dict[str, str] = field(default_factory=dict)
+    """Why a source is missing, in words for people."""
+
+
+FindResults = Callable[[SearchRequest, Deadline], Coroutine[Any, Any, Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A search that runs. The results raise SearchUnavailable; what is beside them raises nothing."""
+
+    request: SearchRequest
+    results: asyncio.Task[Found]
+    beside: asyncio.Task[Beside]
+
+
+class SideBySide:
+    """Asks for the results, and asks all sources beside them at the same time."""
+
+    def __init__(self, results: FindResults, sources: Sequence[Source]) -> None:
+        names = [source.name for source in sources]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two sources have the same name: {names}")
+        self._results = results
+        self._sources = [(source, OptionalPart(source.name, rest=Rest(REST_SECONDS))) for source in sources]
+
+    def start(self, request: SearchRequest, deadline: Deadline) -> Answering:
+        """Ask them all. A caller that stops waiting cancels both tasks."""
+        return Answering(
+            request,
+            asyncio.create_task(self._results(request, deadline)),
+            asyncio.create_task(self._ask_sources(request, deadline)),
+        )
+
+    async def _ask_sources(self, request: SearchRequest, deadline: Deadline) -> Beside:
+        missing: dict[str, str] = {}
+
+        async def ask(source: Source, part: OptionalPart) -> Any | None:
+            return await part.read(
+                lambda: source.find(request, deadline),
+                deadline.for_source(),
+                lambda why: missing.update({source.name: _sentence(source.name, why)}),
+            )
+
+        answers = await asyncio.gather(*(ask(source, part) for source, part in self._sources))
+        named = ((source.name, answer) for (source, _), answer in zip(self._sources, answers, strict=True))
+        return Beside({name: answer for name, answer in named if answer is not None}, missing)
+
+
+def _sentence(name: str, why: Reason) -> str:
+    return f"`{name}` {IN_WORDS[why]}."

@@ -1,0 +1,7 @@
+"""Identifiers that are computed from their input."""
+
+from schemas.ids import query_hash
+
+
+def test_a_query_has_one_hash_in_any_case() -> None:
+    assert query_hash("Straße") == query_hash("STRASSE") != query_hash("Strand")
