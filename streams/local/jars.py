@@ -78,6 +78,10 @@ def _verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
     path.unlink(missing_ok=True)
     try:
         fetch(jar)
+    except ModuleNotFoundError as error:
+        raise StartError(
+            f"the package {error.name}, which downloads servers, isn't installed: pip install 'riffle-search[local]'"
+        ) from error
     except Exception as error:  # the network may fail in many ways, and the advice is the same
         raise StartError(
             f"{jar.coordinate} is not in {cache} and can't be downloaded ({error}). "

@@ -58,8 +58,9 @@ def names(requirements: Iterable[str]) -> set[str]:
 
 CORE = names(PROJECT["project"]["dependencies"])
 LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
-TRAINING = names(PROJECT["project"]["optional-dependencies"]["training"])
+COMPARE = names(PROJECT["project"]["optional-dependencies"]["compare"])
 GROUPS = {group: names(requirements) for group, requirements in PROJECT["dependency-groups"].items()}
+TRAINING = GROUPS.pop("training")
 DISTRIBUTIONS = packages_distributions()
 
 
@@ -92,10 +93,10 @@ def name_of(path: Path) -> str:
 def allowed_in(path: Path) -> set[str]:
     name = name_of(path)
     if name.startswith(("tests/", "benchmarks/", "docs/")):
-        return CORE | LOCAL | set().union(*GROUPS.values())
+        return CORE | LOCAL | COMPARE | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
-    return CORE | extra | (GROUPS["compare"] if name in COMPARING else set()) | GROUPS["build"]
+    return CORE | extra | (COMPARE if name in COMPARING else set()) | GROUPS["build"]
 
 
 def undeclared(path: Path) -> set[str]:
@@ -117,7 +118,7 @@ def test_every_import_of_the_tests_is_declared() -> None:
 @pytest.mark.parametrize(
     ("declared", "folders"),
     [
-        pytest.param(CORE | LOCAL, ("streams", "schemas", "triton_models"), id="dependencies"),
+        pytest.param(CORE | LOCAL | COMPARE, ("streams", "schemas", "triton_models"), id="dependencies"),
         pytest.param(set().union(*GROUPS.values()), ("streams", "tests", "benchmarks"), id="groups"),
     ],
 )

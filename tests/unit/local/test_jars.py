@@ -68,6 +68,14 @@ def test_without_network_it_says_so(tmp_path: Path) -> None:
         fetch_jars([JAR], tmp_path, fetch)
 
 
+def test_without_the_package_that_downloads_it_names_the_extra(tmp_path: Path) -> None:
+    def fetch(_: Jar) -> Path:
+        raise ModuleNotFoundError("No module named 'jgo'", name="jgo")
+
+    with pytest.raises(StartError, match=r"package jgo, .* pip install 'riffle-search\[local\]'"):
+        fetch_jars([JAR], tmp_path, fetch)
+
+
 @pytest.mark.parametrize("server", ROOTS)
 def test_the_lock_holds_what_was_asked_for(server: str) -> None:
     """After a change of ROOTS: `python -m streams.local.jars`."""

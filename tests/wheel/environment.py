@@ -1,0 +1,129 @@
+"""An environment with the wheel and the packages that it declares, without the checkout and its tools.
+
+The wheel is built and installed without a network. Its dependencies are links into the environment of the tests.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
+from pathlib import Path, PurePosixPath
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+UV = Path(sys.executable).with_name("uv")
+PROJECT = "riffle-search"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The environment, and an empty folder in which its programs run."""
+
+    prefix: Path
+    folder: Path
+
+    def environ(self, **variables: str) -> dict[str, str]:
+        """The variables of a shell that knows nothing of the checkout."""
+        kept = {name: value for name in ("LANG", "TMPDIR") if (value := os.environ.get(name))}
+        path = f"{self.prefix / 'bin'}:/usr/local/bin:/usr/bin:/bin"
+        home = {"HOME": str(self.folder), "RIFFLE_HOME": str(self.folder / "home")}
+        return {**kept, **home, "PATH": path, "COLUMNS": "200", **variables}
+
+    def run(self, program: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run one of its programs, such as `riffle` or `python`, in the empty folder."""
+        command = [str(self.prefix / "bin" / program), *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environ(**variables), capture_output=True, text=True, timeout=240
+        )
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel of the checkout. Returns its path."""
+    _uv("build", "--wheel", "--no-build-isolation", "--offline", "--out-dir", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
+def install(wheel: Path, folder: Path, extras: Iterable[str] = (), *, weights: bool = False) -> Installed:
+    """Make an environment with this wheel, and with links to the packages that it and these extras declare.
+
+    With `weights`, the packages of requirements/models.txt are there, too, without what they declare.
+    """
+    made = Installed(folder / "environment", folder / "empty")
+    made.folder.mkdir(parents=True)
+    _uv("venv", "--quiet", "--python", sys.executable, made.prefix)
+    _uv("pip", "install", "--quiet", "--offline", "--no-deps", "--python", made.prefix / "bin" / "python", wheel)
+    packages = next((made.prefix / "lib").glob("python3*")) / "site-packages"
+    own = next(found for found in distributions(path=[str(packages)]) if found.name == PROJECT)
+    link([*required(own, extras), *(weight_packages() if weights else ())], packages)
+    return made
+
+
+def weight_packages() -> list[Distribution]:
+    lines = (ROOT / "requirements" / "models.txt").read_text()
+    return [distribution(name) for name in re.findall(r"^([\w-]+)==", lines, re.MULTILINE)]
+
+
+def required(own: Distribution, extras: Iterable[str]) -> list[Distribution]:
+    """The installed distributions that a distribution declares, and those that these declare, and so on."""
+    found: dict[str, Distribution] = {}
+    waiting = [(own, frozenset(extras))]
+    asked: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        of, wanted = waiting.pop()
+        for requirement in _requirements(of, wanted):
+            name, more = canonicalize_name(requirement.name), frozenset(requirement.extras)
+            if (name, more) in asked:
+                continue
+            asked.add((name, more))
+            try:
+                found[name] = distribution(name)
+            except PackageNotFoundError:
+                raise AssertionError(f"{of.name} needs {requirement}, which the lock does not have") from None
+            waiting.append((found[name], more))
+    return list(found.values())
+
+
+def _requirements(of: Distribution, extras: frozenset[str]) -> Iterator[Requirement]:
+    for line in of.requires or ():
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in (extras or {""})):
+            yield requirement
+
+
+def link(packages: Iterable[Distribution], folder: Path) -> None:
+    """Link distributions into a folder of packages."""
+    roots = [(Path(str(package.locate_file(""))), package.files or ()) for package in packages]
+    # Programs are outside of the folder of the packages, in `../../../bin`.
+    owned = [
+        (owner, root / file, file)
+        for owner, (root, files) in enumerate(roots)
+        for file in files
+        if ".." not in file.parts
+    ]
+    _link(owned, folder, 1)
+
+
+def _link(files: list[tuple[int, Path, PurePosixPath]], folder: Path, depth: int) -> None:
+    """Link the first `depth` parts of each path where one distribution owns all below them, and go deeper elsewhere."""
+    groups = defaultdict(list)
+    for file in files:
+        groups[file[2].parts[:depth]].append(file)
+    for parts, below in groups.items():
+        place, (_, source, path) = folder.joinpath(*parts), below[0]
+        if len({owner for owner, _, _ in below}) == 1:
+            place.symlink_to(Path(*source.parts[: len(source.parts) - len(path.parts) + depth]))
+        else:
+            place.mkdir(exist_ok=True)
+            _link(below, folder, depth + 1)
+
+
+def _uv(*arguments: object) -> None:
+    made = subprocess.run([str(UV), *map(str, arguments)], capture_output=True, text=True, timeout=240)
+    assert made.returncode == 0, made.stderr

