@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path, PurePosixPath
@@ -110,7 +110,7 @@ def link(packages: Iterable[Distribution], folder: Path) -> None:
     _link(owned, folder, 1)
 
 
-def _link(files: list[tuple[int, Path, PurePosixPath]], folder: Path, depth: int) -> None:
+def _link(files: Sequence[tuple[int, Path, PurePosixPath]], folder: Path, depth: int) -> None:
     """Link the first `depth` parts of each path where one distribution owns all below them, and go deeper elsewhere."""
     groups = defaultdict(list)
     for file in files:
