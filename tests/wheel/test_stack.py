@@ -22,13 +22,13 @@ def product(local: Installed) -> Iterator[Installed]:
     page.parent.mkdir(parents=True)
     page.write_text(PAGE)
     try:
-        said(local, "up", "--web", "web")
+        output_of(local, "up", "--web", "web")
         yield local
     finally:
         local.run("riffle", "down")
 
 
-def said(product: Installed, *arguments: object, status: int = 0) -> str:
+def output_of(product: Installed, *arguments: object, status: int = 0) -> str:
     """Run a command, and return what it writes to stdout."""
     shown = product.run("riffle", *arguments)
     assert shown.returncode == status, shown.stdout + shown.stderr
@@ -36,14 +36,14 @@ def said(product: Installed, *arguments: object, status: int = 0) -> str:
 
 
 def answer(product: Installed, *arguments: object, status: int = 0) -> Any:
-    return json.loads(said(product, *arguments, "--json", status=status))
+    return json.loads(output_of(product, *arguments, "--json", status=status))
 
 
 def test_a_page_is_crawled_found_and_removed(product: Installed, tmp_path: Path) -> None:
-    said(product, "crawl", URL)
+    output_of(product, "crawl", URL)
     assert answer(product, "search", "when does the harbour of Oulu freeze")["results"][0]["url"] == URL
     assert answer(product, "page", URL)["url"] == URL
-    said(product, "remove", URL, "--yes")
+    output_of(product, "remove", URL, "--yes")
     assert answer(product, "search", "when does the harbour of Oulu freeze")["results"] == []
 
 
@@ -51,13 +51,13 @@ def test_a_page_is_crawled_found_and_removed(product: Installed, tmp_path: Path)
     "use", ["status", "topics", "doctor", "dead-letters list", "migrate", "links rank", "blobs sweep", "reindex"]
 )
 def test_commands_of_operators_work_on_the_stack(use: str, product: Installed) -> None:
-    said(product, *use.split())
+    output_of(product, *use.split())
 
 
 def test_an_installation_is_copied(product: Installed) -> None:
-    said(product, "backup", "copy")
+    output_of(product, "backup", "copy")
     assert (product.folder / "copy" / "manifest.json").exists()
 
 
 def test_a_page_makes_a_round_trip(product: Installed) -> None:
-    said(product, "round-trip")
+    output_of(product, "round-trip")
