@@ -8,7 +8,14 @@ from schemas.crawl import OriginChanged, PageDiscovered, PageFetched, PageSchedu
 from schemas.envelope import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.knowledge import EntityChanged
 from schemas.links import LinkFound
-from schemas.pages import PageChunked, PageDeduplicated, PageEmbedded, PageIndexed, PageNormalized, PageRemoved
+from schemas.pages import (
+    PageChunked,
+    PageDeduplicated,
+    PageEmbedded,
+    PageIndexed,
+    PageNormalized,
+    PageRemoved,
+)
 from schemas.queries import QueryMade, ResultClicked
 
 EVENTS: tuple[type[Event], ...] = (

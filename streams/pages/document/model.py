@@ -102,7 +102,7 @@ class Document:
     blocks: tuple[Block, ...] = ()
     links: tuple[Link, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
-    """Facts by name: author, published, modified, site_name, image, canonical, feeds, breadcrumbs, licence, ..."""
+    """Facts that the page declares about itself, by name: docs/reference/document.md lists them."""
 
     @property
     def text(self) -> str:
