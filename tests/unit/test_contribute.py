@@ -26,8 +26,8 @@ CHECKED_BY = (
     "tests/unit/search/ranking/test_matching.py",
     "tests/unit/search/ranking/test_query.py",
     "tests/unit/stores/test_packing.py",
-    "tests/unit/test_dependencies.py",
     "tests/unit/test_layers.py",
+    "tests/unit/test_regular_expressions.py",
     "tests/unit/test_topology.py",
 )
 """The tests that an event, a stage, an operator or a field could break, and the examples' own."""
@@ -57,7 +57,7 @@ def carry_out(kind: str, block: str, root: Path) -> str:
 def patch(text: str, changes: str) -> str:
     """The text with the changes. Raises ValueError if a place is not there, or more than once."""
     for hunk in filter(None, changes.split("@@\n")):
-        lines = [line.strip("\n") and line or " \n" for line in hunk.splitlines(keepends=True)]
+        lines = [line if line.strip() else " \n" for line in hunk.splitlines(keepends=True)]
         before = "".join(line[1:] for line in lines if line[0] in " -")
         after = "".join(line[1:] for line in lines if line[0] in " +")
         if f"\n{text}".count(f"\n{before}") != 1:
