@@ -7,16 +7,16 @@ unfinished. A redelivery publishes the same events again, except those that a la
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 from schemas import Event, LinkFound, PageDiscovered, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
-from streams.dedup.apply_decisions import PART, DecisionApplier, Log, Rows, facts, outcome_of
+from streams.dedup.apply_decisions import DecisionApplier, Rows
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
+from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
 from streams.dedup.shingle_cache import ShingleCache
 from streams.dedup.url_rule_evidence import AliasLearner
@@ -28,8 +28,9 @@ from streams.settings import Settings, TritonSettings
 from streams.sketches.features import Hashes, jaccard
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.opener import Stores
+from streams.stores.page_record import PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint
-from streams.stores.removals import Parts, blob_of_page, is_held_back, withdrawn
+from streams.stores.removals import blob_of_page, is_held_back, removals, withdrawn
 
 SAME_FETCH = 500_000
 """Minimum difference (microseconds) between the generations of two fetches of a page. Replays use what is between."""
@@ -78,10 +79,10 @@ class DedupAgent(Agent):
     async def _normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
         former = await self._fingerprints.get(event.page_id)
         # A new page has no other record of this stage: no worker decides about a page without a fingerprint.
-        parts = await self._stores.pages.get(event.page_id) if former is None else {}
-        if is_held_back(parts):
+        record = await self._stores.pages.get(event.page_id) if former is None else PageRecord()
+        if is_held_back(record):
             return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
-        known = _minimum_generation(former, delivery.at) if former else _generation_after_removal(parts, event)
+        known = _minimum_generation(former, delivery.at) if former else _generation_after_removal(record, event)
         if _is_overtaken(event, known):
             return await self._reemit_overtaken(event, delivery)
         # A replay gets a later generation than everything that was published about its fetch.
@@ -92,24 +93,31 @@ class DedupAgent(Agent):
             return refusal_events(event, generation, refusal)
         except PageErased:
             return [refused(event, generation)]
-        made = replace(made, first_seen=await self._first_seen(made, event, former, parts, delivery.at))
+        made = replace(made, first_seen=await self._first_seen(made, event, former, record, delivery.at))
         await self._fingerprints.put(made, delivery.at, former)
         found = await self._grouping.look_up(made)
         page = next((each for each in found if each.page_id == event.page_id), None)
         if page is None:  # removed at the same moment
             return await self._reemit_overtaken(event, delivery)
-        log = Log(parts.get(PART, {}), str(delivery.envelope.id)) if former is None else await self._log(delivery)
-        same_content = log.record.get("content_hash") == event.content_hash
-        settled = log.record["settled"] if log.is_own else "unchanged" if same_content else "changed"
+        log = Log(record.deduplicated, str(delivery.envelope.id)) if former is None else await self._log(delivery)
+        same_content = log.record.content_hash == event.content_hash
+        settled = (log.is_own and log.record.settled) or ("unchanged" if same_content else "changed")
         # With another text it may no longer represent its duplicates. A page that was never decided has none.
-        may_lose = (log.is_own or not same_content) and (former is not None or log.record)
+        may_lose = (log.is_own or not same_content) and (former is not None or bool(log.record.stored))
         duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
-        base = {**facts(page), **_repetition(event, former, log), "settled": settled, "crawl_id": event.crawl_id}
+        repeats, document_generation = _repetition(event, former, log)
+        base = record_of_page(
+            page,
+            repeats=repeats,
+            document_generation=document_generation,
+            settled=settled,
+            crawl_id=event.crawl_id,
+        )
         looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}
         log, rows = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at, looked_up)
         page, outcome = await self._outcome(page, log, rows)
         own = own_events(event, page, outcome, settled)
-        if outcome["verdict"] == "unique" and log.record["repeats"] and await self._is_indexed(event.page_id, log):
+        if outcome.verdict == "unique" and log.record.repeats and await self._is_indexed(event.page_id, log):
             own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
         return [*own, *await self._other_events(event.crawl_id, log, rows)]
 
@@ -120,24 +128,24 @@ class DedupAgent(Agent):
 
     async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
         """True if the page's document is in the index, with vectors of the current model."""
-        parts = await self._stores.pages.get(page_id)
-        indexed, chunked = parts.get("indexed", {}), parts.get("chunked", {})
+        record = await self._stores.pages.get(page_id)
+        indexed, chunked = record.indexed, record.chunked
         return (
-            _generation(indexed) > _generation(parts.get("removed", {}))
-            and _generation(indexed) == _generation(chunked) >= log.record["document_generation"]
-            and indexed.get("statements_ref") == chunked.get("statements_ref")
-            and indexed.get("model") == self._model
+            indexed.generation > record.removed.generation
+            and indexed.generation == chunked.generation >= (log.record.document_generation or 0)
+            and indexed.statements_ref == chunked.statements_ref
+            and indexed.model == self._model
         )
 
-    async def _outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Mapping[str, Any]]:
+    async def _outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Outcome]:
         """The page's current decision, or the log's if another worker is deciding the page at this moment."""
         now = await self._row(page.page_id, rows)
         if now is None or now.representative is None or is_undecided(now):
-            return page, log.record
+            return page, Outcome.recorded(log.record)
         is_own = now.representative == now.page_id
         representative = now if is_own else await self._row(now.representative, rows)
         await self._learner.learn(now, representative or now, now.written_at)
-        return now, outcome_of(Decision(now, representative)) if representative else log.record
+        return now, Outcome.of(Decision(now, representative)) if representative else Outcome.recorded(log.record)
 
     async def _row(self, page_id: UUID, rows: Rows) -> Fingerprint | None:
         return rows[page_id] if page_id in rows else await self._fingerprints.get(page_id)
@@ -164,10 +172,8 @@ class DedupAgent(Agent):
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
         if page is None and not duplicates and not again and not log.is_own and not on_request:
             return await self._other_events(event.crawl_id, log, {})
-        base = {"url": event.url, "generation": generation, "verdict": "removed", "reason": event.reason}
-        removed_text = _text_facts(page) if page else log.record.get("removed_text")
-        if removed_text:
-            base["removed_text"] = removed_text
+        removed_text = _text_facts(page) if page else log.record.removed_text
+        base = record_of_removal(event.url, generation, event.reason, removed_text)
         log, rows = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
@@ -192,13 +198,13 @@ class DedupAgent(Agent):
         )
 
     async def _first_seen(
-        self, page: Fingerprint, event: PageNormalized, former: Fingerprint | None, parts: Parts, at: int
+        self, page: Fingerprint, event: PageNormalized, former: Fingerprint | None, record: PageRecord, at: int
     ) -> int:
         """When the page, or its site, first had this text. Another text starts anew: an old URL is no old text."""
         if former is None:
-            removed = parts.get(PART, {}).get("removed_text", {})
-            is_same = removed.get("content_hash") == event.content_hash
-            return min(int(removed["first_seen"]), event.generation) if is_same else event.generation
+            removed = record.deduplicated.removed_text
+            is_same = removed is not None and removed.content_hash == event.content_hash
+            return min(removed.first_seen, event.generation) if removed and is_same else event.generation
         if former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
             return former.first_seen
         return former.known_since if await self._grouping.have_same_text(former, page) else event.generation
@@ -244,9 +250,8 @@ class DedupAgent(Agent):
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
 
 
-def _text_facts(page: Fingerprint) -> dict[str, Any]:
-    """The facts by which a removed page that comes back with the same text gets its former age."""
-    return {"content_hash": page.content_hash, "first_seen": page.known_since}
+def _text_facts(page: Fingerprint) -> RemovedText:
+    return RemovedText(content_hash=page.content_hash, first_seen=page.known_since)
 
 
 def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
@@ -254,39 +259,28 @@ def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
     return known >= event.generation + SAME_FETCH
 
 
-def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> dict[str, Any]:
-    """Fields of the record about an unchanged document.
-
-    `repeats`: the same document as at an earlier fetch, of a page that was a representative already.
-    `document_generation`: the generation with which the document came first.
-    """
-    known = log.record.get("document_generation", event.generation)
+def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
+    """The facts `repeats` and `document_generation` of the record."""
+    known = log.record.document_generation
+    known = event.generation if known is None else known
     if log.is_own:
-        return {"repeats": log.record.get("repeats", False), "document_generation": known}
+        return bool(log.record.repeats), known
     if former is None or former.document_ref != event.document_ref:
-        return {"repeats": False, "document_generation": event.generation}
+        return False, event.generation
     is_fetch = event.generation >= former.generation + SAME_FETCH
     was_elected = former.representative == former.page_id and not is_undecided(former)
-    return {"repeats": is_fetch and was_elected, "document_generation": known}
+    return is_fetch and was_elected, known
 
 
-def _generation_after_removal(parts: Parts, event: PageNormalized) -> int:
+def _generation_after_removal(record: PageRecord, event: PageNormalized) -> int:
     """The generation for a replay of a page without a fingerprint. NEVER after a removal on request.
 
     It is less than the event's generation if no removal is known, or only removals of earlier fetches.
     """
-    removals = [parts.get("removed", {})]
-    if parts.get(PART, {}).get("verdict") == "removed":
-        removals.append(parts[PART])
-    last = max(removals, key=_generation)
-    generation = _generation(last)
-    if last.get("reason") == "request" and generation >= event.generation:
+    last = max(removals(record), key=lambda removal: removal.generation)
+    if last.reason == "request" and last.generation >= event.generation:
         return NEVER
-    return generation + DECISION_MARGIN if generation >= event.generation else generation
-
-
-def _generation(record: Mapping[str, Any]) -> int:
-    return int(record.get("generation", -1))
+    return last.generation + DECISION_MARGIN if last.generation >= event.generation else last.generation
 
 
 def _minimum_generation(page: Fingerprint, at: int) -> int:
@@ -299,7 +293,7 @@ def _minimum_generation(page: Fingerprint, at: int) -> int:
 
 def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
     """The generation of a removal. It is higher than the event's if the fetch was replayed or its page promoted."""
-    known = _generation(log.record)
+    known = log.record.generation
     if log.is_own:
         return known
     published = published_generation(page) if page else known

@@ -7,56 +7,19 @@ invalid is planned again.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import replace
 from uuid import UUID
 
 from streams.dedup.grouping import MAX_DUPLICATES, Decision, Grouping, Plan, may_represent
+from streams.dedup.log import Log, Outcome, with_facts, with_former_outcome
 from streams.errors import TransientError
-from streams.sketches.simhash_tables import hamming
+from streams.stores.page_record import Deduplicated
 from streams.stores.protocols import Fingerprint, Fingerprints, Pages
 
 MAX_ROUNDS = 5
 """Maximum number of plans for one event. More than one is needed if other workers change the same group."""
-MAX_OVERTAKEN = 4
-"""Maximum number of earlier events whose changes a page's record keeps."""
-PART: Literal["deduplicated"] = "deduplicated"
 Rows = Mapping[UUID, Fingerprint | None]
 """Rows by page. None: there is none."""
-_OUTCOME = ("verdict", "canonical_page_id", "canonical_url", "distance", "simhash")
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A page's record as one event sees it: the outcome, and the other pages that an event changed."""
-
-    record: Mapping[str, Any]
-    event_id: str
-
-    @property
-    def is_own(self) -> bool:
-        """True if this very event wrote the record: it is a redelivery."""
-        return self.record.get("event") == self.event_id
-
-    @property
-    def changes(self) -> set[UUID]:
-        """Other pages whose decision this event changed."""
-        own = self.record.get("changes", ()) if self.is_own else self.overtaken.get(self.event_id, ())
-        return {UUID(page) for page in own}
-
-    @property
-    def overtaken(self) -> Mapping[str, Sequence[str]]:
-        """Earlier events of the page, each with the pages that it changed. One may have failed and come again."""
-        found: Mapping[str, Sequence[str]] = self.record.get("overtaken", {})
-        return found
-
-    def overtaken_with_this(self) -> Mapping[str, Sequence[str]]:
-        """`overtaken` for the record of the next event."""
-        if self.is_own or not self.record.get("changes"):
-            return self.overtaken
-        last = self.record["event"]
-        former = [event for event in self.overtaken if event != last][1 - MAX_OVERTAKEN :]
-        return {**{event: self.overtaken[event] for event in former}, last: self.record["changes"]}
 
 
 class DecisionApplier:
@@ -68,14 +31,14 @@ class DecisionApplier:
         self._grouping = grouping
 
     async def log(self, page_id: UUID, event_id: str) -> Log:
-        return Log((await self._pages.get(page_id)).get(PART, {}), event_id)
+        return Log((await self._pages.get(page_id)).deduplicated, event_id)
 
     async def apply(
         self,
         own: UUID,
         page: Fingerprint | None,
         duplicates: Sequence[Fingerprint],
-        base: Mapping[str, Any],
+        base: Deduplicated,
         log: Log,
         at: int,
         found: Mapping[UUID, Sequence[Fingerprint]] | None = None,
@@ -124,21 +87,22 @@ class DecisionApplier:
             successors.append(successor)
         return successors
 
-    async def _save_plan(
-        self, own: UUID, base: Mapping[str, Any], decisions: Sequence[Decision], log: Log, at: int
-    ) -> Log:
+    async def _save_plan(self, own: UUID, base: Deduplicated, decisions: Sequence[Decision], log: Log, at: int) -> Log:
         changed = log.changes | {decision.page.page_id for decision in decisions if decision.changes}
-        former = {key: log.record[key] for key in _OUTCOME if log.is_own and key in log.record}
-        outcome = next((outcome_of(decision) for decision in decisions if decision.page.page_id == own), {})
-        changes = sorted(str(page_id) for page_id in changed - {own})
-        former_at = log.record.get("at", 0)
-        record = {**former, **base, **outcome, "event": log.event_id, "changes": changes, "at": former_at}
-        if overtaken := log.overtaken_with_this():
-            record["overtaken"] = overtaken
+        record = with_former_outcome(base, log.record) if log.is_own else base
+        if decision := next((one for one in decisions if one.page.page_id == own), None):
+            record = Outcome.of(decision).in_record(record)
+        record = replace(
+            record,
+            event=log.event_id,
+            changes=tuple(sorted(changed - {own})),
+            overtaken=log.overtaken_with_this() or None,
+            at=log.record.at,
+        )
         if record == log.record:
             return log
-        record["at"] = max(at, former_at + 1)
-        await self._pages.put(own, PART, record, record["at"])
+        record = replace(record, at=max(at, record.at + 1))
+        await self._pages.put(own, record, record.at)
         return Log(record, log.event_id)
 
     async def _store(self, decision: Decision, is_own: bool) -> None:
@@ -152,10 +116,9 @@ class DecisionApplier:
     async def _update_record(self, decision: Decision) -> None:
         """Write the outcome into the record of another page than the event's."""
         page_id = decision.page.page_id
-        record = (await self._pages.get(page_id)).get(PART, {})
-        at = max(decision.at(False), record.get("at", 0) + 1)
-        updated = {**facts(decision.page), **record, **outcome_of(decision), "at": at}
-        await self._pages.put(page_id, PART, updated, at)
+        record = with_facts((await self._pages.get(page_id)).deduplicated, decision.page)
+        updated = replace(Outcome.of(decision).in_record(record), at=max(decision.at(False), record.at + 1))
+        await self._pages.put(page_id, updated, updated.at)
 
     async def _unsettled(
         self, plan: Plan, successors: Sequence[UUID], own: UUID
@@ -200,28 +163,3 @@ class _RowReader:
         if page_id not in self.known:
             self.known[page_id] = await self._fingerprints.get(page_id)
         return self.known[page_id]
-
-
-def facts(page: Fingerprint) -> dict[str, Any]:
-    """The fields of a record that come from the fingerprint."""
-    return {
-        "url": page.url,
-        "generation": page.generation,
-        "document_ref": page.document_ref,
-        "content_hash": page.content_hash,
-        "words": page.words,
-    }
-
-
-def outcome_of(decision: Decision) -> dict[str, Any]:
-    """The fields of a record that come from the decision."""
-    page, representative = decision.page, decision.representative
-    same_version = page.simhash_version == representative.simhash_version
-    kind: Literal["exact", "near"] = "exact" if page.content_hash == representative.content_hash else "near"
-    return {
-        "verdict": "unique" if decision.elects_page else kind,
-        "canonical_page_id": str(representative.page_id),
-        "canonical_url": representative.url,
-        "distance": hamming(page.simhash, representative.simhash) if same_version else 0,
-        "simhash": f"{page.simhash:016x}",
-    }

@@ -1,29 +1,28 @@
 """Builds the events that the dedup stage publishes. Pure functions of decisions."""
 
-from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
 from streams.crawl.urls import host_of
 from streams.dedup.grouping import published_generation
+from streams.dedup.log import Outcome
 from streams.errors import Refused
 from streams.stores.protocols import Fingerprint
 
 
-def own_events(event: PageNormalized, page: Fingerprint, outcome: Mapping[str, Any], settled: str) -> list[Event]:
+def own_events(event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str) -> list[Event]:
     """The events about the event's own page: its decision, its removal if it is a duplicate, and its settlement."""
-    representative = UUID(outcome["canonical_page_id"])
+    representative = outcome.canonical_page_id
     is_duplicate = representative != event.page_id
     generation = published_generation(page)
     deduplicated = PageDeduplicated.following(
         event,
         generation=generation,
         document_ref=page.document_ref,
-        verdict=outcome["verdict"],
+        verdict=outcome.verdict,
         canonical_page_id=representative,
-        distance=outcome["distance"],
-        simhash=outcome["simhash"],
+        distance=outcome.distance,
+        simhash=outcome.simhash,
         simhash_version=page.simhash_version,
     )
     feedback = PageSettled.following(

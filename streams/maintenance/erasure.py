@@ -13,6 +13,7 @@ from streams.errors import TransientError
 from streams.maintenance.sweeping import BATCH, POSITIONS
 from streams.stores.opener import Stores
 from streams.stores.packing import pack
+from streams.stores.page_record import Removed
 from streams.stores.references import references_in
 from streams.stores.row_codec import pack_transition
 
@@ -38,8 +39,8 @@ class Eraser:
 
     async def is_removed(self, page_id: UUID, generation: int) -> bool:
         """True if the index and dedup stages have handled a removal on request of this generation."""
-        removed = (await self._stores.pages.get(page_id)).get("removed", {})
-        if removed.get("reason") != "request" or removed.get("generation", -1) < generation:
+        removed = (await self._stores.pages.get(page_id)).removed
+        if removed.reason != "request" or removed.generation < generation:
             return False
         if await self._stores.fingerprints.get(page_id) is not None:
             return False
@@ -48,7 +49,7 @@ class Eraser:
 
     async def references_of(self, page_id: UUID) -> set[bytes]:
         """References in the page's records and in its whole history, with those of its earlier fetches."""
-        records = [pack(value) for value in (await self._stores.pages.get(page_id)).values()]
+        records = [pack(row) for row in (await self._stores.pages.get(page_id)).rows.values()]
         steps = [pack_transition(step) for step in await self._stores.ledger.history(page_id)]
         return {ref for packed in (*records, *steps) for ref in references_in(packed)}
 
@@ -88,14 +89,14 @@ class Eraser:
         return found
 
     async def _erase_rows(self, page_id: UUID, before: int) -> None:
-        removed = (await self._stores.pages.get(page_id)).get("removed", {})
-        await self._stores.pages.put(page_id, "removed", {**removed, "at": before}, before)
+        removed = (await self._stores.pages.get(page_id)).removed
+        await self._stores.pages.put(page_id, replace(removed, at=before), before)
         for step in await self._stores.ledger.history(page_id):
             if step.topic == PageRemoved.topic and step.data.get("reason") == "request":
                 await self._stores.ledger.record(replace(step, at=before))
         await self._stores.pages.erase(page_id, before)
         await self._stores.ledger.erase(page_id, before)
-        if others := sorted(set(await self._stores.pages.get(page_id)) - {"removed"}):
+        if others := sorted(set((await self._stores.pages.get(page_id)).rows) - {Removed.PART}):
             raise TransientError(
                 f"page {page_id} was written again meanwhile ({', '.join(others)}). Repeat the removal"
             )

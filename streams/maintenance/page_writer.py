@@ -23,7 +23,7 @@ from streams.errors import PoisonError
 from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.removals import Parts
+from streams.stores.page_record import PageRecord
 from streams.vectors.batching import TextBatcher
 from streams.vectors.codec import decode_vectors
 from streams.vectors.generations import superseded_below
@@ -111,7 +111,7 @@ class PageWriter:
             raise PoisonError("its record has no reference to its statements: replay it from an earlier stage")
         return decode_statements(await self._stores.blobs.get(page.statements_ref))
 
-    async def write(self, page: IndexedPage, parts: Parts, target: Target) -> None:
+    async def write(self, page: IndexedPage, record: PageRecord, target: Target) -> None:
         """Write the page if the collection doesn't hold it as recorded. Raises PoisonError as `statements` does."""
         # A run passes over all pages at least twice. A whole comparison is made once, and costs little beside the
         # writing: with a real Qdrant 1.18, the payloads of 30 statements took 2.6 ms where their count took 1.9 ms, and
@@ -121,7 +121,7 @@ class PageWriter:
             return
         statements = await self.statements(page)
         if not await self.holds(page, statements, target):
-            await self._replace(page, statements, parts, target)
+            await self._replace(page, statements, record, target)
         if len(self._known) < KNOWN_PAGES:
             self._known.add(hash(page))
 
@@ -142,9 +142,9 @@ class PageWriter:
     async def _count(self, page: IndexedPage, target: Target) -> int:
         return await self._stores.vectors.count(target.collection, page.page_id, page.generation)
 
-    async def _replace(self, page: IndexedPage, statements: PageStatements, parts: Parts, target: Target) -> None:
+    async def _replace(self, page: IndexedPage, statements: PageStatements, record: PageRecord, target: Target) -> None:
         await self._pace.wait(page.statements)
-        vectors = await self._vectors(page, statements, parts, target.model)
+        vectors = await self._vectors(page, statements, record, target.model)
         points = await asyncio.to_thread(points_of, statements, vectors, page.generation, page.published)
         await self._stores.vectors.upsert(target.collection, points)
         await self._stores.vectors.remove_page(
@@ -163,12 +163,14 @@ class PageWriter:
         if below is not None:
             await self._stores.vectors.remove_page(target.collection, page.page_id, before_generation=below)
 
-    async def _vectors(self, page: IndexedPage, statements: PageStatements, parts: Parts, model: ModelInfo) -> Vectors:
-        embedded = parts.get("embedded", {})
-        of_model = (embedded.get("model"), embedded.get("model_version")) == (model.name, model.version)
-        if of_model and embedded.get("statements_ref") == page.statements_ref:
+    async def _vectors(
+        self, page: IndexedPage, statements: PageStatements, record: PageRecord, model: ModelInfo
+    ) -> Vectors:
+        embedded = record.embedded
+        of_model = (embedded.model, embedded.model_version) == (model.name, model.version)
+        if of_model and embedded.statements_ref == page.statements_ref:
             try:
-                return decode_vectors(await self._stores.blobs.get(embedded["vectors_ref"]), page.statements_ref)
+                return decode_vectors(await self._stores.blobs.get(embedded.vectors_ref), page.statements_ref)
             except PoisonError:
                 pass  # the blob is damaged or gone: embed again
         texts = texts_of(statements)

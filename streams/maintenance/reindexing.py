@@ -133,14 +133,14 @@ class Reindexer:
 
     async def _visit(self, page_id: UUID, target: Target) -> int:
         """Write one page if the collection lacks it. Returns its number of statements, or -1 for a page without any."""
-        parts = await self._stores.pages.get(page_id)
-        page = indexed_page(page_id, parts)
+        record = await self._stores.pages.get(page_id)
+        page = indexed_page(page_id, record)
         if page is None or not self._wanted(page):
             return -1
         self.outcome.pages += 1
         self.outcome.statements += page.statements
         try:
-            await self._writer.write(page, parts, target)
+            await self._writer.write(page, record, target)
         except PoisonError as error:
             # A page that was removed on request since has no statements any more.
             if await self._writer.recorded(page_id) == page:

@@ -13,6 +13,7 @@ from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
+from streams.stores.page_record import Normalized
 from streams.stores.removals import blob_of_page
 
 
@@ -54,30 +55,14 @@ class NormalizeAgent(Agent):
         """Store the document and the record. Return the events about the page itself and its anchors."""
         reference = await self._stores.blobs.put(outcome.document)
         noindex = "noindex" in outcome.directives
-        record = {
-            "url": event.url,
-            "generation": event.generation,
-            "document_ref": reference,
-            "content_hash": outcome.content_hash,
-            "title": outcome.title,
-            "description": outcome.description,
-            "language": outcome.language,
-            "language_confidence": outcome.language_confidence,
-            "canonical": outcome.canonical_url,
-            "directives": list(outcome.directives),
-            "text_chars": outcome.text_chars,
-            "blocks": outcome.blocks,
-            "links": len(outcome.links),
-            **{name: outcome.facts[name] for name in _RECORDED_FACTS if name in outcome.facts},
-        }
-        await self._stores.pages.put(event.page_id, "normalized", record, at)
+        await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
         if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
             return [_removed_event(event, "noindex", "the page asks not to be indexed"), _settled_event(event)]
         return [_normalized_event(event, outcome, reference), *anchors(event, outcome)]
 
     async def _refuse(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
-        record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
-        await self._stores.pages.put(event.page_id, "normalized", record, at)
+        part = Normalized.of_refusal(event.url, event.generation, str(refusal))
+        await self._stores.pages.put(event.page_id, part, at)
         return [_removed_event(event, "unsupported", str(refusal)), _settled_event(event)]
 
 
@@ -86,7 +71,30 @@ def _settled_event(event: PageFetched) -> PageSettled:
     return PageSettled.following(event, verdict="refused")
 
 
-_RECORDED_FACTS = ("author", "published", "modified", "site_name", "image", "licence", "type")
+def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -> Normalized:
+    facts = outcome.facts
+    return Normalized(
+        url=event.url,
+        generation=event.generation,
+        document_ref=reference,
+        content_hash=outcome.content_hash,
+        title=outcome.title,
+        description=outcome.description,
+        language=outcome.language,
+        language_confidence=outcome.language_confidence,
+        canonical=outcome.canonical_url,
+        directives=outcome.directives,
+        text_chars=outcome.text_chars,
+        blocks=outcome.blocks,
+        links=len(outcome.links),
+        author=facts.get("author"),
+        published=facts.get("published"),
+        modified=facts.get("modified"),
+        site_name=facts.get("site_name"),
+        image=facts.get("image"),
+        licence=facts.get("licence"),
+        type=facts.get("type"),
+    )
 
 
 def _normalized_event(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:

@@ -12,6 +12,7 @@ from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.sandbox_tasks import CPU_SECONDS, DRAFT, MEMORY_BYTES, Drafted, decode_drafts
 from streams.stores.opener import Stores
+from streams.stores.page_record import Chunked
 from streams.stores.removals import blob_of_page
 
 PROCESSES = 1
@@ -63,22 +64,22 @@ class StatementsAgent(Agent):
         )
 
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:
-        record = {"url": event.url, "generation": event.generation, "refused": str(refusal)}
-        await self._stores.pages.put(event.page_id, "chunked", record, at)
+        part = Chunked.of_refusal(event.url, event.generation, str(refusal))
+        await self._stores.pages.put(event.page_id, part, at)
         return PageRemoved.following(event, reason="unsupported", detail=str(refusal))
 
     async def _store(self, event: PageDeduplicated, page: PageStatements, left_out: int, at: int) -> PageChunked:
         reference = await self._stores.blobs.put(encode_statements(page))
-        record = {
-            "url": page.url,
-            "title": page.title,
-            "language": page.language,
-            "generation": event.generation,
-            "statements_ref": reference,
-            "statements": len(page.statements),
-            "left_out": left_out,
-        }
-        await self._stores.pages.put(event.page_id, "chunked", record, at)
+        part = Chunked(
+            url=page.url,
+            title=page.title,
+            language=page.language,
+            generation=event.generation,
+            statements_ref=reference,
+            statements=len(page.statements),
+            left_out=left_out,
+        )
+        await self._stores.pages.put(event.page_id, part, at)
         return PageChunked.following(
             event, statements_ref=reference, statements=len(page.statements), language=page.language
         )

@@ -4,46 +4,44 @@ A removal on request holds until it is withdrawn (`riffle remove --undo`): no la
 page back. What was stored of the page before the removal is erased, also if the removal is withdrawn afterwards.
 """
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from streams.errors import MissingBlob, PageErased
+from streams.stores.page_record import Deduplicated, PageRecord, Removed
 from streams.stores.protocols import Blobs, Pages
 
-Parts = Mapping[Any, Mapping[str, Any]]
-"""A page's record, by part."""
-WITHDRAWN = "withdrawn"
-"""Field of the part `removed`: the highest generation of the removals on request that were withdrawn."""
+
+def removals(record: PageRecord) -> list[Removed | Deduplicated]:
+    """The parts with a removal. Dedup may have recorded a removal before the index stage."""
+    decided = record.deduplicated
+    return [record.removed, decided] if decided.verdict == "removed" else [record.removed]
 
 
-def requested(parts: Parts) -> int:
-    """The generation of the last removal on request, or -1. Dedup may have recorded it before the index stage."""
-    removals = [parts.get("removed", {})]
-    if parts.get("deduplicated", {}).get("verdict") == "removed":
-        removals.append(parts["deduplicated"])
-    return max((_generation(one) for one in removals if one.get("reason") == "request"), default=-1)
+def requested(record: PageRecord) -> int:
+    """The generation of the last removal on request, or -1."""
+    return max((one.generation for one in removals(record) if one.reason == "request"), default=-1)
 
 
-def withdrawn(parts: Parts) -> int:
+def withdrawn(record: PageRecord) -> int:
     """The highest generation of the removals on request that were withdrawn, or -1."""
-    return int(parts.get("removed", {}).get(WITHDRAWN, -1))
+    highest = record.removed.withdrawn
+    return -1 if highest is None else highest
 
 
-def is_held_back(parts: Parts) -> bool:
+def is_held_back(record: PageRecord) -> bool:
     """True if the page was removed on request, and the removal was not withdrawn."""
-    return requested(parts) > withdrawn(parts)
+    return requested(record) > withdrawn(record)
 
 
-def was_erased(parts: Parts, generation: int) -> bool:
+def was_erased(record: PageRecord, generation: int) -> bool:
     """True if a removal on request erased what was stored of this generation of the page."""
-    return max(requested(parts), withdrawn(parts)) >= generation
+    return max(requested(record), withdrawn(record)) >= generation
 
 
-def withdrawal(parts: Parts, now: int) -> dict[str, Any]:
-    """The part `removed` after the removals on request were withdrawn. Its field `at` is the write time."""
-    removed = parts.get("removed", {})
-    at = max(now, int(removed.get("at", 0)) + 1)
-    return {**removed, WITHDRAWN: requested(parts), "at": at}
+def withdrawal(record: PageRecord, now: int) -> Removed:
+    """The part `removed` after the removals on request were withdrawn. Its fact `at` is the write time."""
+    return replace(record.removed, withdrawn=requested(record), at=max(now, record.removed.at + 1))
 
 
 async def blob_of_page(blobs: Blobs, pages: Pages, event: Any, ref: str) -> bytes:
@@ -54,7 +52,3 @@ async def blob_of_page(blobs: Blobs, pages: Pages, event: Any, ref: str) -> byte
         if was_erased(await pages.get(event.page_id), event.generation):
             raise PageErased(f"page {event.page_id} was removed on request") from missing
         raise
-
-
-def _generation(record: Mapping[str, Any]) -> int:
-    return int(record.get("generation", -1))

@@ -6,7 +6,6 @@ pass through a bounded queue that all pages of this worker share (`batching`).
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores
+from streams.stores.page_record import Embedded
 from streams.stores.removals import blob_of_page
 from streams.vectors.batching import Half, Key, TextBatcher, text_key
 from streams.vectors.codec import decode_vectors, encode_vectors
@@ -45,48 +45,54 @@ class EmbedAgent(Agent):
         event = delivery.event
         assert isinstance(event, PageChunked)
         model = await self._stores.embedder.info()
-        basis = {
-            "statements_ref": event.statements_ref,
-            "model": model.name,
-            "model_version": model.version,
-            "dimensions": model.dimensions,
-        }
-        former = await self._embedded_before(event, basis)
-        if former.get("statements_ref") == event.statements_ref:
-            made: Mapping[str, Any] = {name: former[name] for name in ("vectors_ref", "statements")}
+        former = await self._embedded_before(event, model)
+        if former and former.statements_ref == event.statements_ref:
+            vectors_ref, statements = former.vectors_ref, former.statements
         else:
             try:
-                made = await self._make(event, model, former)
+                vectors_ref, statements = await self._make(event, model, former)
             except PageErased:
                 return []
-        facts = {"url": event.url, "generation": event.generation, **basis, **made}
-        await self._stores.pages.put(event.page_id, "embedded", facts, delivery.at)
-        return [PageEmbedded.following(event, **basis, **made)]
+        part = Embedded(
+            url=event.url,
+            generation=event.generation,
+            statements_ref=event.statements_ref,
+            vectors_ref=vectors_ref,
+            statements=statements,
+            model=model.name,
+            model_version=model.version,
+            dimensions=model.dimensions,
+        )
+        await self._stores.pages.put(event.page_id, part, delivery.at)
+        return [_embedded(event, part)]
 
-    async def _embedded_before(self, event: PageChunked, basis: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The record of an earlier fetch if it is of the same model, or an empty one."""
-        record = (await self._stores.pages.get(event.page_id)).get("embedded", {})
-        same_model = all(record.get(name) == basis[name] for name in ("model", "model_version", "dimensions"))
-        return record if same_model and {"vectors_ref", "statements", "statements_ref"} <= record.keys() else {}
+    async def _embedded_before(self, event: PageChunked, model: ModelInfo) -> Embedded | None:
+        """The record of an earlier fetch if it is whole and of the same model."""
+        former = (await self._stores.pages.get(event.page_id)).embedded
+        made_by = (former.model, former.model_version, former.dimensions)
+        is_same_model = made_by == (model.name, model.version, model.dimensions)
+        is_whole = former.vectors_ref and former.statements_ref and former.statements >= 0
+        return former if is_same_model and is_whole else None
 
-    async def _make(self, event: PageChunked, model: ModelInfo, former: Mapping[str, Any]) -> dict[str, Any]:
+    async def _make(self, event: PageChunked, model: ModelInfo, former: Embedded | None) -> tuple[str, int]:
+        """The reference of the vectors, and their number."""
         page = decode_statements(
             await blob_of_page(self._stores.blobs, self._stores.pages, event, event.statements_ref)
         )
         vectors = await self._embedded(texts_of(page), await self._former_vectors(former), model.dimensions)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
-        return {"vectors_ref": reference, "statements": len(page.statements)}
+        return reference, len(page.statements)
 
-    async def _former_vectors(self, record: Mapping[str, Any]) -> dict[Key, Half]:
+    async def _former_vectors(self, former: Embedded | None) -> dict[Key, Half]:
         """The vectors of the page's statements at an earlier fetch, by the hash of their text."""
-        if not record:
+        if former is None:
             return {}
         try:
             content, packed = await asyncio.gather(
-                self._stores.blobs.get(record["statements_ref"]), self._stores.blobs.get(record["vectors_ref"])
+                self._stores.blobs.get(former.statements_ref), self._stores.blobs.get(former.vectors_ref)
             )
             texts = texts_of(decode_statements(content))
-            vectors = decode_vectors(packed, record["statements_ref"]).astype(np.float16)
+            vectors = decode_vectors(packed, former.statements_ref).astype(np.float16)
         except PoisonError:  # a blob is missing or of another layout: all is embedded again
             return {}
         return dict(zip(map(text_key, texts), vectors, strict=False))
@@ -99,6 +105,18 @@ class EmbedAgent(Agent):
             parts.append(await self._batcher.embed(texts[start : start + PART_TEXTS], former))
             self.steps += 1
         return np.concatenate(parts) if parts else np.empty((0, dimensions), np.float32)
+
+
+def _embedded(event: PageChunked, part: Embedded) -> PageEmbedded:
+    return PageEmbedded.following(
+        event,
+        statements_ref=part.statements_ref,
+        vectors_ref=part.vectors_ref,
+        statements=part.statements,
+        model=part.model,
+        model_version=part.model_version,
+        dimensions=part.dimensions,
+    )
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

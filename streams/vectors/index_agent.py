@@ -29,7 +29,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
 from streams.errors import PageErased, TransientError
@@ -38,11 +37,12 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
+from streams.stores.page_record import Embedded, Indexed, PageRecord, Removed
 from streams.stores.protocols import Point
-from streams.stores.removals import WITHDRAWN, Parts, blob_of_page, is_held_back, withdrawn
+from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
-from streams.vectors.generations import generation_of, superseded_below
+from streams.vectors.generations import superseded_below
 from streams.vectors.page_records import published
 from streams.vectors.points import points_of
 
@@ -72,33 +72,33 @@ class IndexAgent(Agent):
         return await self._index(event, delivery.at)
 
     async def _index(self, event: PageEmbedded, at: int) -> Sequence[Event]:
-        parts = await self._stores.pages.get(event.page_id)
-        if superseded_below(parts, event.generation):
+        record = await self._stores.pages.get(event.page_id)
+        if superseded_below(record, event.generation):
             # Before a crash, this event may have written points.
-            return await self._yield_to_newer(event, parts)
+            return await self._yield_to_newer(event, record)
         try:
-            page, points = await self._points(event, event.statements_ref, event.vectors_ref, event.generation, parts)
+            page, points = await self._points(event, event.statements_ref, event.vectors_ref, event.generation, record)
         except PageErased:  # the removal came after the read of the records
             return []
-        collection = await self._write(event, points, replace=_has_other_statements(parts.get("indexed", {}), event))
-        parts = await self._stores.pages.get(event.page_id)
-        if superseded_below(parts, event.generation):
-            return await self._yield_to_newer(event, parts)
+        collection = await self._write(event, points, replace=_has_other_statements(record.indexed, event))
+        record = await self._stores.pages.get(event.page_id)
+        if superseded_below(record, event.generation):
+            return await self._yield_to_newer(event, record)
         # A generation is the time of the fetch in microseconds.
         self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
-        indexed = _indexed_event(event, page, collection)
-        refs = {"statements_ref": event.statements_ref, "vectors_ref": event.vectors_ref}
-        record = {**indexed.model_dump(exclude={"page_id", "crawl_id"}), **refs}
-        await self._put_record(parts, "indexed", event, record, at)
+        # A record of an earlier generation is replaced, whatever the senders' clocks were.
+        replaces = record.indexed.generation < event.generation
+        part = _indexed_part(event, page, collection, max(at, record.indexed.at + replaces))
+        await self._stores.pages.put(event.page_id, part, part.at)
         # After the record: a worker that read the records before has written its older points by now.
         # Overwritten points of this page stay: a statement has the same text in both generations.
         await self._stores.vectors.remove_page(
             collection, event.page_id, before_generation=event.generation, keep=[point.id for point in points]
         )
-        return [indexed]
+        return [_indexed_event(event, part)]
 
     async def _points(
-        self, event: PageEmbedded, statements_ref: str, vectors_ref: str, generation: int, parts: Parts
+        self, event: PageEmbedded, statements_ref: str, vectors_ref: str, generation: int, record: PageRecord
     ) -> tuple[PageStatements, list[Point]]:
         blobs, pages = self._stores.blobs, self._stores.pages
         content, packed = await asyncio.gather(
@@ -106,9 +106,9 @@ class IndexAgent(Agent):
         )
         page = decode_statements(content)
         vectors = decode_vectors(packed, statements_ref)
-        return page, await asyncio.to_thread(points_of, page, vectors, generation, published(parts))
+        return page, await asyncio.to_thread(points_of, page, vectors, generation, published(record))
 
-    async def _yield_to_newer(self, event: PageEmbedded, parts: Parts) -> Sequence[Event]:
+    async def _yield_to_newer(self, event: PageEmbedded, record: PageRecord) -> Sequence[Event]:
         """Remove the event's points, and write the newest page's points again. Emits nothing.
 
             newest in the records        what is done
@@ -120,32 +120,31 @@ class IndexAgent(Agent):
         Raises TransientError if newer records came MAX_ROUNDS times meanwhile.
         """
         for _ in range(MAX_ROUNDS):
-            below = superseded_below(parts, event.generation)
-            newest = parts.get("indexed", {})
-            if newest.get("generation") != below:  # a removal is newer than all pages
+            below = superseded_below(record, event.generation)
+            newest = record.indexed
+            if newest.generation != below:  # a removal is newer than all pages
                 await self._remove_points(event, below, await self._stores.vectors.collections())
                 return []
-            if (newest["model"], newest["model_version"]) != (event.model, event.model_version):
+            if (newest.model, newest.model_version) != (event.model, event.model_version):
                 return []
-            await self._remove_points(event, below, [newest["collection"]])
-            if not await self._restore_points(event, parts):
+            await self._remove_points(event, below, [newest.collection])
+            if not await self._restore_points(event, record):
                 return []
-            parts = await self._stores.pages.get(event.page_id)
-            if superseded_below(parts, event.generation) == below:
+            record = await self._stores.pages.get(event.page_id)
+            if superseded_below(record, event.generation) == below:
                 return []
         raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
 
-    async def _restore_points(self, event: PageEmbedded, parts: Parts) -> bool:
+    async def _restore_points(self, event: PageEmbedded, record: PageRecord) -> bool:
         """Write the points of the indexed page again. Returns False if its vectors are not known."""
-        newest = parts["indexed"]
+        newest = record.indexed
         # Records of earlier releases have no vectors_ref. The embed stage's record has it, unless that record is newer.
-        known = newest if "vectors_ref" in newest else parts.get("embedded", {})
-        if known.get("statements_ref") != newest["statements_ref"] or "vectors_ref" not in known:
+        known = newest if newest.vectors_ref else record.embedded
+        if known.statements_ref != newest.statements_ref or not known.vectors_ref:
             return False
-        refs = (known["statements_ref"], known["vectors_ref"])
-        _, points = await self._points(event, *refs, newest["generation"], parts)
+        _, points = await self._points(event, known.statements_ref, known.vectors_ref, newest.generation, record)
         with suppress(MissingCollection):
-            await self._stores.vectors.upsert(newest["collection"], points)
+            await self._stores.vectors.upsert(newest.collection, points)
         return True
 
     async def _remove_points(
@@ -187,67 +186,71 @@ class IndexAgent(Agent):
         return self._collections[model]
 
     async def _remove(self, event: PageRemoved, at: int) -> None:
-        parts = await self._stores.pages.get(event.page_id)
-        newest = max(generation_of(parts, "indexed"), generation_of(parts, "removed"))
+        record = await self._stores.pages.get(event.page_id)
+        newest = max(record.indexed.generation, record.removed.generation)
         if event.reason == "request":
-            if event.generation <= withdrawn(parts):
+            if event.generation <= withdrawn(record):
                 return
             newest = max(newest, event.generation)
-        elif newest > event.generation or is_held_back(parts):
+        elif newest > event.generation or is_held_back(record):
             return
         else:
             newest = event.generation
-        record = {
-            "url": event.url,
-            "generation": newest,
-            "reason": event.reason,
-            "detail": event.detail,
-            "canonical_page_id": str(event.canonical_page_id) if event.canonical_page_id else None,
-        }
-        if (former := withdrawn(parts)) >= 0:
-            record[WITHDRAWN] = former
+        # A removal of an earlier generation, or with another reason, is replaced, whatever the senders' clocks were.
+        replaces = record.removed.generation < event.generation or record.removed.reason != event.reason
+        part = Removed(
+            url=event.url,
+            generation=newest,
+            reason=event.reason,
+            detail=event.detail,
+            canonical_page_id=event.canonical_page_id,
+            withdrawn=record.removed.withdrawn,
+            at=max(at, record.removed.at + replaces),
+        )
         # The record first: if this process ends in between, the event comes again, and no older page gets in.
-        await self._put_record(parts, "removed", event, record, at)
+        await self._stores.pages.put(event.page_id, part, part.at)
         if not _may_have_points(await self._stores.pages.get(event.page_id)):
             return
         await self._remove_points(event, newest + 1, await self._stores.vectors.collections())
 
-    async def _put_record(
-        self,
-        parts: Parts,
-        part: Literal["indexed", "removed"],
-        event: PageEmbedded | PageRemoved,
-        record: dict[str, Any],
-        at: int,
-    ) -> None:
-        """Write the page's record. It replaces a record of an earlier generation, whatever the senders' clocks were."""
-        known = parts.get(part, {})
-        replaces = generation_of(parts, part) < event.generation or known.get("reason") != record.get("reason")
-        at = max(at, int(known.get("at", 0)) + replaces)
-        await self._stores.pages.put(event.page_id, part, {**record, "at": at}, at)
 
-
-def _may_have_points(parts: Parts) -> bool:
+def _may_have_points(record: PageRecord) -> bool:
     """Return False for a page that was never embedded, as most removed pages: URLs that robots.txt disallows.
 
     The embed stage writes its record before its event, so the result is True while a page's points are being written.
     """
-    return "embedded" in parts or "indexed" in parts
+    return record.has(Embedded) or record.has(Indexed)
 
 
-def _has_other_statements(indexed: Mapping[str, Any], event: PageEmbedded) -> bool:
-    return indexed.get("generation") == event.generation and indexed.get("statements_ref") != event.statements_ref
+def _has_other_statements(indexed: Indexed, event: PageEmbedded) -> bool:
+    return indexed.generation == event.generation and indexed.statements_ref != event.statements_ref
 
 
-def _indexed_event(event: PageEmbedded, page: PageStatements, collection: str) -> PageIndexed:
-    return PageIndexed.following(
-        event,
+def _indexed_part(event: PageEmbedded, page: PageStatements, collection: str, at: int) -> Indexed:
+    return Indexed(
+        url=event.url,
+        generation=event.generation,
         title=page.title,
         language=page.language,
         statements=len(page.statements),
         model=event.model,
         model_version=event.model_version,
         collection=collection,
+        statements_ref=event.statements_ref,
+        vectors_ref=event.vectors_ref,
+        at=at,
+    )
+
+
+def _indexed_event(event: PageEmbedded, part: Indexed) -> PageIndexed:
+    return PageIndexed.following(
+        event,
+        title=part.title,
+        language=part.language,
+        statements=part.statements,
+        model=part.model,
+        model_version=part.model_version,
+        collection=part.collection,
     )
 
 

@@ -1,11 +1,9 @@
 """The place of a page in the index, by the page's records. Pure."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from streams.stores.removals import Parts
+from streams.stores.page_record import PageRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +20,26 @@ class IndexedPage:
     published: str
 
 
-def indexed_page(page_id: UUID, parts: Parts) -> IndexedPage | None:
+def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
     """The page, or None if it was never indexed or is removed."""
-    indexed, removed = parts.get("indexed"), parts.get("removed", {})
-    if not indexed or "generation" not in indexed or int(removed.get("generation", -1)) >= int(indexed["generation"]):
+    indexed = record.indexed
+    if indexed.generation < 0 or record.removed.generation >= indexed.generation:
         return None
     return IndexedPage(
         page_id,
-        url=str(indexed.get("url", page_id)),
-        generation=int(indexed["generation"]),
-        statements=int(indexed["statements"]),
-        statements_ref=_statements_ref(indexed, parts.get("chunked", {})),
-        published=published(parts),
+        url=indexed.url or str(page_id),
+        generation=indexed.generation,
+        statements=indexed.statements,
+        statements_ref=_statements_ref(record),
+        published=published(record),
     )
 
 
-def published(parts: Parts) -> str:
+def published(record: PageRecord) -> str:
     """The ISO date of the page's publication, by its facts. Empty if it has none."""
-    return str(parts.get("normalized", {}).get("published") or "")[:10]
+    return (record.normalized.published or "")[:10]
 
 
-def _statements_ref(indexed: Mapping[str, Any], chunked: Mapping[str, Any]) -> str:
-    reference = indexed.get("statements_ref")
-    if not reference and chunked.get("generation") == indexed["generation"]:
-        reference = chunked.get("statements_ref")
-    return str(reference or "")
+def _statements_ref(record: PageRecord) -> str:
+    indexed, chunked = record.indexed, record.chunked
+    return indexed.statements_ref or (chunked.statements_ref if chunked.generation == indexed.generation else "")

@@ -18,6 +18,7 @@ from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
+from streams.stores.page_record import Chunked, Deduplicated, Fetched
 from streams.topology import STAGES
 from tests.faults.disk_web import DiskWeb
 
@@ -60,7 +61,7 @@ async def check_limbo(stores: Stores, crawl_id: str, web: DiskWeb) -> None:
     ends = await asyncio.gather(*(_end(stores, page_id(url)) for url in allowed))
     wrong = {url: end for url, end in zip(allowed, ends, strict=True) if end not in _GOOD_ENDS}
     assert not wrong, f"pages without a final status: {wrong}"
-    fetched = [url for url in refused if "fetched" in await stores.pages.get(page_id(url))]
+    fetched = [url for url in refused if (await stores.pages.get(page_id(url))).has(Fetched)]
     assert not fetched, f"fetched against robots.txt: {fetched}"
 
 
@@ -83,15 +84,15 @@ async def check_index(stores: Stores, web: DiskWeb) -> dict[str, int]:
     lost, wrong, changed = [], [], []
     for url in sorted(web.allowed):
         page = page_id(canonicalize(url))
-        parts = await stores.pages.get(page)
-        representative = UUID(str(parts.get("deduplicated", {}).get("canonical_page_id", page)))
-        if not {"fetched", "chunked" if representative == page else "deduplicated"} <= parts.keys():
-            lost.append((url, sorted(parts)))
+        record = await stores.pages.get(page)
+        representative = record.deduplicated.canonical_page_id or page
+        if not record.has(Fetched) or not record.has(Chunked if representative == page else Deduplicated):
+            lost.append((url, sorted(record.rows)))
             continue
-        if await stores.blobs.get(parts["fetched"]["body_ref"]) != web.files[url].read_bytes():
+        if await stores.blobs.get(record.fetched.body_ref or "") != web.files[url].read_bytes():
             changed.append(url)
         points = {hit.id for hit in await stores.vectors.scroll(collection, page)}
-        wanted = set() if representative != page else await _statements(stores, parts["chunked"]["statements_ref"])
+        wanted = set() if representative != page else await _statements(stores, record.chunked.statements_ref)
         if points != wanted:
             wrong.append((url, f"{len(points - wanted)} points too many, {len(wanted - points)} missing"))
         if representative == page:

@@ -10,6 +10,7 @@ from streams.maintenance.reindexing import Reindexer
 from streams.models.memory import MemoryEmbedder
 from streams.settings import QdrantSettings
 from streams.stores.opener import memory_stores
+from streams.stores.page_record import Normalized
 from streams.stores.qdrant.index import QdrantIndex
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 from tests.stages.test_reindex import AT, index_page, url
@@ -33,7 +34,7 @@ async def test_a_page_that_is_as_recorded_is_not_written_again(qdrant_url: str) 
     stores = memory_stores()
     stores.vectors = QdrantIndex(QdrantSettings(url=qdrant_url), production=False)
     for number in range(PAGES):
-        await stores.pages.put(page_id(url(number)), "normalized", {"published": "2024-05-01"}, AT)
+        await stores.pages.put(page_id(url(number)), Normalized.of_row({"published": "2024-05-01"}), AT)
         # A generation is a time in microseconds, more than a float of 32 bits holds.
         await index_page(stores, number, generation=AT + number, words=WORDS, heading=WORDS)
     other = MemoryEmbedder(32, name="other")

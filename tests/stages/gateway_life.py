@@ -27,6 +27,7 @@ from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
 from streams.stores.opener import Stores
+from streams.stores.page_record import PART_TYPES
 from streams.stores.protocols import FrontierUrl
 from tests.stages.gateway_fakes import NOW
 
@@ -132,7 +133,7 @@ async def indexed(stores: Stores, page_document: Document, html: str, *, stateme
         "indexed": {"collection": collection, "statements": statements, "model": "all-minilm-l6-v2"},
     }
     for part, value in parts.items():
-        await stores.pages.put(page, part, value, GENERATION)
+        await stores.pages.put(page, PART_TYPES[part].of_row(value), GENERATION)
 
 
 async def refused(stores: Stores, url: str) -> None:

@@ -9,6 +9,7 @@ from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.drafting import draft_statements
 from streams.statements.sentences import SentenceSplitter
 from streams.stores.opener import Stores
+from streams.stores.page_record import PART_TYPES, Normalized
 from streams.vectors.codec import encode_vectors
 from streams.vectors.points import texts_of
 
@@ -35,6 +36,6 @@ async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:
         },
     }
     for part, value in parts.items():
-        await stores.pages.put(identity, part, value | records.get(part, {}), 1)
+        await stores.pages.put(identity, PART_TYPES[part].of_row(value | records.get(part, {})), 1)
     if "normalized" in records:
-        await stores.pages.put(identity, "normalized", records["normalized"], 1)
+        await stores.pages.put(identity, Normalized.of_row(records["normalized"]), 1)

@@ -16,6 +16,7 @@ from streams.ledger.agent import LedgerAgent
 from streams.ledger.discoveries import THRESHOLDS
 from streams.sandbox.inline import InlineSandbox
 from streams.settings import Settings
+from streams.stores.page_record import Chunked, Indexed, Removed
 from streams.stores.protocols import Fingerprint
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
 
@@ -23,7 +24,7 @@ from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, deli
 async def test_a_page_alone_is_unique() -> None:
     site = Site()
     assert await site.normalize(A, TEXT) == [f"{A} unique", f"{A} settled changed"]
-    record = (await site.stores.pages.get(page_id(A)))["deduplicated"]
+    record = (await site.stores.pages.get(page_id(A))).rows["deduplicated"]
     assert record["verdict"] == "unique"
     assert record["canonical_page_id"] == str(page_id(A))
 
@@ -43,7 +44,7 @@ async def test_a_better_page_takes_over() -> None:
     out = [f"{B} removed duplicate", f"{C} removed duplicate"]
     assert await site.normalize(A, TEXT, 2) == [f"{A} unique", f"{A} settled changed", *out]
     assert [await site.representative_of(url) for url in (A, B, C)] == [A, A, A]
-    assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["canonical_url"] == A
+    assert (await site.stores.pages.get(page_id(B))).rows["deduplicated"]["canonical_url"] == A
 
 
 async def test_pages_with_other_texts_are_unique() -> None:
@@ -222,14 +223,14 @@ async def test_simhashes_of_different_versions_are_not_compared(monkeypatch: pyt
     stored = await site.stores.fingerprints.get(page_id(B))
     assert stored is not None
     assert (stored.simhash, stored.simhash_version) == (2**64 - 1, 2)
-    assert (await site.stores.pages.get(page_id(B)))["deduplicated"]["distance"] == 0
+    assert (await site.stores.pages.get(page_id(B))).rows["deduplicated"]["distance"] == 0
 
 
 async def index(site: Site, url: str, at: int, model: str = "sbert") -> None:
     """Write the records of the statements and index stages."""
     record = {"generation": NOW + at * SECOND, "statements_ref": "ref", "model": model}
-    await site.stores.pages.put(page_id(url), "chunked", record, NOW + at * SECOND)
-    await site.stores.pages.put(page_id(url), "indexed", record, NOW + at * SECOND)
+    await site.stores.pages.put(page_id(url), Chunked.of_row(record), NOW + at * SECOND)
+    await site.stores.pages.put(page_id(url), Indexed.of_row(record), NOW + at * SECOND)
 
 
 UNCHANGED = [
@@ -256,7 +257,7 @@ async def test_an_unchanged_page_in_the_index_only_settles(text: str, model: str
         await index(site, A, 0, model)
     if before == "removed":
         removal = {"generation": NOW + 1 * SECOND, "reason": "noindex"}
-        await site.stores.pages.put(page_id(A), "removed", removal, NOW + 1 * SECOND)
+        await site.stores.pages.put(page_id(A), Removed.of_row(removal), NOW + 1 * SECOND)
     one = await site.normalized(A, text, 5)
     lines = summary(await site.agent.handle(one))
     settled = f"{A} settled {'unchanged' if text == TEXT else 'changed'}"

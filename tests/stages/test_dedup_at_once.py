@@ -15,6 +15,7 @@ from streams.dedup.sandbox_tasks import TASKS
 from streams.runtime.agent import Delivery
 from streams.sandbox.inline import InlineSandbox
 from streams.stores.opener import Stores
+from streams.stores.page_record import Removed
 from tests.stages.dedup_site import (
     NEAR,
     NOW,
@@ -173,7 +174,7 @@ async def test_a_removal_of_a_fetch_takes_out_a_page_that_was_promoted_since() -
 async def refused(site: Site, url: str, at: int, reason: str) -> None:
     """Record a removal, as the index stage does."""
     record = {"generation": NOW + at * SECOND, "reason": reason}
-    await site.stores.pages.put(page_id(url), "removed", record, NOW + at * SECOND)
+    await site.stores.pages.put(page_id(url), Removed.of_row(record), NOW + at * SECOND)
 
 
 async def test_a_page_that_was_refused_by_mistake_comes_back_by_a_replay() -> None:

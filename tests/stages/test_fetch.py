@@ -22,6 +22,7 @@ from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.page_record import Removed
 from streams.stores.removals import withdrawal
 from tests.hostile.servers import BadServer, Script, bad_server, raw, response
 
@@ -71,7 +72,7 @@ async def test_a_page_is_stored_and_emitted(tmp_path: Path) -> None:
     assert (fetched.lease_id, fetched.attempt, fetched.depth, fetched.crawl_id) == (event.lease_id, 2, 3, "c")
     assert fetched.body_ref
     assert await stores.blobs.get(fetched.body_ref) == b"<p>Hi"
-    record = (await stores.pages.get(event.page_id))["fetched"]
+    record = (await stores.pages.get(event.page_id)).rows["fetched"]
     assert PageFetched.model_validate(record) == fetched
 
 
@@ -79,7 +80,7 @@ async def test_a_failure_is_stored_and_emitted(tmp_path: Path) -> None:
     ([fetched],), stores, _ = await run(tmp_path, response(status="503 Later", retry_after="7"), scheduled())
     assert (fetched.outcome, fetched.retryable, fetched.headers["retry-after"]) == ("server_error", True, "7")
     assert (fetched.body_ref, fetched.body_bytes) == (None, 0)
-    assert (await stores.pages.get(fetched.page_id))["fetched"]["outcome"] == "server_error"
+    assert (await stores.pages.get(fetched.page_id)).rows["fetched"]["outcome"] == "server_error"
 
 
 @pytest.mark.parametrize("name", sorted(KEPT_HEADERS - {"content-encoding"}))
@@ -89,7 +90,7 @@ async def test_header_bytes_that_are_not_utf8_are_recorded(tmp_path: Path, name:
     ([fetched],), stores, _ = await run(tmp_path, raw(head + b"/caf\xe9\xff\r\n\r\nHi"), scheduled())
     assert fetched.headers[name] == "/caféÿ"
     assert PageFetched.model_validate_json(fetched.model_dump_json()) == fetched
-    assert (await stores.pages.get(fetched.page_id))["fetched"]["headers"][name] == "/caféÿ"
+    assert (await stores.pages.get(fetched.page_id)).rows["fetched"]["headers"][name] == "/caféÿ"
 
 
 HOSTILE_HEADS = {
@@ -110,7 +111,7 @@ async def test_errors_about_such_bytes_are_recorded(tmp_path: Path, head: bytes)
 
 async def test_a_page_that_was_removed_on_request_is_not_requested_until_that_is_withdrawn(tmp_path: Path) -> None:
     stores, page = Stores(blobs=MemoryBlobs(), pages=MemoryPages()), page_id(URL)
-    await stores.pages.put(page, "removed", {"reason": "request", "generation": 5, "at": 5}, 5)
+    await stores.pages.put(page, Removed.of_row({"reason": "request", "generation": 5, "at": 5}), 5)
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
         stage = Stage(server, stores)
         try:
@@ -119,9 +120,9 @@ async def test_a_page_that_was_removed_on_request_is_not_requested_until_that_is
             assert held.removed_on_request
             assert "riffle remove --undo" in str(held.error)
             assert server.requests == []
-            assert set(await stores.pages.get(page)) == {"removed"}, "nothing is stored"
+            assert set((await stores.pages.get(page)).rows) == {"removed"}, "nothing is stored"
             record = withdrawal(await stores.pages.get(page), 7)
-            await stores.pages.put(page, "removed", record, record["at"])
+            await stores.pages.put(page, record, record.at)
             (fetched,) = await stage.fetch(scheduled())
             assert (fetched.outcome, len(server.requests)) == ("ok", 1)
         finally:
@@ -246,4 +247,4 @@ async def test_a_crash_between_blob_and_record_leads_to_one_record(tmp_path: Pat
         [fetched] = await stage.fetch(event)
         assert [fetched] == await stage.fetch(event)
         await stage.agent.stop()
-    assert (await stores.pages.get(event.page_id))["fetched"]["lease_id"] == str(event.lease_id)
+    assert (await stores.pages.get(event.page_id)).rows["fetched"]["lease_id"] == str(event.lease_id)

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from streams.gateway.labs.explainer import MAX_WAITING, Explainer
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Fetched, Normalized
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 
@@ -39,8 +41,8 @@ async def stored(body: str | bytes, *, url: str = "https://logs.example/wal", **
     document = normalize_to_outcome(content, url=url, headers=HEADERS).document if len(content) < 1_000_000 else b""
     fetched = {"url": url, "body_ref": await stores.blobs.put(content), "headers": HEADERS | headers, "generation": 1}
     normalized = {"url": url, "document_ref": await stores.blobs.put(document), "directives": [], "generation": 1}
-    await stores.pages.put(page_id(url), "fetched", fetched, 1)
-    await stores.pages.put(page_id(url), "normalized", normalized, 1)
+    await stores.pages.put(page_id(url), Fetched.of_row(fetched), 1)
+    await stores.pages.put(page_id(url), Normalized.of_row(normalized), 1)
     return stores
 
 
@@ -140,7 +142,7 @@ async def test_a_refused_page_shows_the_reason(explainer: Explainer, body: bytes
     stores = await stored(b"")
     fetched = {"url": "https://logs.example/wal", "body_ref": await stores.blobs.put(body)}
     await stores.pages.put(
-        page_id("https://logs.example/wal"), "fetched", fetched | {"headers": {"content-type": kind}}, 2
+        page_id("https://logs.example/wal"), Fetched.of_row(fetched | {"headers": {"content-type": kind}}), 2
     )
     assert f"The page can&#39;t be taken apart: {reason}." in await shown(stores, explainer)
 
@@ -218,8 +220,8 @@ async def test_the_process_starts_with_the_first_question_and_ends_with_the_gate
 
 async def test_without_its_original_a_page_shows_what_is_missing(explainer: Explainer) -> None:
     stores = await stored(PARAGRAPH)
-    parts = await stores.pages.get(page_id("https://logs.example/wal"))
-    await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"body_ref": "0" * 64}, 2)
+    fetched = (await stores.pages.get(page_id("https://logs.example/wal"))).fetched
+    await stores.pages.put(page_id("https://logs.example/wal"), replace(fetched, body_ref="0" * 64), 2)
     html = await shown(stores, explainer)
     assert "The original is no longer kept." in html
     assert "Without the original this is not known." in html
@@ -227,8 +229,8 @@ async def test_without_its_original_a_page_shows_what_is_missing(explainer: Expl
 
 async def test_a_newer_copy_than_the_documents_is_marked(explainer: Explainer) -> None:
     stores = await stored(PARAGRAPH)
-    parts = await stores.pages.get(page_id("https://logs.example/wal"))
-    await stores.pages.put(page_id("https://logs.example/wal"), "fetched", parts["fetched"] | {"generation": 2}, 2)
+    fetched = (await stores.pages.get(page_id("https://logs.example/wal"))).fetched
+    await stores.pages.put(page_id("https://logs.example/wal"), replace(fetched, generation=2), 2)
     assert "fetched again after this document was made" in await shown(stores, explainer)
 
 

@@ -1,5 +1,6 @@
 """Why is a page (not) indexed: its history from the ledger, as a page for people and over the API."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -9,6 +10,7 @@ import pytest
 from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
 from streams.stores.opener import Stores
+from streams.stores.page_record import Removed
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
@@ -120,7 +122,7 @@ async def test_an_alias_names_its_target_and_the_rule(stores: Stores) -> None:
     )
     await record(stores, fetched(url)[0], removed)
     value = {"generation": GENERATION, "reason": "duplicate", "canonical_page_id": str(page_id(WAL))}
-    await stores.pages.put(page_id(url), "removed", value, GENERATION)
+    await stores.pages.put(page_id(url), Removed.of_row(value), GENERATION)
     known = (await get(stores, api(url))).json()
     assert known["status"] == "duplicate"
     assert known["canonical"] == {"page_id": str(page_id(WAL)), "url": WAL}
@@ -174,10 +176,8 @@ async def test_labs_show_the_original_and_the_document(stores: Stores) -> None:
 
 
 async def test_labs_show_no_copy_of_a_page_that_asks_for_none(stores: Stores) -> None:
-    parts = await stores.pages.get(page_id(WAL))
-    await stores.pages.put(
-        page_id(WAL), "normalized", parts["normalized"] | {"directives": ["noarchive"]}, GENERATION + 1
-    )
+    normalized = (await stores.pages.get(page_id(WAL))).normalized
+    await stores.pages.put(page_id(WAL), replace(normalized, directives=("noarchive",)), GENERATION + 1)
     response = await get(stores, f"/labs/page?url={WAL}", **HTML)
     assert response.status_code == 403
     assert "The page says <code>noarchive</code>." in response.text
@@ -189,5 +189,5 @@ async def test_nothing_hostile_in_a_record_becomes_markup(stores: Stores, hostil
     url = "https://evil.example/"
     page_document = document(url, hostile, hostile, f"{hostile} and {hostile}")
     await indexed(stores, page_document, f"<title>{hostile}</title><p>{hostile}", statements=1)
-    await stores.pages.put(page_id(url), "removed", {"detail": hostile, hostile: hostile}, GENERATION)
+    await stores.pages.put(page_id(url), Removed.of_row({"detail": hostile, hostile: hostile}), GENERATION)
     assert_harmless((await get(stores, f"/page?url={url}", **HTML)).text)

@@ -30,6 +30,7 @@ from streams.pages.sandbox.explanation import Explanation, RemovedGroup, Removed
 from streams.settings import GatewaySettings, Settings
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Fetched, Normalized
 from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.test_gateway_pages import HTML
@@ -174,8 +175,8 @@ async def stored(document: Document, body: bytes) -> Stores:
     stores = memory_stores()
     fetched = {"url": URL, "body_ref": await stores.blobs.put(body), "headers": {"content-type": "text/html"}}
     normalized = {"url": URL, "document_ref": await stores.blobs.put(encode_document(document))}
-    await stores.pages.put(page_id(URL), "fetched", {**fetched, "generation": 1}, 1)
-    await stores.pages.put(page_id(URL), "normalized", {**normalized, "generation": 1}, 1)
+    await stores.pages.put(page_id(URL), Fetched.of_row({**fetched, "generation": 1}), 1)
+    await stores.pages.put(page_id(URL), Normalized.of_row({**normalized, "generation": 1}), 1)
     return stores
 
 

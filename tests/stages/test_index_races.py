@@ -10,6 +10,8 @@ from schemas import Event, PageEmbedded, PageRemoved
 from streams.pages.document.model import Block
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import PageRecord
+from streams.stores.stored_part import Part
 from streams.vectors.index_agent import IndexAgent
 from tests.stages.interleaving import Interleaving
 from tests.stages.test_vector_stages import PAGE, URL, Journey
@@ -84,7 +86,7 @@ async def test_an_older_page_whose_worker_was_killed_leaves_the_newer_one_whole(
     index = journey.stages[-1]
     assert isinstance(index, IndexAgent)
     await index.handle(journey.delivery(newer))
-    _, points = await index._points(older, older.statements_ref, older.vectors_ref, 5, {})
+    _, points = await index._points(older, older.statements_ref, older.vectors_ref, 5, PageRecord())
     (collection,) = await journey.stores.vectors.collections()
     await journey.stores.vectors.upsert(collection, points)
     for _ in range(2):
@@ -119,7 +121,7 @@ async def test_the_removal_of_a_page_that_was_never_embedded_writes_a_record_alo
     await index.ensure(await journey.stores.embedder.info())
     await journey.remove(5)
     assert index.removals == 0
-    assert (await journey.stores.pages.get(PAGE))["removed"]["generation"] == 5
+    assert (await journey.stores.pages.get(PAGE)).rows["removed"]["generation"] == 5
 
 
 async def test_points_of_a_worker_that_died_before_its_record_are_removed() -> None:
@@ -132,12 +134,12 @@ async def test_points_of_a_worker_that_died_before_its_record_are_removed() -> N
     assert await journey.texts() == []
 
 
-async def without(pages: Any, part: str) -> Any:
+async def without(pages: Any, part: Part) -> Any:
     """The records of the page but for one part."""
     copy = memory_stores().pages
-    for name, value in (await pages.get(PAGE)).items():
-        if name != part:
-            await copy.put(PAGE, name, value, 0)
+    for one in (await pages.get(PAGE)).parts():
+        if part != one.PART:
+            await copy.put(PAGE, one, 0)
     return copy
 
 
@@ -163,4 +165,4 @@ async def test_a_removal_meets_no_dropped_collection() -> None:
     journey.stores.vectors = Dropping()
     await journey.stages[-1].handle(journey.delivery(await embedded(journey, 5)))
     await journey.remove(6)
-    assert (await journey.stores.pages.get(PAGE))["removed"]["generation"] == 6
+    assert (await journey.stores.pages.get(PAGE)).rows["removed"]["generation"] == 6

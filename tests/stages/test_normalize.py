@@ -82,7 +82,7 @@ async def test_a_page_becomes_a_document_and_its_links_are_announced(stage: Stag
     assert (discovered.url, discovered.why, discovered.depth) == ("https://site.example/a", "link", 3)
     assert (discovered.max_depth, discovered.max_pages, discovered.same_host) == (5, 9, True)
     assert discovered.referrer == URL
-    record = (await stage.stores.pages.get(page_id(URL)))["normalized"]
+    record = (await stage.stores.pages.get(page_id(URL))).rows["normalized"]
     assert record["document_ref"] == normalized.document_ref
 
 
@@ -199,7 +199,7 @@ async def test_a_refused_page_is_recorded_and_settled(
     assert (removed.reason, (removed.detail or "").partition(":")[0]) == ("unsupported", rule)
     assert isinstance(settled, PageSettled)
     assert settled.verdict == "refused"
-    assert "refused" in (await stage.stores.pages.get(page_id(URL)))["normalized"]
+    assert "refused" in (await stage.stores.pages.get(page_id(URL))).rows["normalized"]
 
 
 async def test_plain_text_is_kept_as_it_is(stage: Stage) -> None:

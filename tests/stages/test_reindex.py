@@ -30,6 +30,7 @@ from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Indexed, Normalized
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
@@ -105,7 +106,7 @@ async def fill(stores: Stores, embedder: Any, host: str = "") -> Reindexer:
 
 async def lose_statements(stores: Stores, number: int) -> None:
     """Delete the blob with the statements of a page."""
-    reference = (await stores.pages.get(page_id(url(number))))["indexed"]["statements_ref"]
+    reference = (await stores.pages.get(page_id(url(number)))).rows["indexed"]["statements_ref"]
     get = stores.blobs.get
 
     async def without(ref: str) -> bytes:
@@ -259,7 +260,7 @@ async def test_a_collection_with_missing_statements_is_not_verified(stores: Stor
 
 
 async def test_the_date_of_publication_is_written(stores: Stores) -> None:
-    await stores.pages.put(page_id(url(3)), "normalized", {"published": "2024-05-01T00:00:00Z"}, AT)
+    await stores.pages.put(page_id(url(3)), Normalized.of_row({"published": "2024-05-01T00:00:00Z"}), AT)
     other = MemoryEmbedder(32, name="other")
     collection = await stores.vectors.ensure(await other.info())
     await fill(stores, other)
@@ -281,7 +282,7 @@ async def test_other_payloads_of_as_many_statements_are_noticed_and_written_agai
     stores: Stores, changes: dict[str, object]
 ) -> None:
     for number in range(PAGES):
-        await stores.pages.put(page_id(url(number)), "normalized", {"published": "2024-05-01"}, AT)
+        await stores.pages.put(page_id(url(number)), Normalized.of_row({"published": "2024-05-01"}), AT)
     other = MemoryEmbedder(32, name="other")
     collection = await stores.vectors.ensure(await other.info())
     reindexer = await fill(stores, other)
@@ -306,10 +307,9 @@ async def test_statements_that_another_release_made_of_the_same_fetch_are_writte
 async def test_points_of_a_page_that_a_worker_is_about_to_record_are_no_fault(stores: Stores) -> None:
     """A worker writes the points first. If it never writes the record, each pass would write the page again."""
     collection = str(await stores.vectors.active())
-    records = await stores.pages.get(page_id(url(3)))
+    indexed = (await stores.pages.get(page_id(url(3)))).indexed
     await index_page(stores, 3, generation=2, words="second")
-    record = dict(records["indexed"])
-    await stores.pages.put(page_id(url(3)), "indexed", record, record["at"] + 1_000_000_000)
+    await stores.pages.put(page_id(url(3)), indexed, indexed.at + 1_000_000_000)
     reindexer = await fill(stores, stores.embedder)
     assert len(await payloads(stores, collection, 3)) == 6
     assert (await reindexer.verify()).passed
@@ -328,7 +328,7 @@ async def test_further_passes_of_a_run_read_only_the_statements_that_changed(sto
     stores.blobs.get = counted  # type: ignore[method-assign]  # of this object only
     async for _ in reindexer.run(again=True):
         pass
-    assert read == [(await stores.pages.get(page_id(url(3))))["indexed"]["statements_ref"]]
+    assert read == [(await stores.pages.get(page_id(url(3)))).rows["indexed"]["statements_ref"]]
 
 
 @pytest.mark.parametrize("known_pages", [page_writer.KNOWN_PAGES, 10])
@@ -392,7 +392,7 @@ async def test_lost_statements_do_not_end_the_verification(stores: Stores) -> No
 
 async def test_a_page_that_is_removed_on_request_meanwhile_has_not_failed(stores: Stores) -> None:
     reindexer = Reindexer(stores, MemoryEmbedder(32, name="other"))
-    reference = (await stores.pages.get(page_id(url(7))))["indexed"]["statements_ref"]
+    reference = (await stores.pages.get(page_id(url(7)))).rows["indexed"]["statements_ref"]
     get = stores.blobs.get
 
     async def erased(ref: str) -> bytes:
@@ -518,8 +518,8 @@ def test_a_host_is_given_as_it_is_in_urls(command_stores: Stores, host: str, sta
 
 
 async def test_a_page_without_its_statements_is_named_and_does_not_end_the_run(stores: Stores) -> None:
-    record = dict((await stores.pages.get(page_id(url(4))))["indexed"], statements_ref="00" * 32)
-    await stores.pages.put(page_id(url(4)), "indexed", record, record["at"] + 1)
+    record = dict((await stores.pages.get(page_id(url(4)))).rows["indexed"], statements_ref="00" * 32)
+    await stores.pages.put(page_id(url(4)), Indexed.of_row(record), record["at"] + 1)
     reindexer = await fill(stores, MemoryEmbedder(32, name="other"))
     assert reindexer.outcome.written == PAGES - 1
     assert [line.partition(": ")[0] for line in reindexer.outcome.failed] == [url(4)]

@@ -38,7 +38,7 @@ async def test_a_page_whose_drafting_is_killed_twice_is_refused_with_a_reason() 
     assert isinstance(event, PageRemoved)
     assert (event.reason, event.generation) == ("unsupported", 2)
     assert event.detail == "crash: the process died 2 times"
-    assert (await journey.stores.pages.get(PAGE))["chunked"]["refused"] == event.detail
+    assert (await journey.stores.pages.get(PAGE)).rows["chunked"]["refused"] == event.detail
     await journey.stages[-1].handle(journey.delivery(event))
     assert await journey.points() == [], "the statements of the former fetch are taken out"
 
@@ -48,7 +48,7 @@ async def test_a_closing_pool_is_no_verdict_on_the_page() -> None:
     agent = StatementsAgent(journey.stores, ClosingSandbox())
     with pytest.raises(TransientError):
         await agent.handle(journey.delivery(await journey.deduplicated()))
-    assert await journey.stores.pages.get(PAGE) == {}
+    assert not (await journey.stores.pages.get(PAGE)).rows
 
 
 async def test_the_next_page_is_drafted_after_one_that_used_up_its_process() -> None:

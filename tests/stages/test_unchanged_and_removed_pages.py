@@ -13,6 +13,7 @@ from streams.ledger.status import status_of
 from streams.maintenance.erasure import Erased, Eraser
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.packing import pack
+from streams.stores.page_record import Normalized
 from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.row_codec import pack_fingerprint, pack_transition
 from tests.stages.whole_journey import SECOND, START, WholeJourney
@@ -68,7 +69,9 @@ async def everything_stored(journey: WholeJourney) -> dict[str, bytes]:
     stores: Any = journey.stores
     found = {f"blob {ref}": content for ref, content in stores.blobs._contents.items()}
     for page in (page_id(A), page_id(B)):
-        found |= {f"record {part} of {page}": pack(value) for part, value in (await stores.pages.get(page)).items()}
+        found |= {
+            f"record {part} of {page}": pack(value) for part, value in (await stores.pages.get(page)).rows.items()
+        }
         found |= {f"step {step.topic} of {page}": pack_transition(step) for step in await stores.ledger.history(page)}
         for collection in await stores.vectors.collections():
             hits = await stores.vectors.scroll(collection, page)
@@ -104,7 +107,7 @@ async def test_nothing_is_left_of_a_page_that_was_removed_on_request(journey: Wh
     assert await places_with(journey, "zirconium") == set()
     assert erased.blobs >= 8, "those of both fetches"
     assert erased.shared == 0
-    assert set(await journey.stores.pages.get(page_id(A))) == {"removed"}
+    assert set((await journey.stores.pages.get(page_id(A))).rows) == {"removed"}
     assert [step.topic for step in await journey.stores.ledger.history(page_id(A))] == ["pages.removed"]
     assert len(await places_with(journey, "hafnium")) > 6, "other pages keep theirs"
     assert await erase(journey, A, before=35) == Erased(0, 0, 0), "a second time changes nothing"
@@ -113,7 +116,7 @@ async def test_nothing_is_left_of_a_page_that_was_removed_on_request(journey: Wh
 async def test_bytes_that_another_page_has_too_stay_with_it(journey: WholeJourney) -> None:
     await journey.fetch(A, BODY, 0)
     await journey.fetch(B, BODY, 10)
-    body = (await journey.stores.pages.get(page_id(B)))["fetched"]["body_ref"]
+    body = (await journey.stores.pages.get(page_id(B))).rows["fetched"]["body_ref"]
     await journey.remove(A, 30)
     erased = await erase(journey, A, before=35)
     assert erased.shared == 1
@@ -171,7 +174,7 @@ async def test_an_erasure_that_was_broken_off_is_completed_by_the_next_one(journ
 async def test_a_page_that_is_written_meanwhile_is_reported(journey: WholeJourney) -> None:
     await journey.fetch(A, BODY, 0)
     await journey.remove(A, 30)
-    await journey.stores.pages.put(page_id(A), "normalized", {"title": "new"}, START + 36 * SECOND)
+    await journey.stores.pages.put(page_id(A), Normalized.of_row({"title": "new"}), START + 36 * SECOND)
     with pytest.raises(TransientError, match=r"written again meanwhile \(normalized\)"):
         await erase(journey, A, before=35)
 
@@ -183,7 +186,7 @@ async def is_indexed(journey: WholeJourney, url: str) -> bool:
 
 async def withdraw(journey: WholeJourney, url: str, at: int) -> None:
     record = withdrawal(await journey.stores.pages.get(page_id(url)), START + at * SECOND)
-    await journey.stores.pages.put(page_id(url), "removed", record, record["at"])
+    await journey.stores.pages.put(page_id(url), record, record.at)
 
 
 @pytest.mark.parametrize("erased", [False, True])
@@ -226,9 +229,9 @@ async def test_a_removal_on_request_takes_out_a_page_that_was_fetched_later(jour
     await journey.remove(A, 30)
     assert not await is_indexed(journey, A)
     assert await journey.stores.fingerprints.get(page_id(A)) is None
-    parts = await journey.stores.pages.get(page_id(A))
-    assert is_held_back(parts)
-    assert parts["removed"]["generation"] == START + 50 * SECOND, "no reader takes the page for a newer one"
+    record = await journey.stores.pages.get(page_id(A))
+    assert is_held_back(record)
+    assert record.removed.generation == START + 50 * SECOND, "no reader takes the page for a newer one"
 
 
 async def test_no_other_removal_replaces_one_on_request(journey: WholeJourney) -> None:
@@ -236,7 +239,7 @@ async def test_no_other_removal_replaces_one_on_request(journey: WholeJourney) -
     await journey.remove(A, 30)
     refused = PageRemoved(page_id=page_id(A), url=A, generation=START + 40 * SECOND, reason="refused")
     await journey.handle(refused, 40)
-    assert (await journey.stores.pages.get(page_id(A)))["removed"]["reason"] == "request"
+    assert (await journey.stores.pages.get(page_id(A))).rows["removed"]["reason"] == "request"
     await journey.fetch(A, BODY, 50)
     assert not await is_indexed(journey, A)
 

@@ -1,6 +1,6 @@
 """Statements, embed and index over memory stores: one page's way into the index, twice, late, removed and changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import Statement
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Embedded, PageRecord
 from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.codec import decode_vectors
@@ -148,9 +149,9 @@ async def test_every_stage_gives_and_stores_the_same_when_an_event_comes_twice(j
     assert await journey.points() == points
 
 
-def _untimed(parts: Mapping[Any, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _untimed(page: PageRecord) -> dict[str, dict[str, Any]]:
     """Without the times of writing: here a second delivery is a minute later than the first."""
-    return {part: {name: value for name, value in record.items() if name != "at"} for part, record in parts.items()}
+    return {part: {name: value for name, value in record.items() if name != "at"} for part, record in page.rows.items()}
 
 
 async def test_generations_decide_whatever_the_senders_clocks_are(journey: Journey) -> None:
@@ -179,7 +180,7 @@ async def test_a_crash_before_the_record_loses_and_doubles_nothing(journey: Jour
 
 async def test_a_duplicate_leads_to_nothing(journey: Journey) -> None:
     assert await journey.through(await journey.deduplicated(canonical=page_id("https://other.example/"))) == []
-    assert await journey.stores.pages.get(PAGE) == {}
+    assert not (await journey.stores.pages.get(PAGE)).rows
 
 
 async def test_a_changed_page_replaces_its_former_statements(journey: Journey) -> None:
@@ -233,8 +234,8 @@ async def test_of_a_changed_page_only_the_changed_statements_are_embedded(journe
 
 async def test_former_vectors_that_are_missing_are_made_again(journey: Journey) -> None:
     await journey.through(await journey.deduplicated(generation=1))
-    record = dict((await journey.stores.pages.get(PAGE))["embedded"], vectors_ref="00" * 32)
-    await journey.stores.pages.put(PAGE, "embedded", record, record.get("at", 0) or 2**60)
+    record = dict((await journey.stores.pages.get(PAGE)).rows["embedded"], vectors_ref="00" * 32)
+    await journey.stores.pages.put(PAGE, Embedded.of_row(record), record.get("at", 0) or 2**60)
     events = await journey.through(await journey.deduplicated(Block("p", "All of it is new text here."), generation=2))
     assert isinstance(events[-1], PageIndexed)
 

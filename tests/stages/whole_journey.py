@@ -29,6 +29,7 @@ from streams.sandbox.inline import InlineSandbox
 from streams.statements.agent import StatementsAgent
 from streams.statements.sandbox_tasks import DRAFT
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Fetched
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
 
@@ -86,7 +87,7 @@ class WholeJourney:
             generation=START + at * SECOND,
             body_ref=ref,
         )
-        await self.stores.pages.put(event.page_id, "fetched", {"body_ref": ref, "url": url}, event.generation)
+        await self.stores.pages.put(event.page_id, Fetched.of_row({"body_ref": ref, "url": url}), event.generation)
         return await self.handle(event, at)
 
     async def remove(self, url: str, at: int) -> list[Event]:

@@ -15,6 +15,7 @@ from streams.stores.protocols import Transition
 
 if TYPE_CHECKING:
     from streams.pages.sandbox.explanation import Explanation
+    from streams.stores.page_record import PageRecord
 
 AsJson = Annotated[bool, JSON_OPTION]
 
@@ -101,14 +102,15 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
     from streams.pages.document.codec import decode_document
     from streams.pages.document.to_html import to_html
 
-    normalized = (await stores.pages.get(identity)).get("normalized", {})
-    if not normalized.get("document_ref"):
-        refused = normalized.get("refused")
+    record: PageRecord = await stores.pages.get(identity)
+    normalized = record.normalized
+    if not normalized.document_ref:
+        refused = normalized.refused
         status = status_of(await history_of(stores, identity))
         why = f"it was refused: {refused}" if refused else describe_status(status)
         err.print(f"There is no document of {url}: {why}", highlight=False, soft_wrap=True)
         return EXIT_NO
-    document = decode_document(await stores.blobs.get(normalized["document_ref"]))
+    document = decode_document(await stores.blobs.get(normalized.document_ref))
     out.print(to_html(document), highlight=False, soft_wrap=True)
     return 0
 
@@ -118,15 +120,15 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
     from streams.pages.sandbox.original import as_html
     from streams.pages.sandbox.pool import ParsePool
 
-    parts = await stores.pages.get(identity)
-    fetched = parts.get("fetched", {})
-    if not fetched.get("body_ref"):
+    record: PageRecord = await stores.pages.get(identity)
+    fetched = record.fetched
+    if not fetched.body_ref:
         err.print(f"There is no copy of {url}. See why: riffle page URL", highlight=False, soft_wrap=True)
         return EXIT_NO
-    body, headers = await stores.blobs.get(fetched["body_ref"]), fetched.get("headers") or {}
+    body, headers = await stores.blobs.get(fetched.body_ref), fetched.headers
     try:
         async with ParsePool(1) as pool:
-            explained = await pool.explain(as_html(body, headers), url=fetched["url"], headers=headers)
+            explained = await pool.explain(as_html(body, headers), url=fetched.url, headers=headers)
     except Refused as refusal:
         err.print(f"The page can't be taken apart: {refusal}", highlight=False, soft_wrap=True)
         return EXIT_NO

@@ -93,9 +93,9 @@ async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
         kept = [url for identity, url in pages.items() if not is_held_back(records[identity])]
         if kept:
             raise UsageError(f"these pages were not removed on request, or that was withdrawn: {', '.join(kept)}")
-        for identity, parts in records.items():
-            record = withdrawal(parts, time.time_ns() // 1_000)
-            await stores.pages.put(identity, "removed", record, record["at"])
+        for identity, record in records.items():
+            part = withdrawal(record, time.time_ns() // 1_000)
+            await stores.pages.put(identity, part, part.at)
     out.print(
         f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl URL --depth 0",
         highlight=False,
@@ -107,9 +107,9 @@ async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], n
     """Publish the removals. Each has at least the generation of all that is known of its page."""
     events = []
     for identity, url in pages.items():
-        parts = await stores.pages.get(identity)
-        known = (int(part.get("generation", 0)) for part in parts.values())
-        generation = max([now, *known, withdrawn(parts) + 1])
+        record = await stores.pages.get(identity)
+        known = (part.generation for part in record.parts())
+        generation = max([now, *known, withdrawn(record) + 1])
         events.append(
             PageRemoved(page_id=identity, url=url, generation=generation, reason="request", detail=why or None)
         )

@@ -24,7 +24,8 @@ from streams.crawl.scope import CrawlScope
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
-from streams.stores.removals import Parts, is_held_back
+from streams.stores.page_record import Fetched
+from streams.stores.removals import is_held_back
 
 log = structlog.get_logger(__name__)
 
@@ -69,11 +70,11 @@ class FetchAgent(Agent):
         raise InvalidEvent(f"the fetch stage does not handle {type(delivery.event).__name__}")
 
     async def _fetch(self, scheduled: PageScheduled, at: int) -> Sequence[Event]:
-        parts = await self._stores.pages.get(scheduled.page_id)
-        if scheduled.purpose == "page" and is_held_back(parts):
+        known = await self._stores.pages.get(scheduled.page_id)
+        if scheduled.purpose == "page" and is_held_back(known):
             held_back = _event(scheduled, Answer(REMOVED), None, scheduled.generation or self._now())
             return [held_back.model_copy(update={"removed_on_request": True})]
-        answered = _answer_to(scheduled.lease_id, parts)
+        answered = _answer_to(scheduled.lease_id, known.fetched)
         if answered:
             return [answered]
         bound = round(self._settings.clock_bound_seconds * 1_000_000)
@@ -84,8 +85,7 @@ class FetchAgent(Agent):
         answer = _too_early(wait) if wait else await self._get(scheduled)
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now())
-        record = fetched.model_dump(mode="json", exclude_none=True)
-        await self._stores.pages.put(scheduled.page_id, "fetched", record, at)
+        await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
 
     async def _get(self, scheduled: PageScheduled) -> Answer:
@@ -96,10 +96,9 @@ class FetchAgent(Agent):
             return await self._thread.get(scheduled)
 
 
-def _answer_to(lease_id: UUID, parts: Parts) -> PageFetched | None:
+def _answer_to(lease_id: UUID, fetched: Fetched) -> PageFetched | None:
     """Return the stored answer to this lease, or None. With an answer, the event is a redelivery."""
-    record = parts.get("fetched", {})
-    return PageFetched.model_validate(record) if record.get("lease_id") == str(lease_id) else None
+    return fetched.event() if fetched.lease_id == lease_id else None
 
 
 def _too_early(seconds: int) -> Answer:

@@ -112,7 +112,7 @@ def checked(show: str, kind: str, words: str, ask: str, start: int) -> Statement
 async def statements_view(context: GatewayContext, data: PageData, request: StatementsRequest) -> StatementsView:
     """Raises ProblemError when the page asks for no copies, has no statements, or their store doesn't answer."""
     page = await page_statements(context, data)
-    ref = str(data.value("chunked", "statements_ref"))
+    ref = data.record.chunked.statements_ref
     scores, unasked = await _scores(context, data, ref, request.ask)
     return await asyncio.to_thread(_view, data, page, request, scores, unasked)
 
@@ -120,7 +120,7 @@ async def statements_view(context: GatewayContext, data: PageData, request: Stat
 async def page_statements(context: GatewayContext, data: PageData) -> PageStatements:
     """The statements of a page. Raises ProblemError as `statements_view` does."""
     refuse_copies(data)
-    ref = str(data.value("chunked", "statements_ref") or "")
+    ref = data.record.chunked.statements_ref
     return await asyncio.to_thread(_decoded, await read_blob(context, ref) if ref else None)
 
 
@@ -145,22 +145,22 @@ async def _scores(
     context: GatewayContext, data: PageData, ref: str, ask: str
 ) -> tuple[NDArray[np.float32] | None, str]:
     """The cosine of each statement to the query; or None, and why there are none."""
-    vectors_ref = data.value("embedded", "vectors_ref")
+    embedded = data.record.embedded
     if not ask:
         return None, ""
-    if not vectors_ref or data.value("embedded", "statements_ref") != ref:
+    if not embedded.vectors_ref or embedded.statements_ref != ref:
         return None, "The page's statements have no vectors yet."
-    packed = await read_blob(context, str(vectors_ref))
+    packed = await read_blob(context, embedded.vectors_ref)
     if packed is None:
         return None, "The page's vectors are no longer kept."
     part = OptionalPart("cosines of the statements", partial(context.metrics.store_failed, "models"))
-    embedded = await part.read(
+    query_vector = await part.read(
         lambda: _embed(context.stores.embedder, ask), asyncio.timeout(context.settings.gateway.deadline_seconds)
     )
-    if embedded is None:
+    if query_vector is None:
         return None, "The embedding model does not answer."
-    model, query = embedded
-    if (data.value("embedded", "model"), data.value("embedded", "model_version")) != (model.name, model.version):
+    model, query = query_vector
+    if (embedded.model, embedded.model_version) != (model.name, model.version):
         return None, "The page's vectors are of another model than the one that embeds queries."
     try:
         return await asyncio.to_thread(_cosines, packed, ref, query), ""

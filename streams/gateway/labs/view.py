@@ -96,9 +96,9 @@ async def labs_view(context: GatewayContext, explainer: Explainer, data: PageDat
     """Raises ProblemError when the page asks for no copies, or its contents' store doesn't answer."""
     refuse_copies(data)
     body, packed = await asyncio.gather(
-        _blob(context, data.value("fetched", "body_ref")), _blob(context, data.value("normalized", "document_ref"))
+        _blob(context, data.record.fetched.body_ref), _blob(context, data.record.normalized.document_ref)
     )
-    headers = _headers(data)
+    headers = data.record.fetched.headers
     (explained, unexplained), (document, blocks), (source, no_source) = await asyncio.gather(
         _explained(explainer, data, body, headers),
         asyncio.to_thread(_document, packed),
@@ -122,8 +122,8 @@ async def labs_view(context: GatewayContext, explainer: Explainer, data: PageDat
     )
 
 
-async def _blob(context: GatewayContext, ref: object) -> bytes | None:
-    return await read_blob(context, str(ref)) if ref else None
+async def _blob(context: GatewayContext, ref: str | None) -> bytes | None:
+    return await read_blob(context, ref) if ref else None
 
 
 def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, ...] | None]:
@@ -132,11 +132,6 @@ def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, 
     except PoisonError:  # written by a release with another layout
         document = None
     return document, _shown(document) if document else None
-
-
-def _headers(data: PageData) -> dict[str, str]:
-    headers = data.value("fetched", "headers")
-    return {str(name): str(value) for name, value in headers.items()} if isinstance(headers, Mapping) else {}
 
 
 def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | None, str]:
@@ -176,13 +171,13 @@ def _shortened(explanation: Explanation) -> Explanation:
 
 
 def _why_no_document(data: PageData) -> str:
-    refused = data.value("normalized", "refused")
+    refused = data.record.normalized.refused
     return f"The page was refused: {refused}." if refused else "There is no document."
 
 
 def _note(data: PageData) -> str:
-    fetched, normalized = data.value("fetched", "generation"), data.value("normalized", "generation")
-    if fetched and normalized and fetched != normalized:
+    fetched, normalized = data.record.fetched.generation, data.record.normalized.generation
+    if fetched > 0 and normalized > 0 and fetched != normalized:
         return "The page was fetched again after this document was made: the other columns show the newer copy."
     return ""
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from schemas.ids import page_id as id_of
@@ -20,7 +20,8 @@ from streams.gateway.http.problems import Problem, ProblemError, records_unavail
 from streams.ledger.history import history_of
 from streams.search.optional import OptionalPart
 from streams.servers import Store
-from streams.stores.protocols import Hit, Part, Transition
+from streams.stores.page_record import PageRecord
+from streams.stores.protocols import Hit, Transition
 
 MAX_STATEMENTS = 200
 """Maximum statements shown of a page."""
@@ -46,7 +47,7 @@ class PageData:
 
     page_id: UUID
     url: str
-    parts: dict[Part, dict[str, Any]]
+    record: PageRecord
     history: tuple[Transition, ...]
     """Oldest first."""
     representative: RelatedPage | None = None
@@ -55,9 +56,6 @@ class PageData:
     statements: tuple[Hit, ...] = ()
     missing: tuple[str, ...] = ()
     """The optional parts whose store failed, in words for people."""
-
-    def value(self, part: Part, name: str) -> Any:
-        return self.parts.get(part, {}).get(name)
 
 
 @dataclass(slots=True)
@@ -111,22 +109,22 @@ def resolve(subject: str) -> tuple[UUID, str]:
 async def look_up(context: GatewayContext, subject: str) -> PageData:
     """Raises ProblemError for a subject that is no address, an unknown page, or records that don't answer."""
     page_id, url = resolve(subject)
-    parts, history = await _records(context, page_id)
-    if not parts and not history:
+    record, history = await _records(context, page_id)
+    if not record.rows and not history:
         raise ProblemError(unknown_page(url or f"the page {page_id}"))
-    url = url or _url_of(parts, history)
+    url = url or _url_of(record, history)
     optional = _OptionalParts(context)
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     representative, duplicates, statements = await asyncio.gather(
-        optional.get("records", "its representative", lambda: _representative(context, page_id, parts), None),
+        optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
-        optional.get("vectors", "its statements", lambda: _statements(context, page_id, parts), no_hits),
+        optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
     )
     return PageData(
         page_id=page_id,
         url=url,
-        parts=parts,
+        record=record,
         history=tuple(history),
         representative=representative,
         duplicates=tuple(duplicates),
@@ -135,31 +133,26 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
     )
 
 
-async def _records(context: GatewayContext, page_id: UUID) -> tuple[dict[Part, dict[str, Any]], list[Transition]]:
+async def _records(context: GatewayContext, page_id: UUID) -> tuple[PageRecord, list[Transition]]:
     seconds = context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)
     async with or_problem(context, "The store of page records does not answer.", seconds):
-        parts, history = await asyncio.gather(context.stores.pages.get(page_id), history_of(context.stores, page_id))
-        return parts, history
+        record, history = await asyncio.gather(context.stores.pages.get(page_id), history_of(context.stores, page_id))
+        return record, history
 
 
-def _url_of(parts: dict[Part, dict[str, Any]], history: list[Transition]) -> str:
-    for values in (*parts.values(), *(transition.data for transition in history)):
-        if values.get("url"):
-            return str(values["url"])
-    return ""
+def _url_of(record: PageRecord, history: list[Transition]) -> str:
+    urls = (*(part.url for part in record.parts()), *(step.data.get("url") for step in history))
+    return str(next(filter(None, urls), ""))
 
 
-async def _representative(
-    context: GatewayContext, page_id: UUID, parts: dict[Part, dict[str, Any]]
-) -> RelatedPage | None:
+async def _representative(context: GatewayContext, page_id: UUID, record: PageRecord) -> RelatedPage | None:
     """Taken from the fingerprint, which holds the last decision; without one from the record.
 
     A URL that an alias rule maps to another was never fetched: it has no fingerprint, only the record of its removal.
     """
     fingerprint = await context.stores.fingerprints.get(page_id)
     decided = fingerprint.representative if fingerprint else None
-    recorded = (_uuid(parts.get(part, {}).get("canonical_page_id")) for part in ("deduplicated", "removed"))
-    representative = decided or next(filter(None, recorded), None)
+    representative = decided or record.deduplicated.canonical_page_id or record.removed.canonical_page_id
     return await _related(context, representative) if representative and representative != page_id else None
 
 
@@ -173,19 +166,12 @@ async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:
     return RelatedPage(page_id, fingerprint.url if fingerprint else "")
 
 
-async def _statements(context: GatewayContext, page_id: UUID, parts: dict[Part, dict[str, Any]]) -> list[Hit]:
+async def _statements(context: GatewayContext, page_id: UUID, record: PageRecord) -> list[Hit]:
     """The page's statements that searches can find now."""
-    collection = parts.get("indexed", {}).get("collection")
+    collection = record.indexed.collection
     if not collection:
         return []
-    return (await context.stores.vectors.scroll(str(collection), page_id))[:MAX_STATEMENTS]
-
-
-def _uuid(value: Any) -> UUID | None:
-    try:
-        return UUID(str(value)) if value else None
-    except ValueError:
-        return None
+    return (await context.stores.vectors.scroll(collection, page_id))[:MAX_STATEMENTS]
 
 
 async def read_blob(context: GatewayContext, ref: str) -> bytes | None:

@@ -58,6 +58,7 @@ class PageRecord(_Model):
     says: str = Field(description="The status in a sentence, for people.")
     next_step: str = Field("", description="What happens next, or what can be done, in a sentence.")
     mood: str = Field(exclude=True)
+    has_document: bool = Field(exclude=True)
     canonical: OtherPage | None = Field(None, description="Its representative, if it is a duplicate.")
     duplicates: tuple[OtherPage, ...] = Field((), description="Its duplicates, if it is a representative.")
     timeline: tuple[LifeEvent, ...] = Field(description="Oldest first.")
@@ -67,10 +68,6 @@ class PageRecord(_Model):
     partial: bool = False
     missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
 
-    @property
-    def has_document(self) -> bool:
-        return bool(self.parts.get("normalized", {}).get("document_ref"))
-
 
 def to_page_record(data: PageData) -> PageRecord:
     status = status_of(data.history)
@@ -78,12 +75,13 @@ def to_page_record(data: PageData) -> PageRecord:
     return PageRecord(
         page_id=data.page_id,
         url=data.url,
-        title=presentation.clean_line(str(data.value("normalized", "title") or ""), presentation.MAX_TITLE_CHARS),
+        title=presentation.clean_line(data.record.normalized.title, presentation.MAX_TITLE_CHARS),
         status=status.status,
         state=status,
         says=presentation.clean_line(_sentence(describe_status(status, representative_url))),
         next_step=_sentence(describe_next_step(status)),
         mood=_MOODS.get(status.status, "open"),
+        has_document=bool(data.record.normalized.document_ref),
         canonical=_other(data.representative) if data.representative else None,
         duplicates=tuple(_other(page) for page in data.duplicates),
         timeline=tuple(_event(transition) for transition in data.history[-MAX_TRANSITIONS:]),
@@ -96,7 +94,7 @@ def to_page_record(data: PageData) -> PageRecord:
             )
             for hit in data.statements
         ),
-        parts={part: presentation.plain_values(values) for part, values in data.parts.items()},
+        parts={part: presentation.plain_values(values) for part, values in data.record.rows.items()},
         partial=bool(data.missing),
         missing=data.missing,
     )

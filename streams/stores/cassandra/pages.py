@@ -1,12 +1,11 @@
 """Records in Cassandra: one row a part, so that no stage reads before it writes."""
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import Part
+from streams.stores.page_record import PageRecord
+from streams.stores.stored_part import StoredPart
 
 _PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
 _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
@@ -24,13 +23,14 @@ class CassandraPages:
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
 
-    async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None:
-        await self._session.execute(_PUT, {"page_id": page_id, "part": part, "value": pack(value)}, at=at)
+    async def put(self, page_id: UUID, part: StoredPart, at: int) -> None:
+        row = {"page_id": page_id, "part": part.PART, "value": pack(part.row())}
+        await self._session.execute(_PUT, row, at=at)
 
-    async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
-        """All parts; empty when nothing is known."""
+    async def get(self, page_id: UUID) -> PageRecord:
+        """All parts; none when nothing is known."""
         rows = await self._session.execute(_GET, {"page_id": page_id})
-        return {part: unpack(value) for part, value in rows}
+        return PageRecord({part: unpack(value) for part, value in rows})
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         """The next pages with a token above `after` and at most `upto`, by token."""

@@ -5,7 +5,7 @@ give back: tuples as lists, no object shared with the caller, and the same types
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -13,8 +13,10 @@ import xxhash
 
 from streams.errors import MissingBlob
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import Part, Transition
+from streams.stores.page_record import PageRecord
+from streams.stores.protocols import Transition
 from streams.stores.row_codec import admitted, blob_ref, pack_transition, unpack_transition
+from streams.stores.stored_part import StoredPart
 
 _Cell = tuple[int, bytes]
 """Write time and value. The greater wins: the later write, and of two at one time the greater bytes (as Cassandra)."""
@@ -51,16 +53,16 @@ class MemoryPages:
     """Records in memory: each stage's latest facts about a page."""
 
     def __init__(self) -> None:
-        self._cells: dict[UUID, dict[Part, _Cell]] = {}
+        self._cells: dict[UUID, dict[str, _Cell]] = {}
         self._erased: dict[UUID, int] = {}
 
-    async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None:
+    async def put(self, page_id: UUID, part: StoredPart, at: int) -> None:
         if at >= self._erased.get(page_id, at):
-            _write(self._cells.setdefault(page_id, {}), part, (at, pack(value)))
+            _write(self._cells.setdefault(page_id, {}), part.PART, (at, pack(part.row())))
 
-    async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
+    async def get(self, page_id: UUID) -> PageRecord:
         cells = self._cells.get(page_id, {})
-        return {part: unpack(packed) for part, (_, packed) in sorted(cells.items())}
+        return PageRecord({part: unpack(packed) for part, (_, packed) in sorted(cells.items())})
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         tokens = ((_token(page_id), page_id) for page_id in self._cells)

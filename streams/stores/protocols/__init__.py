@@ -33,7 +33,7 @@ from streams.stores.protocols.frontier import (
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank
 from streams.stores.protocols.ledger import Ledger, Transition
-from streams.stores.protocols.pages import Pages, Part, PartProgress, Reindexing
+from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 
 __all__ = [
@@ -61,7 +61,6 @@ __all__ = [
     "Ledger",
     "PageHits",
     "Pages",
-    "Part",
     "PartProgress",
     "PartitionOwner",
     "Point",

@@ -1,21 +1,20 @@
 """The records of pages, and the progress of `riffle reindex` over them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Protocol
 from uuid import UUID
 
-Part = Literal["fetched", "normalized", "deduplicated", "chunked", "embedded", "indexed", "removed"]
-"""The parts of a page's record: each is written by one stage alone, so no stage reads before it writes."""
+from streams.stores.page_record import PageRecord
+from streams.stores.stored_part import StoredPart
 
 
 class Pages(Protocol):
     """Records: each stage's latest facts about a page. Values are of types that MessagePack has."""
 
-    async def put(self, page_id: UUID, part: Part, value: Mapping[str, Any], at: int) -> None: ...
+    async def put(self, page_id: UUID, part: StoredPart, at: int) -> None: ...
 
-    async def get(self, page_id: UUID) -> dict[Part, dict[str, Any]]:
-        """All parts; empty when nothing is known."""
+    async def get(self, page_id: UUID) -> PageRecord:
+        """All parts; none when nothing is known."""
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         """The next pages with a token above `after` and at most `upto`, by token: for jobs that visit every page.

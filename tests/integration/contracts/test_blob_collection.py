@@ -15,6 +15,7 @@ from streams.stores import cassandra
 from streams.stores.cassandra.blobs import CHUNK_BYTES
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
+from streams.stores.page_record import PART_TYPES, Chunked, Fetched, Normalized, Removed
 from streams.stores.protocols import BlobCollection, Blobs, Fingerprint, Fingerprints, FrontierHost, Pages, StoredBlob
 from tests.integration.contracts.conftest import BOTH
 
@@ -95,8 +96,8 @@ async def all_of(read: Callable[[int, int], Awaitable[tuple[list[object], int | 
 async def test_every_reference_and_every_blob_is_read_in_parts(stored: Stored, limit: int) -> None:
     refs = [await stored.blobs.put(uuid4().bytes) for _ in range(8)]
     page = uuid4()
-    for part, ref in zip(("fetched", "normalized", "chunked", "embedded"), refs[:4], strict=True):
-        await stored.pages.put(page, part, {"some_ref": ref}, 1)  # type: ignore[arg-type] # the parts are literals
+    for part, ref in zip(list(PART_TYPES.values())[:4], refs[:4], strict=True):
+        await stored.pages.put(page, part.of_row({"some_ref": ref}), 1)
     for ref in refs[4:]:
         made = Fingerprint(uuid4(), uuid4().hex, 1, "https://a.test/", 1, document_ref=ref)
         await stored.fingerprints.put(made, 1)
@@ -121,7 +122,7 @@ async def test_every_reference_and_every_blob_is_read_in_parts(stored: Stored, l
 @pytest.mark.parametrize("size_bytes", [10, 3 * CHUNK_BYTES], ids=["one chunk", "several chunks"])
 async def test_an_unreferenced_blob_is_deleted_by_the_sweep_after_the_grace(stored: Stored, size_bytes: int) -> None:
     lost, kept = await stored.blobs.put(os.urandom(size_bytes)), await stored.blobs.put(os.urandom(size_bytes))
-    await stored.pages.put(uuid4(), "fetched", {"body_ref": kept}, 1)
+    await stored.pages.put(uuid4(), Fetched.of_row({"body_ref": kept}), 1)
     stored.clock.now += 3 * DAY
     assert (await stored.sweep(delete=False)).noted >= 1
     assert (await stored.sweep()).noted >= 1
@@ -165,14 +166,14 @@ async def test_candidates_are_noted_and_dropped(stored: Stored) -> None:
 
 async def test_erased_records_are_gone_and_late_ones_of_an_earlier_time_too(stored: Stored) -> None:
     page = uuid4()
-    await stored.pages.put(page, "normalized", {"title": "secret"}, 4)
-    await stored.pages.put(page, "removed", {"reason": "request"}, 5)
+    await stored.pages.put(page, Normalized.of_row({"title": "secret"}), 4)
+    await stored.pages.put(page, Removed.of_row({"reason": "request"}), 5)
     for _ in range(2):
         await stored.pages.erase(page, 5)
-        assert await stored.pages.get(page) == {"removed": {"reason": "request"}}
-        await stored.pages.put(page, "chunked", {"title": "secret"}, 4)
-    await stored.pages.put(page, "fetched", {"title": "new"}, 6)
-    assert sorted(await stored.pages.get(page)) == ["fetched", "removed"]
+        assert (await stored.pages.get(page)).rows == {"removed": {"reason": "request"}}
+        await stored.pages.put(page, Chunked.of_row({"title": "secret"}), 4)
+    await stored.pages.put(page, Fetched.of_row({"title": "new"}), 6)
+    assert sorted((await stored.pages.get(page)).rows) == ["fetched", "removed"]
 
 
 @pytest.mark.integration("cassandra")

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,6 +13,7 @@ from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, Tran
 from streams.settings import CassandraSettings
 from streams.stores import cassandra
 from streams.stores.cassandra import CassandraPages, CassandraSession
+from streams.stores.page_record import Fetched, PageRecord
 from tests.integration.contracts.proxy import Proxy
 
 pytestmark = pytest.mark.integration("cassandra")
@@ -65,13 +66,13 @@ async def test_a_server_that_goes_away_is_unavailable_and_found_again_when_it_is
     proxy: Proxy, session: CassandraSession
 ) -> None:
     pages, page = CassandraPages(session), uuid4()
-    await pages.put(page, "fetched", {"status": 200}, 1)
+    await pages.put(page, Fetched.of_row({"status": 200}), 1)
     await proxy.cut()
     async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{proxy.port}"):
             await until_refused(pages, page)
         await proxy.restore()
-        assert await until_answered(pages, page) == {"fetched": {"status": 200}}
+        assert (await until_answered(pages, page)).rows == {"fetched": {"status": 200}}
 
 
 async def until_refused(pages: CassandraPages, page: UUID) -> None:
@@ -80,7 +81,7 @@ async def until_refused(pages: CassandraPages, page: UUID) -> None:
         await pages.get(page)
 
 
-async def until_answered(pages: CassandraPages, page: UUID) -> Mapping[Any, Any]:
+async def until_answered(pages: CassandraPages, page: UUID) -> PageRecord:
     while True:
         try:
             return await pages.get(page)
@@ -155,12 +156,12 @@ async def test_more_rows_than_a_page_come_whole_and_in_order(cassandra_session: 
 
 async def test_one_that_is_cancelled_leaves_the_others_alone(cassandra_session: CassandraSession) -> None:
     pages, page = CassandraPages(cassandra_session), uuid4()
-    tasks = [asyncio.create_task(pages.put(page, "fetched", {"status": at}, at)) for at in range(50)]
+    tasks = [asyncio.create_task(pages.put(page, Fetched.of_row({"status": at}), at)) for at in range(50)]
     await asyncio.sleep(0)
     for task in tasks[:49]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert await pages.get(page) == {"fetched": {"status": 49}}
+    assert (await pages.get(page)).rows == {"fetched": {"status": 49}}
 
 
 async def test_the_first_failure_of_many_is_raised(cassandra_session: CassandraSession) -> None:

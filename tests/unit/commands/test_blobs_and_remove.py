@@ -18,6 +18,7 @@ from streams.commands.pages import remove as remove_module
 from streams.runtime.processing import Incoming
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Normalized, Removed
 from streams.stores.protocols import Transition
 from streams.stores.removals import is_held_back
 
@@ -68,7 +69,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
                 made.sent.append(event)
                 assert isinstance(event, PageRemoved)
                 record = {"reason": event.reason, "generation": event.generation}
-                await made.stores.pages.put(event.page_id, "removed", record, event.generation)
+                await made.stores.pages.put(event.page_id, Removed.of_row(record), event.generation)
 
     monkeypatch.setenv("RIFFLE_HOME", str(tmp_path))
     monkeypatch.setattr("streams.stores.opener.open_stores", open_stores)
@@ -98,7 +99,7 @@ async def stored(world: World, *contents: bytes) -> list[str]:
 
 def test_a_sweep_notes_and_a_later_one_deletes(world: World, tmp_path: Path) -> None:
     lost, kept, of_letter = asyncio.run(stored(world, b"lost", b"kept", b"letter"))
-    asyncio.run(world.stores.pages.put(PAGE, "normalized", {"document_ref": kept}, 1))
+    asyncio.run(world.stores.pages.put(PAGE, Normalized.of_row({"document_ref": kept}), 1))
     world.letter(b"{}", **{"riffle-value-ref": of_letter.encode()})
     world.now += 3 * DAY
     assert figures()["noted"] == 1
@@ -140,7 +141,7 @@ def test_a_grace_that_is_too_short_is_refused(world: World) -> None:
 
 async def _page(world: World, title: str) -> Sequence[str]:
     refs = await stored(world, f"body of {title}".encode(), b"of a dead letter")
-    await world.stores.pages.put(PAGE, "normalized", {"title": title, "document_ref": refs[0]}, 1)
+    await world.stores.pages.put(PAGE, Normalized.of_row({"title": title, "document_ref": refs[0]}), 1)
     data = {"title": title, "document_ref": refs[0]}
     await world.stores.ledger.record(
         Transition(PAGE, page_id("https://event.example/"), "pages.normalized", "", 1, title, data)
@@ -161,7 +162,7 @@ def test_a_removal_on_request_publishes_waits_and_erases(world: World) -> None:
     assert isinstance(event, PageRemoved)
     assert (event.url, event.reason, event.detail) == (URL, "request", "a request")
     assert world.stores.blobs.written_at == {}  # type: ignore[attr-defined] # the fake's
-    assert set(asyncio.run(world.stores.pages.get(PAGE))) == {"removed"}
+    assert set(asyncio.run(world.stores.pages.get(PAGE)).rows) == {"removed"}
     assert asyncio.run(world.stores.ledger.history(PAGE)) == []
 
 

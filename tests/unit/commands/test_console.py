@@ -16,6 +16,7 @@ from streams.crawl.archives.importer import ImportReport
 from streams.gateway.http.examples import SEARCH
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores
+from streams.stores.page_record import Normalized
 from streams.stores.protocols import Transition
 
 COMMANDS = Path(__file__).parents[3] / "streams/commands"
@@ -49,10 +50,10 @@ async def print_everything(text: str) -> None:
     report.examples[f"reason {text}"] = text
     print_report(report)
     stores = memory_stores()
-    await stores.pages.put(page_id(URL), "normalized", {"refused": text}, 1)
+    await stores.pages.put(page_id(URL), Normalized.of_row({"refused": text}), 1)
     await print_document_of(stores, page_id(URL), URL + text)
     kept = normalize_to_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers={}).document
-    await stores.pages.put(page_id(URL), "normalized", {"document_ref": await stores.blobs.put(kept)}, 2)
+    await stores.pages.put(page_id(URL), Normalized.of_row({"document_ref": await stores.blobs.put(kept)}), 2)
     await print_document_of(stores, page_id(URL), URL + text)
     shown = console.table("One", title=text)
     shown.add_row(console.styled("[dim]{}[/]", text), text)

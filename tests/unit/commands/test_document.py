@@ -8,6 +8,7 @@ from schemas.ids import page_id
 from streams.commands.pages.page import print_document_of
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores
+from streams.stores.page_record import Normalized
 
 URL = "https://logs.example/wal"
 WHY_NOT: list[tuple[dict[str, Any] | None, str]] = [
@@ -21,7 +22,7 @@ async def test_the_document_of_an_indexed_page_is_printed(capsys: pytest.Capture
     stores = memory_stores()
     document = normalize_to_outcome(b"<h1>Logs</h1><p>Written [ahead] of the file.", url=URL, headers={}).document
     await stores.pages.put(
-        page_id(URL), "normalized", {"url": URL, "document_ref": await stores.blobs.put(document)}, 1
+        page_id(URL), Normalized.of_row({"url": URL, "document_ref": await stores.blobs.put(document)}), 1
     )
     assert await print_document_of(stores, page_id(URL), URL) == 0
     printed = capsys.readouterr().out
@@ -35,7 +36,7 @@ async def test_a_page_without_a_document_says_why_in_one_line(
 ) -> None:
     stores = memory_stores()
     if record:
-        await stores.pages.put(page_id(URL), "normalized", {"url": URL, "generation": 1, **record}, 1)
+        await stores.pages.put(page_id(URL), Normalized.of_row({"url": URL, "generation": 1, **record}), 1)
     assert await print_document_of(stores, page_id(URL), URL) == 1
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", f"There is no document of {URL}: {why}\n")

@@ -7,6 +7,7 @@ import pytest
 from schemas.ids import page_id
 from streams.commands.pages.page import print_removed_of
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Fetched
 
 URL = "https://logs.example/wal"
 PAGE = """<nav><a href=/>Home [red]</a></nav><main><p>A log that is written ahead of the file is fast.</main>
@@ -16,7 +17,7 @@ PAGE = """<nav><a href=/>Home [red]</a></nav><main><p>A log that is written ahea
 async def stored(body: bytes, kind: str = "text/html") -> Stores:
     stores = memory_stores()
     fetched = {"url": URL, "body_ref": await stores.blobs.put(body), "headers": {"content-type": kind}}
-    await stores.pages.put(page_id(URL), "fetched", fetched, 1)
+    await stores.pages.put(page_id(URL), Fetched.of_row(fetched), 1)
     return stores
 
 

@@ -16,6 +16,7 @@ from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum
 from streams.settings import MIN_BLOB_TTL_DAYS, CassandraSettings
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.packing import pack
+from streams.stores.page_record import Deduplicated, Normalized
 from streams.stores.protocols import Fingerprint
 from streams.stores.references import references_in
 from streams.stores.row_codec import blob_ref
@@ -51,7 +52,7 @@ class World:
     async def store(self, page: UUID, content: bytes) -> str:
         """A stage stores a blob, its record, and sends its event."""
         ref = await self.blobs.put(content)
-        await self.pages.put(page, "normalized", {"document_ref": ref}, int(self.now * 1e6))
+        await self.pages.put(page, Normalized.of_row({"document_ref": ref}), int(self.now * 1e6))
         self.normalized[page].append((self.now, ref))
         return ref
 
@@ -60,13 +61,13 @@ class World:
         if self.normalized[page]:
             sent_at, ref = self.normalized[page].popleft()
             await self.blobs.get(ref)
-            await self.pages.put(page, "deduplicated", {"document_ref": ref}, int(sent_at * 1e6))
+            await self.pages.put(page, Deduplicated.of_row({"document_ref": ref}), int(sent_at * 1e6))
             self.deduplicated[page].append((self.now, ref))
 
     async def promote(self, page: UUID) -> None:
         """An event of another page has this page's event sent again, as its record has it."""
-        if record := (await self.pages.get(page)).get("deduplicated"):
-            self.deduplicated[page].append((self.now, record["document_ref"]))
+        if ref := (await self.pages.get(page)).deduplicated.document_ref:
+            self.deduplicated[page].append((self.now, ref))
 
     async def statements(self, page: UUID) -> None:
         if self.deduplicated[page]:
@@ -88,7 +89,7 @@ class World:
 
     async def needed(self) -> set[str]:
         """The blobs to which rows or events refer."""
-        rows = [record["document_ref"] for page in PAGES for record in (await self.pages.get(page)).values()]
+        rows = [record["document_ref"] for page in PAGES for record in (await self.pages.get(page)).rows.values()]
         queues = (queue for queues in (self.normalized, self.deduplicated) for queue in queues.values())
         return {*rows, *(ref for queue in queues for _, ref in queue)}
 
@@ -188,7 +189,7 @@ async def test_a_candidate_that_is_referenced_again_starts_anew() -> None:
     ref = await world.blobs.put(b"a")
     world.now += 3 * DAY
     assert (await world.sweep()).noted == 1
-    await world.pages.put(PAGES[0], "normalized", {"document_ref": ref}, 1)
+    await world.pages.put(PAGES[0], Normalized.of_row({"document_ref": ref}), 1)
     assert (await world.sweep()).noted == 0
     await world.pages.erase(PAGES[0], 2)
     world.now += minimum_grace_seconds()

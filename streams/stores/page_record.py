@@ -1,0 +1,238 @@
+"""A page's record: the latest facts of each stage about it, in parts. Pure.
+
+Each part's row form is made from its fields (`stored_part`). A fact that is new gets a field here, and mypy names the
+places that make the part.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+from uuid import UUID
+
+from schemas import PageFetched
+from streams.stores.stored_part import Missing, Part, Row, StoredPart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched(StoredPart):
+    """The last answer to a request. Its row is the event, without facts that are None."""
+
+    PART: ClassVar[Part] = "fetched"
+
+    lease_id: UUID | None
+    body_ref: str | None
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of_event(cls, event: PageFetched) -> Self:
+        return cls.of_row(event.model_dump(mode="json", exclude_none=True))
+
+    def event(self) -> PageFetched:
+        return PageFetched.model_validate(self.row())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalized(StoredPart):
+    """The document of the page, or why it was refused."""
+
+    PART: ClassVar[Part] = "normalized"
+    NULLS: ClassVar[frozenset[str]] = frozenset({"canonical"})
+
+    document_ref: str
+    content_hash: str
+    title: str
+    description: str
+    language: str
+    language_confidence: float
+    canonical: str | None
+    directives: tuple[str, ...]
+    text_chars: int
+    blocks: int
+    links: int
+    author: str | None
+    published: str | None
+    """An ISO date, or a date and a time."""
+    modified: str | None
+    site_name: str | None
+    image: str | None
+    licence: str | None
+    type: str | None
+    refused: str | None = None
+
+    @classmethod
+    def of_refusal(cls, url: str, generation: int, reason: str) -> Self:
+        return cls.of_row({"url": url, "generation": generation, "refused": reason})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedText:
+    """The text of a removed page, by which the page gets its former age if it comes back."""
+
+    content_hash: str
+    first_seen: int
+    """The generation with which the page first had the text."""
+
+    @classmethod
+    def of_row(cls, row: Row) -> Self:
+        return cls(content_hash=str(row["content_hash"]), first_seen=int(row["first_seen"]))
+
+    def row(self) -> dict[str, Any]:
+        return {"content_hash": self.content_hash, "first_seen": self.first_seen}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deduplicated(StoredPart):
+    """The decision about the page (unique, a duplicate, removed), and what an event has changed for it.
+
+    A removal has no document, and a page without a decision no outcome: such facts are None.
+    """
+
+    PART: ClassVar[Part] = "deduplicated"
+
+    document_ref: str | None
+    content_hash: str | None
+    words: int | None
+    verdict: str | None
+    """`unique`, `exact`, `near` or `removed`."""
+    canonical_page_id: UUID | None
+    canonical_url: str | None
+    distance: int | None
+    simhash: str | None
+    repeats: bool | None
+    """True for the same document as at an earlier fetch, of a page that was a representative already."""
+    document_generation: int | None
+    """The generation with which the document came first."""
+    settled: str | None
+    crawl_id: str | None
+    reason: str | None
+    """Why the page was removed."""
+    removed_text: RemovedText | None
+    event: str | None
+    """The event that wrote the record."""
+    changes: tuple[UUID, ...] | None
+    """Other pages whose decision this event changed."""
+    overtaken: Mapping[str, tuple[UUID, ...]] | None
+    """Earlier events of the page, each with the pages that it changed. One may have failed and come again."""
+    at: int
+    """Time of the write, microseconds since 1970 UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunked(StoredPart):
+    """The statements of the page, or why they were refused."""
+
+    PART: ClassVar[Part] = "chunked"
+
+    title: str
+    language: str
+    statements_ref: str
+    statements: int
+    left_out: int
+    refused: str | None = None
+
+    @classmethod
+    def of_refusal(cls, url: str, generation: int, reason: str) -> Self:
+        return cls.of_row({"url": url, "generation": generation, "refused": reason})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded(StoredPart):
+    """The vectors of the page's statements."""
+
+    PART: ClassVar[Part] = "embedded"
+
+    statements_ref: str
+    vectors_ref: str
+    statements: Annotated[int, Missing(-1)]
+    model: str
+    model_version: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed(StoredPart):
+    """The points of the page in the index."""
+
+    PART: ClassVar[Part] = "indexed"
+
+    title: str
+    language: str
+    statements: int
+    model: str
+    model_version: str
+    collection: str
+    statements_ref: str
+    """Empty in the records of a release that didn't keep it."""
+    vectors_ref: str
+    """Empty in the records of a release that didn't keep it."""
+    at: int
+    """Time of the write, microseconds since 1970 UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed(StoredPart):
+    """The last removal of the page."""
+
+    PART: ClassVar[Part] = "removed"
+    NULLS: ClassVar[frozenset[str]] = frozenset({"detail", "canonical_page_id"})
+
+    reason: str
+    detail: str | None
+    canonical_page_id: UUID | None
+    withdrawn: int | None
+    """The highest generation of the removals on request that were withdrawn."""
+    at: int
+    """Time of the write, microseconds since 1970 UTC."""
+
+
+PART_TYPES: Mapping[Part, type[StoredPart]] = {
+    part.PART: part for part in (Fetched, Normalized, Deduplicated, Chunked, Embedded, Indexed, Removed)
+}
+
+
+@dataclass(frozen=True)
+class PageRecord:
+    """All parts of a page's record. A part that is not stored has the facts of an empty row."""
+
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    """The rows of the stored parts by name, with those of parts that are unknown to this release."""
+
+    @cached_property
+    def fetched(self) -> Fetched:
+        return Fetched.of_row(self._row(Fetched))
+
+    @cached_property
+    def normalized(self) -> Normalized:
+        return Normalized.of_row(self._row(Normalized))
+
+    @cached_property
+    def deduplicated(self) -> Deduplicated:
+        return Deduplicated.of_row(self._row(Deduplicated))
+
+    @cached_property
+    def chunked(self) -> Chunked:
+        return Chunked.of_row(self._row(Chunked))
+
+    @cached_property
+    def embedded(self) -> Embedded:
+        return Embedded.of_row(self._row(Embedded))
+
+    @cached_property
+    def indexed(self) -> Indexed:
+        return Indexed.of_row(self._row(Indexed))
+
+    @cached_property
+    def removed(self) -> Removed:
+        return Removed.of_row(self._row(Removed))
+
+    def parts(self) -> list[StoredPart]:
+        """The parts that are stored and known to this release, in the order of a page's journey."""
+        return [part.of_row(self._row(part)) for part in PART_TYPES.values() if self.has(part)]
+
+    def has(self, part: type[StoredPart]) -> bool:
+        """True if this part is stored."""
+        return part.PART in self.rows
+
+    def _row(self, part: type[StoredPart]) -> Row:
+        return self.rows.get(part.PART, {})
