@@ -64,7 +64,7 @@ async def bench_embed(
     pages: Annotated[int, typer.Option(min=1, help="Number of pages, spread evenly.")] = 40,
     as_json: AsJson = False,
 ) -> int:
-    """Measure the embed stage alone: runtimes beside each other, how busy the model is, texts that were saved.
+    """Measure only the embed stage: runtimes beside each other, how busy the model is, texts that were saved.
 
     Example:  python -m benchmarks embed mirror/ --pages 100
     """

@@ -1,4 +1,4 @@
-"""CPU time of the chain model beside that of the embedding, for the same pages and in one thread each.
+"""CPU time of the chain model beside the embedding's, for the same pages and in one thread each.
 
     python -m benchmarks.chain_cost FOLDER [--pages N]
 

@@ -49,7 +49,7 @@ BLINDED = {"terms": 0.5, "classes": 0.3, "kinds": 0.5, "elements": 0.3}
 """Probability that a kind of features is hidden: words of short texts (which are English), class names, page kinds from
 metadata, elements and roles. So the model learns to do without, as it must on pages in other languages."""
 BARE_EVERY = 20
-"""One page in so many is also trained on in its bare form."""
+"""N: one page in N is also trained on in its bare form."""
 SHORTENED = 0.1
 """Probability that an article is shown with only its first texts (two to SHORTENED_TO) and all that surrounds it, like
 short news, of which the training pages have few."""
@@ -140,7 +140,7 @@ def bare(one: Example, page: Page) -> Example | None:
 
 
 def add_lists(examples: list[Example], random: np.random.Generator) -> None:
-    """Give each page of the types in LISTED a form with a list of headlines, which are those of `examples`."""
+    """Give each page of the types in LISTED a form with a list of headlines, from the pages of `examples`."""
     teasers = [made for one in examples if (made := teaser_of(one.head.title, one.page.main_content)) is not None]
     for one in examples:
         if LISTED.get(one.page.type):

@@ -2,7 +2,7 @@
 """Pages with a list of other pages' headlines put after (or into, or before) their text, for the content model's training.
 
 The training pages have few short articles with long lists of other stories, which the web has many of. Headlines and
-summaries are those of other training pages, the markup is made up. All is random by a given generator.
+summaries come from other training pages, the markup is made up. All is random by a given generator.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@
 
 PAGES is the same as for `benchmarks.near_duplicates`. The shipped file comes from the documentation of PostgreSQL,
 Python, SQLite and Git (their licences allow it, and the file has only hashes and counts), and from spaCy's lists of
-stop words (MIT licence). Stop words count as contained in half of all documents, so that those of other languages weigh
+stop words (MIT licence). Stop words count as contained in half of all documents, so that words of other languages weigh
 little, too.
 
 The file is part of the definition of a fingerprint. To replace it, raise VERSION in `streams/dedup/frequencies.py`

@@ -3,8 +3,8 @@
     python -m benchmarks.meaning_weight features DIR... --out FILE    features and gains of the queries, by set
     python -m benchmarks.meaning_weight fit FILE                      the parameters, and each set left out in turn
 
-For each query of a test collection, the two lists are those that the gateway gets: the features are those of the first
-search, the gains those of the lists after the feedback. A row has the features and nDCG@10
+For each query of a test collection, the two lists are the gateway's: the features come from the first
+search, the gains from the lists after the feedback. A row has the features and nDCG@10
 for weights from 0 to 1, without any text. The parameters maximize the mean of the sets' mean nDCG@10, each set with the
 same share. They are found by random steps from a fixed seed, with a penalty for large coefficients.
 """
@@ -39,8 +39,8 @@ from streams.vectors.bm25 import query_vector
 GRID = [round(0.05 * step, 2) for step in range(21)]
 PENALTY = 0.002
 PRIOR_WEIGHT = 0.7
-"""The weight that the intercept is drawn to: the best fixed one for several collections of other kinds. The training
-sets alone would choose a lower one."""
+"""The weight that the intercept is drawn to: the best fixed one for several collections of other kinds. Only with the
+training sets, fitting would choose a lower weight."""
 PRIOR_PENALTY = 0.01
 STEPS = 4_000
 SEED = 14
@@ -154,7 +154,7 @@ def _smoothed(gains: Numbers) -> Numbers:
 
 
 def show(sets: Mapping[str, Sequence[Row]]) -> None:
-    """Print each set's quality with fixed weights, with parameters of the other sets, and with those of all."""
+    """Print each set's quality with fixed weights, and with parameters of the other sets or of all sets."""
     everything = fit(sets)
     for name, rows in sets.items():
         others = {other: found for other, found in sets.items() if other != name}

@@ -3,8 +3,8 @@
     riffle up && python -m benchmarks pipeline DIR --pages 500
 
 DIR holds HOST/path pages. They enter as `pages.fetched` all at once, so that every stage is busy; the clock runs from
-the first to the last that is searchable or set aside. CPU seconds are those of the processes themselves (and of their
-children), as the kernel counts them. In the same run the same model embeds the same texts with nothing else going
+the first to the last that is searchable or set aside. CPU seconds are counted for the processes themselves (and of
+their children), as the kernel counts them. In the same run the same model embeds the same texts with nothing else going
 on: the ceiling that the machine has for any pipeline around it.
 """
 
@@ -155,7 +155,7 @@ def proportional_memory(pid: int) -> int:
 
 
 async def ceiling(stores: Stores, chunked: list[str]) -> dict[str, Any]:
-    """The model alone on the same texts."""
+    """Only the model, on the same texts."""
     texts: list[str] = []
     for reference in chunked:
         texts += texts_of(decode_statements(await stores.blobs.get(reference)))

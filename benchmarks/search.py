@@ -3,7 +3,7 @@
     python -m benchmarks search --statements 10000 --statements 100000 --qdrant PATH
 
 Triton, Cassandra and Qdrant are started for the run, and the product's own client makes the collection. PATH is the
-program of a real Qdrant; without it the local stack's server is used. The statements are those of the bundled web with
+program of a real Qdrant; without it the local stack's server is used. The statements come from the bundled web with
 their vectors. There are more of them by copies: in each copy three words in ten are replaced by other words of the web,
 as frequent as they are there, and its vector is moved in a random direction, so that nothing is found twice. A
 question is the first words of a statement, and no question is asked twice. They are asked one after the other.

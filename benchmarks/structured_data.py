@@ -9,7 +9,7 @@ pages' addresses are read. Each page gives two measurements:
   tree that the page has anyway. Both in CPU time, one after the other on each page.
 - Agreement, in the same normal form. Types are counted once for each page that has them, at any depth of an item.
   Riffle reads the page without its menus and footers, and extruct reads all of it. Types that extruct finds in menus
-  and footers alone are counted apart. Pages on which extruct fails are left out of the comparison, and counted.
+  and footers are counted apart. Pages on which extruct fails are left out of the comparison, and counted.
 
 Only pages that have a syntax count for its agreement. All pages count for the means of time.
 """
@@ -116,7 +116,7 @@ def _items_of(page: Page, syntax: str) -> tuple[list[Item], list[Item], list[Ite
 
 
 def _keep_only(head: Head, syntax: str) -> bool:
-    """Make the head say that the page has this syntax alone; whether it has it."""
+    """Make the head say that the page has only this syntax; whether it has it."""
     has = {
         "json-ld": head.has_json_ld,
         "microdata": head.has_microdata,

@@ -63,7 +63,7 @@ async def run(
 
 @contextmanager
 def server(settings: Settings, binary: Path | None) -> Iterator[str]:
-    """The address of a server: one that is started and ended, or that of the settings."""
+    """The address of a server: one that is started and ended, or the settings' server."""
     if binary is None:
         yield settings.qdrant.url
         return

@@ -1,6 +1,6 @@
 """Identifiers that are computed from their input, so that a replay gets the same ones.
 
-All but that of a query are UUIDv5 (RFC 9562, section 5.5) in Riffle's own namespaces. The same input has the same id on
+All except a query's id are UUIDv5 (RFC 9562, section 5.5) in Riffle's own namespaces. The same input has the same id on
 each machine, so a second delivery overwrites the first one and adds nothing.
 """
 

@@ -170,7 +170,7 @@ class CrawlSettings(_Group):
     """Minimum rate of a response. A slower one is aborted."""
     clock_bound_seconds: float = Field(5.0, ge=0)
     """Maximum difference between the clocks of two machines. A worker does not start if its clock differs by more from
-    that of Cassandra."""
+    Cassandra's clock."""
     lease_seconds: float = 120.0
     """Time after which a scheduled URL without an answer is scheduled again."""
     max_attempts: int = Field(5, ge=1)
@@ -209,7 +209,7 @@ class RuntimeSettings(_Group):
     retry_topic_attempts: int = Field(5, ge=0)
     """Maximum number of passes through the retry topics, before the event becomes a dead letter."""
     retry_topic_delay_seconds: float = 5.0
-    """Delay of the first two passes through the retry topics. That of each later pass is twelve times as long."""
+    """Delay of the first two passes through the retry topics. Each later pass waits twelve times as long."""
     event_deadline_seconds: float = Field(900.0, gt=0)
     """Maximum duration of one attempt to handle an event. After it, the event goes to the retry topic."""
     max_waiting_events: int = Field(2_000, ge=1)
@@ -221,7 +221,7 @@ class RuntimeSettings(_Group):
     session_timeout_seconds: float = 10.0
     """Time after which a silent worker loses its partitions to the others."""
     instance: str = ""
-    """This worker's name among those of its stage, for static membership: a pod's ordinal. Empty: none."""
+    """This worker's name among the stage's workers, for static membership: a pod's ordinal. Empty: none."""
     concurrency: int = Field(0, ge=0)
     """Maximum number of events in progress at once in a worker, per stage. 0: the stage's number in the topology."""
     grace_seconds: float = 20.0
@@ -268,7 +268,7 @@ class SearchSettings(_Group):
     freshness_weight: float = Field(0.05, ge=0, le=10)
     """Maximum that a recent date of publication adds to the score. 0: not used."""
     freshness_half_life_days: float = Field(365.0, gt=0, allow_inf_nan=False)
-    """Days after which a page's freshness is half of that of a page of today."""
+    """Age of a page with half the freshness of today's page (days)."""
     recall_share: float = Field(0.01, ge=0, le=1)
     """Share of searches that are also answered exactly, in the background, to measure how many of the nearest vectors
     the index finds (`riffle_search_recall`): at most one in 30 seconds of each gateway. An exact search reads all
@@ -292,7 +292,7 @@ class GatewaySettings(SearchSettings):
     """Folder for the labels of `/labs/label`; several gateways may share it. Default: `labels` in the home folder; none
     in the production profile, where nobody can label then."""
     cert_file: Path | None = None
-    """PEM file with the gateway's certificate. If it is set, the gateway serves HTTPS alone."""
+    """PEM file with the gateway's certificate. If it is set, the gateway only serves HTTPS."""
     key_file: Path | None = None
     """PEM file with the key of the gateway's certificate."""
     client_ca_file: Path | None = None
@@ -360,7 +360,7 @@ class Settings(BaseSettings):
     def load(cls, *, home: Path | None = None, **overrides: Any) -> Self:
         """Read the settings: from the environment, then `overrides`, then the running local stack's addresses.
 
-        The stack is that of `home`; without it, that of the environment's RIFFLE_HOME.
+        The stack is in `home`, or else in the environment's RIFFLE_HOME.
         """
         folder = home or Path(os.environ.get("RIFFLE_HOME", ".riffle"))
         stack = {} if os.environ.get("RIFFLE_PROFILE") == "production" else read_stack_file(folder)

@@ -201,7 +201,7 @@ STAGES: tuple[Stage, ...] = (
 def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage, ...]:
     """The stages with one copy of a regional stage for each region. Without regions they stay as they are.
 
-    Every region's group reads all events of the stage's topics, and leaves those of other regions.
+    Every region's group reads all events of the stage's topics, and leaves the events of other regions.
     """
     names = sorted(regions)
     return tuple(
@@ -228,7 +228,7 @@ def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tup
 
 
 TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
-"""All topics. Those of the journey are first."""
+"""All topics, first the topics of the journey."""
 
 
 def topics_needed(stages: tuple[Stage, ...]) -> tuple[Topic, ...]:

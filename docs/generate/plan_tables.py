@@ -1,4 +1,4 @@
-"""Tables of plans, in Markdown: those of `docs/operate/capacity.md`."""
+"""Tables of plans, in Markdown, for `docs/operate/capacity.md`."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -145,7 +145,7 @@ Answers are written to stdout, and everything else to stderr. With `--json`, std
 
 
 def _helps(path: str, command: Any) -> Iterator[tuple[str, str]]:
-    """Yield the help of a command, then that of each of its subcommands."""
+    """Yield the help of a command, then the help of each of its subcommands."""
     context = Context(
         command, info_name=f"riffle {path}", terminal_width=HELP_WIDTH, help_option_names=["-h", "--help"]
     )

@@ -1,6 +1,6 @@
 """A whole backup and a whole restore: the stores in the order that makes the result safe.
 
-The workers stand still meanwhile, so that all parts are of one moment. For all stages but the frontier the order alone
+The workers stand still meanwhile, so that all parts are of one moment. For all stages but the frontier only the order
 would do (docs/operate/backup.md): offsets, then events, then Cassandra, then Qdrant. The effects of each event that a
 stage had acknowledged when the offsets were read are in the later copies. All other events are delivered again.
 """

@@ -5,7 +5,7 @@ JSONL file of `{"id": ID, "text": ...}` or `{"id": ID, "html": ...}`. A pair wit
 a near-duplicate.
 
 Each pair goes through the stage's own code: both fingerprints are stored, and the second page's group is planned. For
-comparison, the result of SimHash alone (within three bits) is measured, too.
+comparison, the result of only SimHash (within three bits) is measured, too.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping

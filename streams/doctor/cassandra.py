@@ -91,7 +91,7 @@ def judge_replication(replication: Mapping[str, str], nodes: int, settings: Cass
 
 
 def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) -> Finding:
-    """The tables are those of this version."""
+    """Check that the tables are this version's."""
     missing = [migration.name for migration in packaged if migration.name not in applied]
     if missing:
         return failure("schema", f"{len(missing)} migrations were not applied", "Apply them: riffle migrate", *missing)
@@ -116,7 +116,7 @@ def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) 
 
 
 def judge_clock(ahead_seconds: float, bound_seconds: float) -> Finding:
-    """The difference between the clock of this machine and that of a Cassandra node."""
+    """The difference between the clock of this machine and the clock of a Cassandra node."""
     says = f"This machine's clock differs from Cassandra's by {abs(ahead_seconds):.2f} s"
     advice = "Synchronize the clocks of all machines (NTP, chrony)."
     if abs(ahead_seconds) > bound_seconds:

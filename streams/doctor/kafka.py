@@ -115,7 +115,7 @@ def _actual(metadata: Any, config: dict[str, str]) -> ActualTopic:
 def judge_topics(
     actual: Mapping[str, ActualTopic], settings: Settings, topics: Sequence[Topic] = TOPICS
 ) -> Iterator[Finding]:
-    """Compare the topics of the cluster with those of the topology."""
+    """Compare the topics of the cluster with the topics of the topology."""
     missing = [topic.name for topic in topics if topic.name not in actual]
     if missing:
         yield failure("topics", f"Missing: {', '.join(missing)}", "Create them: riffle migrate")

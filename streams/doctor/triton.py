@@ -44,7 +44,7 @@ def endpoint(settings: Settings) -> Endpoint | None:
 
 
 def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """The models that a server must have: a server for queries alone, as gateways have it, needs one."""
+    """The models that a server must have: a server only for queries, as gateways have it, needs one."""
     names = {model["name"] for model in models}
     queries_alone = settings.query_model in names and not names & {settings.model, CHAIN_MODEL}
     return (settings.query_model,) if queries_alone else (settings.model, CHAIN_MODEL)

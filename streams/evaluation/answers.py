@@ -25,7 +25,7 @@ DEPTHS = (1, 5)
 """Numbers of first results that are read."""
 
 Ask = Callable[[str], Mapping[str, Any]]
-"""Question to the answer of the API (`/api/v1/search`) with at least five results, where there are so many."""
+"""Question to the answer of the API (`/api/v1/search`) with at least five results, if there are five."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Rankings that are compared over the same documents in the same run: Riffle's own, its parts, and other programs.
 
-`once` is Riffle's without feedback, `words` and `meaning` are its two lists alone, `rrf` fuses them by the rank of
+`once` is Riffle's without feedback, `words` and `meaning` are its two lists each, `rrf` fuses them by the rank of
 documents (Cormack, Clarke and Buettcher 2009), and `bm25s` is another program's BM25 over whole documents, with
 stemming.
 """
@@ -47,7 +47,7 @@ async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[l
             rankings.append([])
             continue
         times.append(first.took_ms)
-        # The first page is that of people: a longer one may show more pages of one host.
+        # The first page is as people see it: a longer one may show more pages of one host.
         urls = [page.hits[0].payload.url for found in (first, rest) for page in found.pages]
         rankings.append(list(dict.fromkeys(urls))[:DEPTH])
     return rankings, times

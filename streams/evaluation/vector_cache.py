@@ -1,7 +1,7 @@
 """An embedder that keeps its vectors on disk: a text is embedded once by each model, however often it is measured.
 
 One SQLite file holds the vectors of one model. A run that is interrupted continues where it was, and two runs at once
-do no harm. The vectors have half precision, as those of the embed stage have in Cassandra.
+do no harm. The vectors have half precision, as the embed stage's vectors have in Cassandra.
 """
 
 import asyncio
@@ -94,5 +94,5 @@ def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, by
     for start in range(0, len(wanted), _READ_KEYS):
         part = wanted[start : start + _READ_KEYS]
         marks = ",".join("?" * len(part))
-        known.update(database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part))  # noqa: S608  # marks alone
+        known.update(database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part))  # noqa: S608  # only marks
     return known

@@ -1,4 +1,4 @@
-"""The gateway's apps: the wiring of their parts alone, so that tests run the same apps over the memory stores.
+"""The gateway's apps: only the wiring of their parts, so that tests run the same apps over the memory stores.
 
 With an admin port there are two: one for people and programs, one for operators. Otherwise one app has all.
 """

@@ -64,7 +64,7 @@ class Server(Protocol):
 
 
 class StoreServer(Server, Protocol):
-    """A server of the table (`streams.servers`). Its `name` is that of the table."""
+    """A server of the table (`streams.servers`). Its `name` is the one in the table."""
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:

@@ -174,7 +174,7 @@ class Triton:
         ]
 
     def _access(self) -> list[str]:
-        """The options for HTTP, or those for mutual TLS over gRPC alone."""
+        """Return the options for HTTP, or only the options for mutual TLS over gRPC."""
         if self.tls is None:
             return ["--http-address=127.0.0.1", f"--http-port={self.http_port}", "--http-thread-count=2"]
         own = self.tls["triton"]

@@ -48,7 +48,7 @@ class Eraser:
         return not any([await self._stores.vectors.scroll(collection, page_id) for collection in collections])
 
     async def references_of(self, page_id: UUID) -> set[bytes]:
-        """References in the page's records and in its whole history, with those of its earlier fetches."""
+        """References in the page's records and in its whole history, also of its earlier fetches."""
         records = [pack(row) for row in (await self._stores.pages.get(page_id)).rows.values()]
         steps = [pack_transition(step) for step in await self._stores.ledger.history(page_id)]
         return {ref for packed in (*records, *steps) for ref in references_in(packed)}

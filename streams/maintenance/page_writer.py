@@ -74,7 +74,7 @@ class Pace:
         self._next = clock()
 
     async def wait(self, statements: int) -> None:
-        """Return when so many statements may be written."""
+        """Return when this number of statements may be written."""
         if not self._per_second:
             return
         now = self._clock()

@@ -36,7 +36,7 @@ AT_ONCE = 8
 SAMPLED_PAGES = 100
 """Maximum pages that are compared with their statements at the end."""
 SAMPLED_VECTORS = 50
-"""Maximum statements whose nearest vectors are compared with those of an exact search."""
+"""Maximum statements whose nearest vectors are compared with the results of an exact search."""
 LEAST_RECALL = 0.95
 """Minimum recall in a sample for a collection to be searched."""
 
@@ -79,7 +79,7 @@ class Reindexer:
     def __init__(self, stores: Stores, embedder: Embedder, *, host: str = "", per_second: float = 0.0) -> None:
         self._stores = stores
         self.host = host
-        """The host whose pages alone are visited, as it is in their URLs. Empty: all hosts."""
+        """The only host with pages to visit, as in their URLs. Empty: all hosts."""
         self._embedder = embedder
         self._writer = PageWriter(stores, embedder, Pace(per_second))
         self._visited: list[UUID] = []
@@ -188,7 +188,7 @@ class Reindexer:
         return right or await self._writer.recorded(page.page_id) != page
 
     async def _sample(self, chance: random.Random) -> list[UUID]:
-        """Searchable pages from all parts of the ring. Those of a host are few: the first visited ones are added."""
+        """Searchable pages from all parts of the ring. A host has few: the first visited ones are added."""
         found: list[UUID] = []
         for _ in range(4 * SAMPLED_PAGES):
             if len(found) == SAMPLED_PAGES:

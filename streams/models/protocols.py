@@ -70,4 +70,4 @@ class Reranker(Protocol):
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
     ) -> Sequence[float]:
-        """The score of each text. Only those of one query can be compared."""
+        """The score of each text. Only scores of one query can be compared."""

@@ -1,7 +1,7 @@
 """The models behind Triton, over gRPC; or the same model files in this process, where `triton.url` is `inprocess:`.
 
-Name, version and dimensions of a model come from the server's configuration, so that a change of model is a change
-of the model repository alone.
+Name, version and dimensions of a model come from the server's configuration, so that a change of model is only a change
+of the model repository.
 
 Queries have a model of their own (`triton.query_model`, and a server of their own if `triton.query_url` names one), so
 that they never wait for statements. It must have the name and version of the bulk model, since it searches that model's
@@ -74,7 +74,7 @@ async def open_models(settings: Settings) -> Models:
 
 
 async def _either(triton: "TritonEmbedder") -> None:
-    """See that one of the two models answers: a gateway needs the one for queries alone, a worker the other."""
+    """See that one of the two models answers: a gateway only needs the one for queries, a worker the other."""
     try:
         await triton.info()
     except StoreUnavailable as error:
@@ -170,7 +170,7 @@ class TritonEmbedder:
                 return self._queries
             except MissingModel as error:
                 self._has_query_model = False
-                log.warning("no model for queries alone: they wait for statements that are embedded", error=str(error))
+                log.warning("no model only for queries: they wait for statements that are embedded", error=str(error))
         await self._urgent_bulk.info()
         return self._urgent_bulk
 

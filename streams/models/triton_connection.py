@@ -129,7 +129,9 @@ class TritonConnection:
             )
             found = [answer.as_numpy(output) for output in outputs]
             if fault := find_fault(found):
-                log.error("the answer of a model is not that of its request", model=model, server=self.url, fault=fault)
+                log.error(
+                    "the answer of a model does not belong to its request", model=model, server=self.url, fault=fault
+                )
                 raise ForeignAnswer(f"Triton at {self.url}, model {model}: {fault}")
             return found
 

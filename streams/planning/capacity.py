@@ -284,7 +284,7 @@ def _gateway(workload: Workload, costs: UnitCosts) -> Pool:
 
 
 def _traffic(workload: Workload, rates: Rates, costs: UnitCosts) -> tuple[float, float, float]:
-    """Terabytes a month: fetched, sent to the web, and between regions (events alone)."""
+    """Terabytes a month: fetched, sent to the web, and between regions (only events)."""
     fetched = rates.fetch * MONTH_SECONDS
     web = costs.assumed.web
     between = fetched * costs.kafka.bytes_per_fetch * (workload.regions - 1) / workload.regions

@@ -176,7 +176,7 @@ class UnitCosts(_Costs):
 
 
 def load_unit_costs(own: Path | None = None) -> UnitCosts:
-    """Read the unit costs of this release, with those of the file `own` in their place. Raises UsageError.
+    """Read the unit costs of this release, with the costs of the file `own` in their place. Raises UsageError.
 
     Each stage of the topology has a row: a stage that was not measured is estimated, with a warning.
     """

@@ -6,7 +6,7 @@ from streams.settings import SearchSettings, Settings
 
 
 class SearchOptions(SearchSettings):
-    """Every option of a search: the settings of the search, and what follows from those of the models."""
+    """Every option of a search: the settings of the search, and options that follow from the models' settings."""
 
     rerank: bool = False
     """A cross-encoder orders the first results."""

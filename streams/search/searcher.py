@@ -58,7 +58,7 @@ class Found:
     text: str = ""
     """The query without its operators."""
     failed: tuple[Part, ...] = ()
-    """The parts that failed. The results are those of the others."""
+    """The parts that failed. The other parts have results."""
 
 
 def _utc_now() -> datetime:

@@ -1,6 +1,6 @@
 """Buckets of hosts: the partitions of the frontier's host rows.
 
-The bucket of a host follows from its name alone, so the rows stay where they are when the number of Kafka partitions
+The bucket of a host only follows from its name, so the rows stay where they are when the number of Kafka partitions
 changes. Bucket and Kafka partition come from the same hash (murmur2, as all Kafka clients of Riffle use it), so the
 owner of a Kafka partition knows the buckets that can hold its hosts.
 """
@@ -22,7 +22,7 @@ def bucket_of(host: str) -> int:
 
 
 def partition_of(host: str, partitions: int) -> int:
-    """Return the Kafka partition of the host's events, in topics with so many partitions."""
+    """Return the Kafka partition of the host's events, in topics with N partitions."""
     return _positive_hash(host) % partitions
 
 

@@ -196,7 +196,7 @@ class PageRecord:
     """All parts of a page's record. A part that is not stored has the facts of an empty row."""
 
     rows: Mapping[str, Row] = field(default_factory=dict)
-    """The rows of the stored parts by name, with those of parts that are unknown to this release."""
+    """The rows of the stored parts by name, also the rows of parts that are unknown to this release."""
 
     @cached_property
     def fetched(self) -> Fetched:

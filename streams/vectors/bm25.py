@@ -2,11 +2,11 @@
 
 The product of the two, times the inverse document frequency that Qdrant keeps for the collection (its `idf` modifier),
 is BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). The average length is a constant, so
-that a statement's vector depends on the statement alone and a replay writes the same one.
+that a statement's vector only depends on the statement and a replay writes the same vector.
 
 The words of a statement's context count like its own: "installation" finds "Run the script." below the heading
-"Installation", ranked behind a statement that has the word itself as well. Those of the page's title count twice. The
-constants are those of the best mean over three collections, Cranfield, CACM and NPL (docs/decisions/0005).
+"Installation", ranked behind a statement that has the word itself as well. Words of the page's title count twice. The
+constants have the best mean over three collections, Cranfield, CACM and NPL (docs/decisions/0005).
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
 def query_vector(text: str, language: str = "") -> SparseVector:
     """The number of times that a query has each term, without function words where there are others.
 
-    `language` is that of the pages that are searched. When it isn't given, the query's own is looked for, so that its
+    `language` is the language of the searched pages. When it isn't given, the query's own is looked for, so that its
     inflections are found. English function words are left out when `language` is English or empty: they are in nearly
     every statement, so they would find little and read the longest lists.
     """

@@ -1,7 +1,7 @@
 """The embed stage: a page's statements become vectors, each statement in its context.
 
-The vectors of unchanged statements are not computed again: the page's record names those of the same model. Other texts
-pass through a bounded queue that all pages of this worker share (`batching`).
+The vectors of unchanged statements are not computed again: the page's record names vectors of the same model. Other
+texts pass through a bounded queue that all pages of this worker share (`batching`).
 """
 
 import asyncio

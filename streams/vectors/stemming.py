@@ -23,7 +23,7 @@ _NAMES = (
     "sr serbian, es spanish, sv swedish, ta tamil, tr turkish, yi yiddish"
 )
 LANGUAGES = dict(pair.split() for pair in _NAMES.split(", "))
-"""The stemmer's name by language, as `primary` writes languages. English and all others have Porter's alone."""
+"""The stemmer's name by language, as `primary` writes languages. English and all others have only Porter's."""
 _MIN_CHARS = 3
 """Minimum length of a word that is stemmed (characters)."""
 _ENGLISH = re.compile(rf"[a-z]{{{_MIN_CHARS},}}")
@@ -32,9 +32,9 @@ _NO_WORD = re.compile(r"[\d_'.,+#]")
 
 
 def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
-    """For each lower-case word its stems: the English one, and that of the text's language where it differs.
+    """For each lower-case word its stems: the English one, and the one of the text's language if it differs.
 
-    A word that isn't of plain letters alone, or has one or two, stays as it is.
+    A word with other characters than plain letters, or that has one or two, stays as it is.
     """
     english = _stemmed(words, "porter", [bool(_ENGLISH.fullmatch(word)) for word in words])
     name = LANGUAGES.get(primary(language), "")

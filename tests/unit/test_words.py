@@ -19,6 +19,18 @@ UNCLEAR = {
     r"\bhas become of\b|\bbecame of\b": "say 'the outcome' or 'the status'",
     r"\bis the law\b|\bthe law of\b": "say 'the rule' or 'the reference'",
 }
+UNNAMED = {
+    r"\bso many\b": "say 'N'",
+    r"\b(?:that|those) of\b": "name the noun again",
+    r"\balone\b": "say 'only' before the word that it is about (or add a phrase to BY_ITSELF)",
+}
+"""Pronouns and adverbs in place of a noun, in the code's own docstrings and comments."""
+NO_PRONOUNS = ("streams", "schemas", "benchmarks", "docs", "triton_models")
+BY_ITSELF = re.compile(
+    r"(?:understood|understand it|matched|means nothing|through the network|runs|too long|are) alone"
+    r"|leaves the [a-z ]+ alone|once more,? alone in a fresh process"
+)
+"""Phrases in which `alone` means "by itself"."""
 NAMES = frozenset({"told", "said", "heard", "mortal", "law"})
 """Words that no variable, function or argument is called."""
 
@@ -72,6 +84,10 @@ def faults_of(path: Path) -> Iterator[str]:
         flat = " ".join(text.split())
         faults += [f"line {line}: {match[0]!r}: {advice}" for pattern, advice in UNCLEAR.items()
                    for match in re.finditer(pattern, flat, re.IGNORECASE)]  # fmt: skip
+        if relative(path).startswith(NO_PRONOUNS):
+            named = BY_ITSELF.sub("", flat)
+            faults += [f"line {line}: {match[0]!r}: {advice}" for pattern, advice in UNNAMED.items()
+                       for match in re.finditer(pattern, named, re.IGNORECASE)]  # fmt: skip
     faults += [
         f"line {line}: the name {name!r}: name what it is"
         for line, name in names(tree)

@@ -77,11 +77,12 @@ async def eval_dedup(
 def eval_answers(
     questions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE")],
     urls: Annotated[
-        list[str] | None, typer.Argument(metavar="[URLS]...", help="Gateways to ask. Default: that of the settings.")
+        list[str] | None,
+        typer.Argument(metavar="[URLS]...", help="Gateways to ask. Default: the gateway of the settings."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how many questions are answered by the shown snippets alone, in the first result and in the first five.
+    """Measure how many questions are answered only by the shown snippets, in the first result and in the first five.
 
     FILE has JSON objects with `question`, `answer` (a text or several) and `url` (the page or pages, optional).
 
@@ -133,7 +134,7 @@ async def eval_search(
 
     DIR holds corpus.jsonl, queries.jsonl and qrels.tsv. Documents become statements and vectors by the code of the
     stages, and the gateway's search ranks them, in this process and without servers. In the same run: Riffle's two
-    lists alone and by reciprocal rank, bm25s with stemming, and the ablation. Vectors are kept on disk, so a second
+    lists each and by reciprocal rank, bm25s with stemming, and the ablation. Vectors are kept on disk, so a second
     run takes seconds.
 
     Examples:

@@ -32,7 +32,7 @@ from streams.topology import STAGES
 dead_letters_app = command_group("Events that failed for good: list, show and replay them.")
 
 AsJson = Annotated[bool, JSON_OPTION]
-StageName = Annotated[str | None, typer.Option("--stage", help="Only those of this stage.")]
+StageName = Annotated[str | None, typer.Option("--stage", help="Only letters of this stage.")]
 ErrorText = Annotated[str, typer.Option("--error", help="Only those whose error contains this text.")]
 Since = Annotated[datetime | None, typer.Option(help="Only those that failed since this time (UTC).")]
 Before = Annotated[datetime | None, typer.Option(help="Only those that failed before this time (UTC).")]

@@ -70,7 +70,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def configured(config: str, name: str, dimensions: int, parameters: dict[str, str], table: Path) -> str:
-    """The configuration of the static model, made of that of the network."""
+    """The configuration of the static model, made from the network's."""
     changed = {
         "model_name": f"{parameters['model_name']}-static",
         "model_version": f"{dimensions}-2",

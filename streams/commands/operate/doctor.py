@@ -23,7 +23,7 @@ def doctor(
     as_json: Annotated[bool, JSON_OPTION] = False,
     only: Annotated[list[str] | None, typer.Option(help="Only this check. May be repeated.")] = None,
     gateway: Annotated[
-        str, typer.Option(metavar="URL", help="Address of the gateway, if not that of the settings.")
+        str, typer.Option(metavar="URL", help="Address of the gateway, if not the one of the settings.")
     ] = "",
     deadline: Annotated[
         float, typer.Option(min=1, help="Seconds after which a check counts as failed.")

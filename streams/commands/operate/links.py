@@ -1,4 +1,4 @@
-"""`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows that of one."""
+"""`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows one host's."""
 
 from typing import Annotated
 

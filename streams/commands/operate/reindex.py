@@ -141,7 +141,7 @@ async def _fill_and_switch(
             )
         verification = await reindexer.verify()
         failed = [*outcome.failed, *verification.failed]
-        # The sample alone doesn't show that single pages are missing.
+        # The sample doesn't show that single pages are missing.
         faults = verification.faults
         if failed and not skip_failed:
             faults.append("failed-pages")

@@ -41,7 +41,9 @@ def topics(
         err.print(f"Created {len(created)} topics." if created else "No topic was missing.")
     if partitions:
         grown = grow_topics(settings, partitions)
-        err.print(f"Added partitions to {len(grown)} topics." if grown else "All topics have so many partitions.")
+        err.print(
+            f"Added partitions to {len(grown)} topics." if grown else "All topics have as many partitions already."
+        )
     states, lags = describe_topics(settings), stage_lags(settings)
     if as_json:
         print_json(_as_fields(states, lags))

@@ -11,7 +11,7 @@ from streams.topology import STAGES
 @command
 async def worker(
     stages: Annotated[list[str], typer.Argument(help=f"One or several of {', '.join(s.name for s in STAGES)}.")],
-    instance: Annotated[str, typer.Option(help="This worker's name among those of its stage (a pod's ordinal).")] = "",
+    instance: Annotated[str, typer.Option(help="This worker's name among the stage's workers (a pod's ordinal).")] = "",
     accept_loss: Annotated[
         bool, typer.Option("--accept-loss", help="Continue after events that Kafka deleted before they were handled.")
     ] = False,

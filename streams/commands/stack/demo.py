@@ -27,7 +27,7 @@ from streams.vectors.bm25 import query_vector
 
 TOP_STATEMENTS = 3
 WORDS_PAGES = 5
-"""Number of first pages of the search by words alone that are looked through for the answer."""
+"""Number of first pages that are searched for the answer, in the search only by words."""
 DEPTH = 30
 SHOWN_QUESTIONS = 3
 
@@ -40,7 +40,7 @@ class Verdict:
     statements: list[tuple[str, str]]
     """Text and page address, best first."""
     by_words: list[tuple[str, str]] = field(default_factory=list)
-    """The same for the first pages of the search by words alone (BM25)."""
+    """The same for the first pages of the search only by words (BM25)."""
 
     @property
     def rank(self) -> int | None:
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def words_find_it(self) -> bool:
-        """True if the words alone lead to the right statement on one of the first WORDS_PAGES pages."""
+        """True if the search only by words leads to the right statement on one of the first WORDS_PAGES pages."""
         return any(self.question.answer in text and url == self.question.url for text, url in self.by_words)
 
     @property
@@ -116,7 +116,7 @@ async def _crawl(settings: Settings, hosts: list[str]) -> None:
 
 
 async def _judged(settings: Settings) -> list[Verdict]:
-    """Ask the gateway each question and rank the statements by their scores. Ask the word index alone beside it."""
+    """Ask the gateway each question and rank the statements by their scores. Ask only the word index beside it."""
     async with open_stores(settings, ["vectors"]) as stores:
         verdicts = []
         for question in QUESTIONS:
@@ -127,7 +127,7 @@ async def _judged(settings: Settings) -> list[Verdict]:
 
 
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
-    """The statements of the first pages by BM25 alone, with their pages, best page first."""
+    """The statements of the first pages only by BM25, with their pages, best page first."""
     found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
     pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
     return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits]
@@ -152,7 +152,7 @@ def _show(verdicts: list[Verdict]) -> None:
     right = sum(verdict.right for verdict in verdicts)
     by_words = sum(verdict.words_find_it for verdict in verdicts)
     out.print(f"\n{right} of {len(verdicts)} questions have their answer among the first {TOP_STATEMENTS} statements.")
-    out.print(f"By words alone, {by_words} have it on one of the first {WORDS_PAGES} pages.")
+    out.print(f"Only by words, {by_words} have it on one of the first {WORDS_PAGES} pages.")
     for verdict in verdicts:
         if not verdict.right:
             err.print(styled("[yellow]Not among them:[/] {} (rank {})", verdict.question.question, verdict.rank))

@@ -97,7 +97,7 @@ def usage(pid: int) -> tuple[int, float]:
 
 
 def health_of(process: ProcessState, settings: Settings) -> str:
-    """Return "ok", "ended" or "no answer". `settings`: those of the running stack."""
+    """Return "ok", "ended" or "no answer". `settings`: the running stack's."""
     if not is_alive(process.pid, process.create_time):
         return "ended"
     return "ok" if _answers(process, settings) else "no answer"

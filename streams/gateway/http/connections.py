@@ -1,7 +1,7 @@
 """Limits of a connection: the time for a request's header, and the time in which a reader must take an answer.
 
 uvicorn limits neither: a client that sends half a header, or stops to read, would keep its connection for ever. The
-number of connections is uvicorn's own `limit_concurrency`. Limits for one client belong to a reverse proxy, which alone
+number of connections is uvicorn's own `limit_concurrency`. Limits for one client belong to a reverse proxy: only it
 knows the clients' addresses.
 """
 

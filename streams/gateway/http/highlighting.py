@@ -1,6 +1,6 @@
 """The words of a query in a text: which are marked, and where. Pure.
 
-It makes no HTML: highlights are positions, and the templates escape every piece of text. Words are those of the word
+It makes no HTML: highlights are positions, and the templates escape every piece of text. Words are split as in the word
 index (`streams.pages.text.tokens`), so versions, names and words with combining marks stay whole.
 """
 
@@ -47,7 +47,7 @@ def _words_and_runs(query: str) -> Iterator[str]:
 def highlights(text: str, words: Iterable[str], language: str = "") -> list[Range]:
     """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps.
 
-    Words meet by the stems of the word index, so that what was found by words is what is marked. `language` is that of
+    Words meet by the stems of the word index, so the marked words are the found words. `language` is the language of
     the text.
     """
     runs = [word for word in words if is_spaceless(word[0])]

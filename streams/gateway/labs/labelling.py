@@ -131,7 +131,7 @@ def export_rows(page: PageStatements, labels: Sequence[Label]) -> Iterator[dict[
     """One row a sentence, in the format of the training and of `riffle eval chains`.
 
     Where labellers differ the most frequent answer counts. A sentence without a label has no `needs_context` (null):
-    it is read as context alone.
+    it is only read as context.
     """
     sentences = [statement for statement in page.statements if statement.kind in KINDS]
     agreed = {

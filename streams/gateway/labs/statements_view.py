@@ -1,6 +1,6 @@
 """The statements of one page: the exact text of each embedding, its chain, its leaf label, and how a query fits it.
 
-The statements are those of the statements stage, and the vectors those of the embed stage: what is shown is what was
+The statements come from the statements stage, and the vectors from the embed stage: what is shown is what was
 indexed.
 """
 
@@ -73,7 +73,7 @@ class ShownStatement:
     """The exact embedding text, or its start."""
     embedded_chars: int
     score: float | None = None
-    """Cosine of its vector to that of the query."""
+    """Cosine of its vector to the query's vector."""
 
 
 @dataclass(frozen=True, slots=True)

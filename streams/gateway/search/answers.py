@@ -117,7 +117,7 @@ class SearchAnswer(_Model):
     per_page: int
     has_next: bool
     results: tuple[Result, ...]
-    partial: bool = Field(description="A part of the search failed; the results are those of the others.")
+    partial: bool = Field(description="A part of the search failed; the other parts have results.")
     reasons: tuple[Reason, ...] = ()
     took_ms: float
     explain: Explanation | None = None

@@ -14,7 +14,7 @@ from streams.local.qdrant_server.errors import BadRequest, Conflict, no_collecti
 from streams.local.qdrant_server.files import write_atomically
 
 MAX_NAME_BYTES = 255
-"""Maximum length of a collection's name (bytes): it is that of a folder."""
+"""Maximum length of a collection's name (bytes): it is also a folder's name."""
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\0\x1f]')
 
 

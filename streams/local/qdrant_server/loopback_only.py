@@ -1,4 +1,4 @@
-"""The local server answers programs of this machine alone, not pages in its browsers.
+"""The local server only answers programs of this machine, not pages in its browsers.
 
 A web page may send requests to any port of loopback, and read the answers if its own host name resolves to loopback
 (DNS rebinding). Such a request has a foreign `Origin`, or a foreign `Host`.

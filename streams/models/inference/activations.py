@@ -47,7 +47,7 @@ Ranges = Mapping[str, Range]
 
 
 def processor_has_vnni(facts: Path = Path("/proc/cpuinfo")) -> bool:
-    """True if the processor adds products of 8 bits in 32 bits, as OpenVINO then does. Linux alone says so."""
+    """True if the processor adds products of 8 bits in 32 bits, as OpenVINO then does. Only Linux shows it."""
     return facts.exists() and not {"avx512_vnni", "avx_vnni"}.isdisjoint(facts.read_text().split())
 
 

@@ -1,4 +1,4 @@
-"""Statement chains by rule: the earlier sentence that a sentence needs to be understood. English alone.
+"""Statement chains by rule: the earlier sentence that a sentence needs to be understood. Only English.
 
 The rule has the interface of a trained model. A sentence needs the sentence before it if it has a pronoun or
 demonstrative before it has named anything. Not found: ellipsis, definite noun phrases ("the method"), and antecedents

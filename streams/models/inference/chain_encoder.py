@@ -2,7 +2,7 @@
 
 A section is read in windows, one pass of the network each (`chain_windows`). Each window runs alone, so that a
 sentence's link doesn't depend on what else is asked at the time. A window in which no sentence has a word that refers
-to another one is not read: the network finds no need there, and it was trained on English alone.
+to another one is not read: the network finds no need there, and it was only trained on English.
 """
 
 from collections.abc import Callable, Iterator, Sequence

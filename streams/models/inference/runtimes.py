@@ -48,7 +48,7 @@ def resolved(parameters: Mapping[str, str]) -> dict[str, str]:
 def open_model(runtime: str, model: Path, threads: int, activations: Path | None = None) -> Run:
     """Load the model. Raises UsageError for a runtime that is unknown or not installed.
 
-    `activations` is a file of `activations`, which OpenVINO alone uses.
+    `activations` is a file of `activations`, which only OpenVINO uses.
     """
     _check(runtime, model)
     return _openvino(model, threads, activations) if runtime == OPENVINO else _onnxruntime(model, threads)

@@ -59,7 +59,7 @@ def _seal(parts: Sequence[bytes]) -> int:
 
 
 def find_row_fault(texts: Sequence[bytes], width: int, tensors: Sequence[Tensor | None]) -> str:
-    """Return why an answer of one row a text is not that of these texts; an empty string if it is.
+    """Return why an answer of one row a text does not belong to these texts; an empty string if it does.
 
     `tensors` are the rows, their seals, and the checksums of the token ids if the model returns them.
     """
@@ -76,7 +76,7 @@ def find_row_fault(texts: Sequence[bytes], width: int, tensors: Sequence[Tensor 
 
 
 def find_whole_fault(texts: Sequence[bytes], rows: int, tensors: Sequence[Tensor | None]) -> str:
-    """Return why an answer is not that of these texts; an empty string if it is.
+    """Return why an answer does not belong to these texts; an empty string if it does.
 
     `tensors` are the columns, each with this number of rows, and the seal of them all.
     """
@@ -85,7 +85,7 @@ def find_whole_fault(texts: Sequence[bytes], rows: int, tensors: Sequence[Tensor
     if len(kept) != len(columns):
         return f"columns of shapes {', '.join(map(_shape, columns))} for {rows} rows"
     if seal is None or not np.array_equal(seal, seal_whole(texts, kept)):
-        return "the seal is that of another request"
+        return "the seal belongs to another request"
     return ""
 
 

@@ -16,7 +16,7 @@ _WORDS = (
 _HOST_PARTS = (
     r"porn(?!ic(?:\b|het)) xxx xvideos xhamster xnxx redtube hentai camgirl sexcam(?!p) (?<!o)livesex milf(?!ord|ield)"
 )
-"""Parts of names of hosts, but not those of towns (Pornic, Milford), of a Sussex campus, or of an olives express."""
+"""Parts of names of hosts, but not of towns (Pornic, Milford), of a Sussex campus, or of an olives express."""
 _IN_TEXT = frozenset(_WORDS.split())
 _WORD = re.compile(r"\w+")
 _DISGUISED = str.maketrans("İıſ", "iis")
@@ -27,7 +27,7 @@ _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
 
 
 def is_adult(page: PageHits) -> bool:
-    """True if the host, or two words of the page, are those of adult content."""
+    """True if the host, or two words of the page, are words of adult content."""
     payload = page.hits[0].payload
     host = payload.host.lower().partition(":")[0]
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):

@@ -4,7 +4,7 @@
 name that the question doesn't have. Meaning and words show neither. A statement with this form gets a bonus, which is
 small beside the scores: it decides between statements about the same thing (measured in docs/decisions/0028).
 
-The rules are those of English questions. Other queries, and questions of more than MAX_WORDS words, have no form.
+The rules are for English questions. Other queries, and questions of more than MAX_WORDS words, have no form.
 """
 
 import re

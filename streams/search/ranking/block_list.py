@@ -20,7 +20,7 @@ _COMMENT = ("#", "!", "[")
 _HOSTS_LINE = re.compile(r"(?:\d{1,3}(?:\.\d{1,3}){3}|::1?|[0-9a-fA-F:]{3,39})\s+(\S.*+)")
 _RULE = re.compile(r"(@@)?\|\|([^/^$*|]++)\^?\|?(?:\$([\w,~=.|-]*+))?")
 _WHOLE_PAGE = frozenset({"all", "document", "doc", "important", "popup", "third-party", "3p", "first-party", "1p"})
-"""Options with which a rule counts for all pages of its domain. Others are for some requests or elements alone."""
+"""Options with which a rule counts for all pages of its domain. Others are only for some requests or elements."""
 _COMMENT_BEHIND = re.compile(r"\s#.*+")
 _PATTERN = re.compile(r"(@)?(?:\*|https?)://(?:\*\.)?([^/*]++)/\*?")
 _DOMAIN = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{1,63}")

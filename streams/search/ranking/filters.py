@@ -5,7 +5,7 @@
     empty        pages without a title, or without text
     blocked      hosts of the block lists
     adult        pages with the words of adult content
-    duplicate    pages whose text is nearly that of a better result; the result counts them
+    duplicate    pages with nearly the same text as a better result; the result counts them
     host         further pages of one host move behind the first page; none is left out
 
 The pages come with the best first, and are read only as far as they are needed.

@@ -1,10 +1,10 @@
 """Combines the dense and the sparse list of statements into one order of pages, by their scores.
 
-Each list's score of a page is that of the page's best statement. The scores of a list are standardized: their distance
-from the mean of the list's first pages, in standard deviations, so that both lists speak the same language. A page's
-score is the weighted sum of both, above that of a page that is in neither list. Rank fusion, which was here before,
-throws away by how much a statement is better than the next one (Bruch, Gai and Ingber, "An Analysis of Fusion Functions
-for Hybrid Retrieval", 2023; docs/decisions/0005).
+Each list's score of a page is the score of the page's best statement. The scores of a list are standardized: their
+distance from the mean of the list's first pages, in standard deviations, so that both lists speak the same language. A
+page's score is the weighted sum of both, above the score of a page that is in neither list. Rank fusion, which was here
+before, throws away by how much a statement is better than the next one (Bruch, Gai and Ingber, "An Analysis of Fusion
+Functions for Hybrid Retrieval", 2023; docs/decisions/0005).
 
 Qdrant can fuse and group by itself. Both were tried and are not used: its fusion orders equal scores at random, and its
 grouping asks again, without the points that it has found, until the groups are full.
@@ -49,8 +49,8 @@ class Scale:
 def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
     """The scale of a list, by the best scores of its first pages.
 
-    `floor` is the score of a statement that is not in the list, where it is known. Else it is that of the last one. A
-    list with few pages is filled up with it: among few scores none would stand out.
+    `floor` is the score of a statement that is not in the list, where it is known. Else it is the score of the last
+    statement. A list with few pages is filled up with it: among few scores none would stand out.
     """
     if not hits:
         return Scale()
@@ -143,7 +143,7 @@ def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHi
 
 
 def _different(hits: list[Hit]) -> tuple[Hit, ...]:
-    """The hits without those whose text is that of a better one."""
+    """Return the hits without hits that have the text of a better one."""
     if len(hits) == 1:
         return tuple(hits)
     by_text: dict[str, Hit] = {}

@@ -1,7 +1,7 @@
 """Paragraphs as queries: a model reads only the beginning of a long text, so a long query is embedded in parts. Pure.
 
 The vector of the query is the mean of the vectors of its parts, which are about equally long. A query of up to
-MAX_PART_BYTES is one part, and its vector that of the model.
+MAX_PART_BYTES is one part, and its vector is the model's.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Similar pages: a page gains from the pages most like it that rank above it. Pure.
 
 Pages that are about the same thing tend to answer the same queries (the cluster hypothesis: van Rijsbergen,
-"Information Retrieval", 1979), so a score that is lower than those of similar pages is likely to be too low (Diaz,
+"Information Retrieval", 1979), so a score that is lower than the scores of similar pages is likely to be too low (Diaz,
 "Regularizing Ad Hoc Retrieval Scores", 2005). There a score moves both ways. Here it only rises, since the one page
 that answers a question often has no page like it.
 
@@ -90,7 +90,7 @@ def similarities(pages: Sequence[PageHits], check_time: Callable[[], None] = lam
 
 
 def _mean_distances(scores: npt.NDArray[np.float64], similar: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Return the mean distance of each score to those of its neighbours, where a lower or missing one is 0."""
+    """Return the mean distance of each score to its neighbours' scores, where a lower or missing one is 0."""
     others = similar.copy()
     np.fill_diagonal(others, -1.0)
     # The sort is stable, so that equally similar pages are chosen by their rank.
@@ -102,7 +102,7 @@ def _mean_distances(scores: npt.NDArray[np.float64], similar: npt.NDArray[np.flo
 
 
 def _words_of(page: PageHits) -> list[str]:
-    """Return the beginnings of the words of a page's first statements, and once those of their context."""
+    """Return the beginnings of the words of a page's first statements, and once the words of their context."""
     parts: dict[str, None] = {}
     for hit in page.hits[:STATEMENTS]:
         parts |= dict.fromkeys(part[:MAX_CHARS] for part in (hit.payload.text, *hit.payload.context))

@@ -51,7 +51,7 @@ def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> li
 def authority(known: HostRank | None) -> float:
     """The authority of a host on a logarithmic scale: 0 without in-links, 1 from rank 10,000 on.
 
-    Where the rank is not computed yet, each linking host counts as one without in-links that links to this host alone.
+    Where the rank is not computed yet, each linking host counts as one without in-links that only links to this host.
     """
     if known is None:
         return 0.0
@@ -62,7 +62,7 @@ def authority(known: HostRank | None) -> float:
 def freshness(published: str, generation: int, now: datetime, half_life_days: float) -> float:
     """The freshness of a page from the date of its publication, else from its fetch: 1 for a page of today, 0 unknown.
 
-    `published` is an ISO date, also of a year or month alone. `generation` is the fetch, microseconds since 1970 UTC.
+    `published` is an ISO date, also of only a year or month. `generation` is the fetch, microseconds since 1970 UTC.
     """
     if date := _date(published):
         return _decayed(date, now, half_life_days)

@@ -2,7 +2,7 @@
 
     terms     words of the query that are searched: the longer it is, the more its words count
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
-    question  1 if it is a question: its words are those of the asker, not of the answer
+    question  1 if it is a question: its words are the asker's, not the answer's
 
 Parameters and their training data are in `training/`, made by `python -m benchmarks.meaning_weight`. The data have
 few short questions, so their bonus is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is shown

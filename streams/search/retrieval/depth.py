@@ -1,6 +1,6 @@
 """The depth of a search: the number of statements that a page of results needs. Pure.
 
-The first results come from lists of 200 statements. Further ones need longer lists, as do those of a query whose first
+The first results come from lists of 200 statements. Further results need longer lists, and so does a query whose first
 lists are full of few pages, or of pages that the filters leave out. In longer lists the order differs a little: more
 statements change the scale of the scores, and the examples of the feedback. So the order of the first results is
 settled by the short lists, and longer ones only go on behind them. Otherwise a result would be shown on two pages, and
@@ -31,7 +31,7 @@ class Depth:
     """The results that lists of one length settle."""
 
     results: int
-    """Maximum number of first results, with those of the shorter lists."""
+    """Maximum number of first results, with the results of the shorter lists."""
     statements: int
     """Maximum statements of a list."""
 

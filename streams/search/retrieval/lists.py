@@ -1,7 +1,7 @@
 """The two lists of one search: they are read from the index, and read on behind pages that fill a list.
 
-A list has so many statements, not pages. A manual, or a page that was written for it, may have more statements on a
-subject than a list has places, and would hide all other pages.
+The length of a list counts statements, not pages. A manual, or a page that was written for it, may have more statements
+on a subject than a list has places, and would hide all other pages.
 """
 
 from collections import Counter

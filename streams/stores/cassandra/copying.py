@@ -105,7 +105,7 @@ async def read_rows(session: CassandraSession, table: Table) -> AsyncIterator[li
         while True:
             bounds = {"first": first, "last": last}
             rows, following = await session.page(cql, bounds, page_rows=page_rows, after=following)
-            # A partition with static values alone comes as a row without a clustering key.
+            # A partition with only static values comes as a row without a clustering key.
             if copied := [_copied(table, row) for row in rows if None not in row[: len(table.key)]]:
                 yield copied
             if following is None:
@@ -113,7 +113,7 @@ async def read_rows(session: CassandraSession, table: Table) -> AsyncIterator[li
 
 
 def token_ranges(count: int) -> list[tuple[int, int]]:
-    """The ring in so many ranges, both bounds included."""
+    """Return the ring in N ranges, both bounds included."""
     step = 2**64 // count
     starts = [FIRST_TOKEN + number * step for number in range(count)]
     return list(zip(starts, [*(start - 1 for start in starts[1:]), LAST_TOKEN], strict=True))

@@ -371,7 +371,7 @@ def _exact(pages: Iterable[Fingerprint], content_hash: str) -> list[Fingerprint]
 
 
 def _near(pages: Iterable[Fingerprint], simhash: int, distance: int, version: int) -> list[Fingerprint]:
-    """Keep those of this version within the distance. A hint contains no version, the page's own row does."""
+    """Keep the fingerprints of this version within the distance. A hint has no version, the page's own row has one."""
     alike = [page for page in pages if page.simhash_version == version]
     return [page for page in alike if hamming(page.simhash, simhash) <= distance]
 

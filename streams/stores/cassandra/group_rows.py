@@ -33,7 +33,7 @@ async def copy_group_rows(settings: CassandraSettings) -> int:
 
 
 async def _copy_page(session: CassandraSession, row: Any) -> int:
-    """A duplicate belongs to its group. The write time of its former row is that of its decision."""
+    """A duplicate belongs to its group. The write time of its former row is the time of its decision."""
     _, page_id, group, decided_at = row
     if group is None or group == page_id or decided_at is None:
         return 0

@@ -40,7 +40,7 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """The checksum of the statements alone, so that a comment can be corrected."""
+        """The checksum of only the statements, so that a comment can be corrected."""
         return blake2b("\n".join(self.statements).encode(), digest_size=16).hexdigest()
 
     @property

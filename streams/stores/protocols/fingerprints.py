@@ -35,7 +35,7 @@ class Fingerprint:
     written_at: int = 0
     """The write time of the fingerprint."""
     simhash_version: int = 1
-    """The version of the word weights in the SimHash. Those of different versions are never compared."""
+    """The version of the word weights in the SimHash. SimHashes of different versions are never compared."""
     site_first_seen: int = 0
     """When the page's site first had this text. Only `set_representative` writes it. 0 while the page is undecided."""
     group: UUID | None = field(default=None, compare=False)
@@ -100,7 +100,7 @@ class Fingerprints(Protocol):
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
         """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one.
 
-        A text with less than MIN_NEAR_WORDS words is stored under its page and content hash alone.
+        A text with less than MIN_NEAR_WORDS words is only stored under its page and content hash.
         """
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
@@ -144,7 +144,7 @@ class Fingerprints(Protocol):
     async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
         """Make all duplicates of one page duplicates of another one, at a cost that doesn't depend on their number.
 
-        Those of the text with the content hash `kept_text` stay.
+        Fingerprints of the text with the content hash `kept_text` stay.
         """
 
     async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:

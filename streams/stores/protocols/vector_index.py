@@ -34,7 +34,7 @@ class Filters:
     page_id: UUID | None = None
     host: str | None = None
     languages: tuple[str, ...] = ()
-    """Any of these, as the points spell them; an empty one is that of points without a language."""
+    """Any of these, as the points spell them; an empty one means points without a language."""
     exclude_hosts: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     """Hosts, of which any is meant with its subdomains."""
@@ -92,7 +92,7 @@ class VectorIndex(Protocol):
     async def remove_page(
         self, collection: str, page_id: UUID, *, before_generation: int | None = None, keep: Sequence[UUID] = ()
     ) -> None:
-        """Remove a page's points but those in `keep`; with `before_generation`, only those of an older generation."""
+        """Remove a page's points except `keep`; with `before_generation`, only points of an older generation."""
 
     async def candidates(
         self,

@@ -1,4 +1,4 @@
-"""The vector index in Qdrant: a cluster, or the local stack's server. They differ in the URL alone.
+"""The vector index in Qdrant: a cluster, or the local stack's server. They only differ in the URL.
 
 One collection per embedding model, `statements-<model>-<version>`, behind the alias `statements` that searches read:
 the next model's collection is filled beside the old one and takes over at once.

@@ -1,4 +1,4 @@
-"""Seals: an answer that is not that of its request has another seal, or another shape."""
+"""Seals: an answer to another request has another seal, or another shape."""
 
 from collections.abc import Callable
 

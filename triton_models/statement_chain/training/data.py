@@ -32,7 +32,7 @@ class Sentence:
     needs: bool
     leaf: bool
     labelled: bool = True
-    """False: it is read as context alone."""
+    """False: it is only read as context."""
     antecedents: frozenset[int] = frozenset()
     """Indices of the sentences with a nominal antecedent, else with the nearest one."""
     referring: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
 """The network of the chain model: the lower layers of MiniLM, and three small heads.
 
 For each sentence of a window it gives the logit that it needs an earlier sentence, the score of each sentence as its
-antecedent, and the logit that it can be matched alone. Plain operations alone, so that the ONNX export needs no
+antecedent, and the logit that it can be matched alone. Only plain operations, so that the ONNX export needs no
 custom ones. One window at a time: without padding there is no mask.
 """
 

@@ -150,7 +150,7 @@ class Training:
     def _loss(self, sentences: Sequence[Sentence], part: Window, hidden: Tensor) -> Tensor:
         recipe, network = self._recipe, self._network
         membership = tensors(part)[1]
-        # Half precision in the layers alone: one and a half times as fast on CPUs that have it.
+        # Half precision only in the layers: one and a half times as fast on CPUs that have it.
         with torch.autocast("cpu", torch.bfloat16):
             hidden = network.upper(hidden.float())
         hidden = hidden.float()
