@@ -127,7 +127,7 @@ class DedupAgent(Agent):
         return await self._applier.log(event.page_id, str(delivery.envelope.id))
 
     async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
-        """True if the page's document is in the index, with vectors of the current model."""
+        """Return whether the page's document is in the index, with vectors of the current model."""
         record = await self._stores.pages.get(page_id)
         indexed, chunked = record.indexed, record.chunked
         return (
@@ -138,7 +138,7 @@ class DedupAgent(Agent):
         )
 
     async def _outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Outcome]:
-        """The page's current decision, or the log's if another worker is deciding the page at this moment."""
+        """Return the page's current decision, or the log's if another worker is deciding the page at this moment."""
         now = await self._row(page.page_id, rows)
         if now is None or now.representative is None or is_undecided(now):
             return page, Outcome.recorded(log.record)
@@ -210,7 +210,7 @@ class DedupAgent(Agent):
         return former.known_since if await self._grouping.have_same_text(former, page) else event.generation
 
     async def _in_links(self, event: PageNormalized) -> int:
-        """The number of pages that link to the page, counted in the ledger's discoveries of it."""
+        """Return the number of pages that link to the page, counted in the ledger's discoveries of it."""
         history = await self._stores.ledger.history(event.page_id)
         links = (step.data for step in history if step.topic in _LINK_TOPICS and step.data.get("why") == "link")
         # A row of the ledger may store several links together.
@@ -218,7 +218,7 @@ class DedupAgent(Agent):
         return len(referrers - {event.url})
 
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
-        """The similarity of the texts, or its estimate if a text is no longer stored, or too large for the sandbox."""
+        """Return the similarity of the texts, or its estimate if a text is not stored or too large for the sandbox."""
         try:
             pair = await asyncio.gather(self._shingles(one.document_ref), self._shingles(other.document_ref))
         except (MissingBlob, Refused):
@@ -226,7 +226,10 @@ class DedupAgent(Agent):
         return jaccard(*pair)
 
     async def _shingles(self, document_ref: str) -> Hashes:
-        """The shingles of a document. They are cached: a reference never changes, and representatives come often."""
+        """Return the shingles of a document.
+
+        They are cached: a reference never changes, and representatives come often.
+        """
         known = self._shingle_cache.get(document_ref)
         if known is not None:
             return known
@@ -240,7 +243,7 @@ class DedupAgent(Agent):
         return await self._other_events(event.crawl_id, log, {})
 
     async def _other_events(self, crawl_id: str, log: Log, rows: Rows) -> list[Event]:
-        """The current decisions about the other pages that this event changed.
+        """Return the current decisions about the other pages that this event changed.
 
         A page that was fetched again since, and is not decided yet, is left to its own event.
         """
@@ -255,12 +258,12 @@ def _text_facts(page: Fingerprint) -> RemovedText:
 
 
 def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
-    """True if a later fetch than the event's is known. A replay is not a fetch."""
+    """Return whether a later fetch than the event's is known. A replay is not a fetch."""
     return known >= event.generation + SAME_FETCH
 
 
 def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
-    """The facts `repeats` and `document_generation` of the record."""
+    """Return the facts `repeats` and `document_generation` of the record."""
     known = log.record.document_generation
     known = event.generation if known is None else known
     if log.is_own:
@@ -273,7 +276,7 @@ def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> 
 
 
 def _generation_after_removal(record: PageRecord, event: PageNormalized) -> int:
-    """The generation for a replay of a page without a fingerprint. NEVER after a removal on request.
+    """Return the generation for a replay of a page without a fingerprint. NEVER after a removal on request.
 
     It is less than the event's generation if no removal is known, or only removals of earlier fetches.
     """
@@ -284,7 +287,7 @@ def _generation_after_removal(record: PageRecord, event: PageNormalized) -> int:
 
 
 def _minimum_generation(page: Fingerprint, at: int) -> int:
-    """A generation later than all that were published about a page.
+    """Return a generation later than all that were published about a page.
 
     If the event with the time `at` wrote the fingerprint itself, it is the fingerprint's generation.
     """
@@ -292,7 +295,10 @@ def _minimum_generation(page: Fingerprint, at: int) -> int:
 
 
 def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
-    """The generation of a removal. It is higher than the event's if the fetch was replayed or its page promoted."""
+    """Return the generation of a removal.
+
+    It is higher than the event's if the fetch was replayed or its page promoted.
+    """
     known = log.record.generation
     if log.is_own:
         return known
@@ -302,6 +308,6 @@ def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) 
 
 
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
-    """The stage's agent. Raises UsageError if fingerprints can't be made."""
+    """Return the stage's agent. Raises UsageError if fingerprints can't be made."""
     frequencies.load()
     return DedupAgent(stores, SandboxPool(TASKS, limits=LIMITS, name="dedup"), settings.triton.model)

@@ -123,7 +123,7 @@ class DecisionApplier:
     async def _unsettled(
         self, plan: Plan, successors: Sequence[UUID], own: UUID
     ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]], Rows]:
-        """Pages whose decision became invalid, and (by page) duplicates of pages that are no longer representatives.
+        """Return pages with an invalid decision, and (by page) duplicates of pages that represent none any more.
 
         Also returns the rows that were read for this.
         """

@@ -30,7 +30,7 @@ Rank = tuple[bool, bool, int, int, int, str]
 
 
 def elect(pages: Iterable[Fingerprint]) -> Fingerprint:
-    """The representative of these pages, with the age of its site. Raises ValueError if there are none."""
+    """Return the representative of these pages, with the age of its site. Raises ValueError if there are none."""
     candidates = list(pages)
     by_url = {page.url: page for page in candidates}
     sites: dict[str, list[Fingerprint]] = {}
@@ -46,13 +46,13 @@ def oldest_first(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
 
 
 def rank(page: Fingerprint) -> Rank:
-    """The page's place among the pages of its site. The lowest rank wins."""
+    """Return the page's place among the pages of its site. The lowest rank wins."""
     names_another = page.canonical_url is not None and page.canonical_url != page.url
     return (_names_another_site(page), names_another, len(page.url), -page.in_links, page.first_seen, page.url)
 
 
 def _site(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> str:
-    """The host of the page, or of the page that it names as its canonical URL."""
+    """Return the host of the page, or of the page that it names as its canonical URL."""
     named = by_url.get(page.canonical_url or "")
     if named is not None and _names_another_site(page) and not _names_another_site(named):
         return host_of(named.url)

@@ -45,7 +45,7 @@ class Quality:
 
     @classmethod
     def of(cls, verdicts: Iterable[tuple[bool, bool]]) -> "Quality":
-        """The quality of verdicts. Each is a pair (is a duplicate, was called one)."""
+        """Return the quality of verdicts. Each is a pair (is a duplicate, was called one)."""
         pairs = list(verdicts)
         both = sum(truth and called for truth, called in pairs)
         called, true = sum(called for _, called in pairs), sum(truth for truth, _ in pairs)

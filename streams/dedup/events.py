@@ -11,7 +11,7 @@ from streams.stores.protocols import Fingerprint
 
 
 def own_events(event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str) -> list[Event]:
-    """The events about the event's own page: its decision, its removal if it is a duplicate, and its settlement."""
+    """Return the events about the own page: its decision, its removal if it is a duplicate, and its settlement."""
     representative = outcome.canonical_page_id
     is_duplicate = representative != event.page_id
     generation = published_generation(page)
@@ -65,7 +65,7 @@ def demotion(page: Fingerprint, crawl_id: str) -> Event:
 
 
 def _about(page: Fingerprint, crawl_id: str) -> dict[str, Any]:
-    """The fields of an event about a page that is not the one of its cause."""
+    """Return the fields of an event about a page that is not the one of its cause."""
     return {
         "page_id": page.page_id,
         "url": page.url,

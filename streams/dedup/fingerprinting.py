@@ -23,14 +23,14 @@ class Prints:
 
 
 def fingerprint(text: str) -> Prints:
-    """The fingerprint of a text. It is the same on every machine and depends on no other page."""
+    """Return the fingerprint of a text. It is the same on every machine and depends on no other page."""
     hashes = word_hashes(words(text))
     least = minhash.minima(shingles(hashes))
     return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:
-    """The distinct shingles of a text, for an exact comparison."""
+    """Return the distinct shingles of a text, for an exact comparison."""
     return shingles(word_hashes(words(text)))
 
 

@@ -33,7 +33,7 @@ def inverse_document_frequencies(hashes: Hashes) -> NDArray[np.float64]:
 
 @cache
 def load() -> tuple[Hashes, NDArray[np.int64], int]:
-    """The words' hashes (sorted), the number of documents with each word, and the number of documents.
+    """Return the words' hashes (sorted), the number of documents with each word, and the number of documents.
 
     The file is read once. Raises UsageError if it is missing or has another version: all SimHashes would be different.
     """

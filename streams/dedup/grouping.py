@@ -59,7 +59,7 @@ class Decision:
         return self.elects_page and self.changes and not may_represent(self.page)
 
     def at(self, own: bool) -> int:
-        """The write time of the decision. `own`: it is made for an event of the page itself.
+        """Return the write time of the decision. `own`: it is made for an event of the page itself.
 
         It is later than the page's former decision. For another page it is also later than the decision that the
         page's own event may lead to at the same moment.
@@ -73,7 +73,7 @@ class Decision:
 
 
 def published_generation(page: Fingerprint) -> int:
-    """The generation of events about the page's decision: its fetch's generation, and one more for each later decision.
+    """Return the generation of events about the page's decision: its fetch's generation, plus one for each later one.
 
     It is computed from the one cell that every decision is written to, in which the latest write wins. So the decision
     that remains has the highest generation that was published, in whatever order workers publish.
@@ -82,12 +82,12 @@ def published_generation(page: Fingerprint) -> int:
 
 
 def is_undecided(page: Fingerprint) -> bool:
-    """True if there is no decision since the fingerprint was written: a worker is still handling the page's event."""
+    """Return whether the page has no decision since its fingerprint was written: a worker still handles its event."""
     return page.representative is None or page.decided_at < page.written_at
 
 
 def may_represent(page: Fingerprint) -> bool:
-    """True if the page is a representative, or undecided."""
+    """Return whether the page is a representative, or undecided."""
     return page.representative == page.page_id or is_undecided(page)
 
 
@@ -154,7 +154,7 @@ class Grouping:
         return plan
 
     async def _rivals(self, page: Fingerprint, plan: Plan) -> list[Fingerprint]:
-        """The representatives that have the same text as this page."""
+        """Return the representatives that have the same text as this page."""
         candidates = plan.found.get(page.page_id)
         if candidates is None:
             candidates = await self.look_up(page) if page.words else ()
@@ -167,11 +167,11 @@ class Grouping:
         return [other for other in rivals[:MAX_COMPARED] if await self.have_same_text(page, other)]
 
     async def look_up(self, page: Fingerprint) -> list[Fingerprint]:
-        """The page as it is stored, and the pages that may have the same text."""
+        """Return the page as it is stored, and the pages that may have the same text."""
         return await self._store.look_up(page, MAX_DISTANCE, SIMILARITY - CERTAIN)
 
     async def _representatives_of(self, found: dict[UUID, Fingerprint]) -> dict[UUID, Fingerprint]:
-        """The representatives of these pages. In a large group a look-up finds only some of its pages."""
+        """Return the representatives of these pages. In a large group a look-up finds only some of its pages."""
         missing = {other.representative for other in found.values() if other.representative is not None} - set(found)
         pages = [await self._store.get(page_id) for page_id in sorted(missing)]
         return {page.page_id: page for page in pages if page is not None}
@@ -189,11 +189,11 @@ class Grouping:
         return await self._store.duplicates(representative, MAX_DUPLICATES)
 
     async def rivals(self, page: Fingerprint) -> list[Fingerprint]:
-        """The representatives and undecided pages that have the same text as this page."""
+        """Return the representatives and undecided pages that have the same text as this page."""
         return await self._rivals(page, Plan())
 
     async def have_same_text(self, one: Fingerprint, other: Fingerprint) -> bool:
-        """True if the two pages are exact duplicates or near-duplicates."""
+        """Return whether the two pages are exact duplicates or near-duplicates."""
         if one.content_hash == other.content_hash:
             return one.words > 0
         if min(one.words, other.words) < MIN_WORDS:

@@ -40,7 +40,7 @@ class Outcome:
 
     @classmethod
     def recorded(cls, record: Deduplicated) -> "Outcome":
-        """The outcome in a record. Raises TransientError if it has none: another worker decides the page."""
+        """Return the outcome in a record. Raises TransientError if it has none: another worker decides the page."""
         page_id = record.canonical_page_id
         if page_id is None or record.verdict is None:
             raise TransientError(f"the record of {record.url} has no decision yet")
@@ -48,7 +48,7 @@ class Outcome:
         return cls(record.verdict, page_id, url, distance, simhash)
 
     def in_record(self, record: Deduplicated) -> Deduplicated:
-        """The record with this outcome."""
+        """Return the record with this outcome."""
         return replace(
             record,
             verdict=self.verdict,
@@ -82,7 +82,7 @@ class Log:
         return self.record.overtaken or {}
 
     def overtaken_with_this(self) -> Mapping[str, tuple[UUID, ...]]:
-        """`overtaken` for the record of the next event."""
+        """Return `overtaken` for the record of the next event."""
         last, changes = self.record.event, self.record.changes
         if self.is_own or not changes or last is None:
             return self.overtaken
@@ -93,7 +93,7 @@ class Log:
 def record_of_page(
     page: Fingerprint, *, repeats: bool, document_generation: int, settled: str, crawl_id: str
 ) -> Deduplicated:
-    """The record of a page that an event decides, before the decision."""
+    """Return the record of a page that an event decides, before the decision."""
     return Deduplicated(
         url=page.url,
         generation=page.generation,
@@ -119,7 +119,7 @@ def record_of_page(
 
 
 def record_of_removal(url: str, generation: int, reason: str, removed_text: RemovedText | None) -> Deduplicated:
-    """The record of a page that was removed."""
+    """Return the record of a page that was removed."""
     return Deduplicated(
         url=url,
         generation=generation,
@@ -145,7 +145,7 @@ def record_of_removal(url: str, generation: int, reason: str, removed_text: Remo
 
 
 def with_facts(record: Deduplicated, page: Fingerprint) -> Deduplicated:
-    """The record of another page than the event's, with the facts of its fingerprint where it has none."""
+    """Return the record of another page than the event's, with the facts of its fingerprint where it has none."""
     return replace(
         record,
         url=record.url or page.url,
@@ -157,7 +157,7 @@ def with_facts(record: Deduplicated, page: Fingerprint) -> Deduplicated:
 
 
 def with_former_outcome(record: Deduplicated, former: Deduplicated) -> Deduplicated:
-    """The record with the outcome of the former one, but with its own verdict if it has one."""
+    """Return the record with the outcome of the former one, but with its own verdict if it has one."""
     return replace(
         record,
         verdict=record.verdict or former.verdict,

@@ -25,20 +25,20 @@ def warm_up() -> None:
 
 
 def make_fingerprint(document: bytes) -> bytes:
-    """The fingerprint (`Prints`) of an encoded document."""
+    """Return the fingerprint (`Prints`) of an encoded document."""
     return pack(asdict(fingerprint(decode_document(document).text)))
 
 
 def make_shingles(document: bytes) -> bytes:
-    """The distinct shingles of an encoded document, 8 bytes each (little endian)."""
+    """Return the distinct shingles of an encoded document, 8 bytes each (little endian)."""
     return text_shingles(decode_document(document).text).astype("<u8").tobytes()
 
 
 def read_fingerprint(answer: bytes) -> Prints:
-    """The answer of `make_fingerprint`."""
+    """Return the answer of `make_fingerprint`."""
     return Prints(**unpack(answer))
 
 
 def read_shingles(answer: bytes) -> Hashes:
-    """The answer of `make_shingles`."""
+    """Return the answer of `make_shingles`."""
     return np.frombuffer(answer, "<u8").astype(np.uint64)

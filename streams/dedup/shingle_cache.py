@@ -20,7 +20,7 @@ class ShingleCache:
         self.bytes = 0
 
     def get(self, document_ref: str) -> Hashes | None:
-        """The shingles of a document, or None if they are not in the cache."""
+        """Return the shingles of a document, or None if they are not in the cache."""
         if document_ref in self._shingles:
             self._shingles.move_to_end(document_ref)
         return self._shingles.get(document_ref)

@@ -51,7 +51,7 @@ class AliasLearner:
         await self._compare_by_all_rules(page, rows, at)
 
     async def _evidence(self, host: str) -> list[AliasEvidence]:
-        """The evidence about a host. A host with some is always read, since its slots decide what is noted."""
+        """Return the evidence about a host. A host with some is always read, since its slots decide what is noted."""
         now = self._monotonic()
         if now < self._without.get(host, now):
             return []
@@ -88,7 +88,7 @@ class AliasLearner:
                 await self._note(rows, _evidence(rule, page.url, target, False), at)
 
     async def _decided(self, url: str) -> Fingerprint | None:
-        """The page of that URL, if it is decided. The event of an undecided page compares it with this one."""
+        """Return the page of that URL, if it is decided. The event of an undecided page compares it with this one."""
         page = await self._store.get(page_id(url))
         return None if page is None or is_undecided(page) else page
 
@@ -102,7 +102,7 @@ class AliasLearner:
 
 
 def _is_permitted(rule: str, page: Fingerprint) -> bool:
-    """True if the page's site agrees to the rule. A mirror needs the page to name its copy as its canonical URL.
+    """Return whether the page's site agrees to the rule. A mirror needs the page to name its copy as its canonical URL.
 
     Anyone can copy a site to a shorter host name. The copy must not make the site's own URLs disappear.
     """
@@ -110,7 +110,10 @@ def _is_permitted(rule: str, page: Fingerprint) -> bool:
 
 
 def _outweighs(evidence: AliasEvidence, former: AliasEvidence) -> bool:
-    """True if the evidence replaces the former one. Disagreement replaces agreement, and both replace a single URL."""
+    """Return whether the evidence replaces the former one.
+
+    Disagreement replaces agreement, and both replace a single URL.
+    """
     if not former.other:
         return bool(evidence.other)
     return former.agrees and not evidence.agrees

@@ -43,7 +43,7 @@ Half = NDArray[np.float16]
 
 
 def text_key(text: str) -> Key:
-    """The hash of a text as it is embedded (blake2b, 128 bits)."""
+    """Return the hash of a text as it is embedded (blake2b, 128 bits)."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -199,7 +199,7 @@ class TextBatcher:
         self._start()
 
     def _next_batch(self) -> list[_Waiting]:
-        """The oldest text, with those that are nearest to it in length."""
+        """Return the oldest text, with those that are nearest to it in length."""
         oldest = min(range(len(self._queue)), key=lambda index: self._queue[index][1])
         first = max(0, min(oldest - self._batch_texts // 2, len(self._queue) - self._batch_texts))
         batch = self._queue[first : first + self._batch_texts]

@@ -43,7 +43,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def document_vector(text: str, context: Sequence[str] = (), language: str = "", title: str = "") -> SparseVector:
-    """The weights of a statement's terms. `language` is its page's (BCP 47), or empty when it isn't known.
+    """Return the weights of a statement's terms. `language` is its page's (BCP 47), or empty when it isn't known.
 
     `title` is the page's title. Its words count more, where it is part of the context.
     """
@@ -57,7 +57,7 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
-    """The number of times that a query has each term, without function words where there are others.
+    """Return the number of times that a query has each term, without function words where there are others.
 
     `language` is the language of the searched pages. When it isn't given, the query's own is looked for, so that its
     inflections are found. English function words are left out when `language` is English or empty: they are in nearly
@@ -83,11 +83,11 @@ _kept_terms = lru_cache(_KEPT_WORDS)(_terms_of)
 
 
 def _term_id(stemmed: str) -> int:
-    """The id of a stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
+    """Return the id of a stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
     return xxhash.xxh32_intdigest(stemmed.encode("utf-8", "replace"))
 
 
 def _sparse(weights: dict[int, float]) -> SparseVector:
-    """The vector with ascending ids, so that equal statements have equal vectors."""
+    """Return the vector with ascending ids, so that equal statements have equal vectors."""
     ordered = sorted(weights.items())
     return SparseVector(tuple(term for term, _ in ordered), tuple(round(weight, 6) for _, weight in ordered))

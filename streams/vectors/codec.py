@@ -29,7 +29,7 @@ class InvalidVectors(PoisonError):
 
 
 def encode_vectors(statements_ref: str, vectors: NDArray[np.float32]) -> bytes:
-    """The vectors, shape (n, dimensions), as bytes."""
+    """Return the vectors, shape (n, dimensions), as bytes."""
     count, dimensions = vectors.shape
     header = _HEADER.pack(MAGIC, count, dimensions, bytes.fromhex(statements_ref))
     return header + vectors.astype("<f2").tobytes()

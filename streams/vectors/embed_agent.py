@@ -67,7 +67,7 @@ class EmbedAgent(Agent):
         return [_embedded(event, part)]
 
     async def _embedded_before(self, event: PageChunked, model: ModelInfo) -> Embedded | None:
-        """The record of an earlier fetch if it is whole and of the same model."""
+        """Return the record of an earlier fetch if it is whole and of the same model."""
         former = (await self._stores.pages.get(event.page_id)).embedded
         made_by = (former.model, former.model_version, former.dimensions)
         is_same_model = made_by == (model.name, model.version, model.dimensions)
@@ -75,7 +75,7 @@ class EmbedAgent(Agent):
         return former if is_same_model and is_whole else None
 
     async def _make(self, event: PageChunked, model: ModelInfo, former: Embedded | None) -> tuple[str, int]:
-        """The reference of the vectors, and their number."""
+        """Return the reference of the vectors, and their number."""
         page = decode_statements(
             await blob_of_page(self._stores.blobs, self._stores.pages, event, event.statements_ref)
         )
@@ -84,7 +84,7 @@ class EmbedAgent(Agent):
         return reference, len(page.statements)
 
     async def _former_vectors(self, former: Embedded | None) -> dict[Key, Half]:
-        """The vectors of the page's statements at an earlier fetch, by the hash of their text."""
+        """Return the vectors of the page's statements at an earlier fetch, by the hash of their text."""
         if former is None:
             return {}
         try:
@@ -98,7 +98,7 @@ class EmbedAgent(Agent):
         return dict(zip(map(text_key, texts), vectors, strict=False))
 
     async def _embedded(self, texts: Sequence[str], former: Mapping[Key, Half], dimensions: int) -> Vectors:
-        """The vectors, made part by part, since a manual's index takes minutes and has to show progress."""
+        """Return the vectors, made part by part, since a manual's index takes minutes and has to show progress."""
         self._batcher.embedder = self._stores.embedder
         parts: list[Vectors] = []
         for start in range(0, len(texts), PART_TEXTS):

@@ -8,7 +8,7 @@ ALL_GENERATIONS = 1 << 62
 
 
 def superseded_below(record: PageRecord, generation: int) -> int | None:
-    """The generation below which points are to be removed, if a newer page or a removal has replaced this one."""
+    """Return the generation of the points to keep, at least, if a newer page or a removal has replaced this one."""
     if is_held_back(record):
         return ALL_GENERATIONS
     removed, indexed = record.removed.generation, record.indexed.generation

@@ -21,7 +21,7 @@ class IndexedPage:
 
 
 def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
-    """The page, or None if it was never indexed or is removed."""
+    """Return the page, or None if it was never indexed or is removed."""
     indexed = record.indexed
     if indexed.generation < 0 or record.removed.generation >= indexed.generation:
         return None
@@ -36,7 +36,7 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
 
 
 def published(record: PageRecord) -> str:
-    """The ISO date of the page's publication, by its facts. Empty if it has none."""
+    """Return the ISO date of the page's publication, by its facts. Empty if it has none."""
     return (record.normalized.published or "")[:10]
 
 
