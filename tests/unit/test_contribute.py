@@ -26,6 +26,7 @@ CHECKED_BY = (
     "tests/unit/search/ranking/test_matching.py",
     "tests/unit/search/ranking/test_query.py",
     "tests/unit/stores/test_packing.py",
+    "tests/unit/stores/test_page_record.py",
     "tests/unit/test_layers.py",
     "tests/unit/test_regular_expressions.py",
     "tests/unit/test_topology.py",
