@@ -12,7 +12,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -76,6 +76,28 @@ def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:
     if unknown := needed - SERVERS:
         raise pytest.UsageError(f"integration marks name {sorted(unknown)}; the servers are {sorted(SERVERS)}")
     return frozenset(needed)
+
+
+SHARED = ("tls_stack", "stack")
+"""Fixtures that start servers once for a process of pytest-xdist."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group and order the tests for `--dist loadgroup`.
+
+    The tests of a file run in one process, and so do all tests that share servers: those are started once. What takes
+    longest is first, so that at the end no process waits for the other one.
+    """
+    shared = {item.path: name for name in reversed(SHARED) for item in items if name in fixtures_of(item)}
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(shared.get(item.path, str(item.path))))
+    items.sort(key=lambda item: (shared.get(item.path) != "stack", item.path not in slow))
+
+
+def fixtures_of(item: pytest.Item) -> Collection[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else ()
 
 
 @pytest.fixture(scope="session")
