@@ -120,12 +120,13 @@ class _Run:
             host_links=MemoryHostLinks(),
             reranker=self.models.reranker,
         )
-        return Searcher(stores, options_of(self.settings, **changed), on_failure=_raise)
+        return searcher_over(stores, self.settings, **changed)
 
 
-def options_of(settings: Settings, **changed: Any) -> SearchOptions:
-    """Return the options with which the gateway searches, but with time enough."""
-    return SearchOptions.of(settings).model_copy(update={"deadline_seconds": DEADLINE_SECONDS, **changed})
+def searcher_over(stores: Stores, settings: Settings, **changed: Any) -> Searcher:
+    """Return a searcher with the options of the gateway's, but with time enough, and `changed` ones."""
+    options = SearchOptions.of(settings).model_copy(update={"deadline_seconds": DEADLINE_SECONDS, **changed})
+    return Searcher(stores, options, on_failure=_raise)
 
 
 def _figures(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> dict[str, float]:

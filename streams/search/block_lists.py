@@ -34,7 +34,7 @@ class BlockLists:
         self._is_loaded = False
 
     async def current(self) -> BlockList:
-        """The rules of all files, as they were when the files were looked at last."""
+        """Return the rules of all files, as they were when the files were looked at last."""
         if self._paths and self._loading is None and monotonic() >= self._next_check:
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
             self._loading.add_done_callback(self._note_loaded)

@@ -74,7 +74,7 @@ def parse(
 
 
 def normalize_text(text: str, *, max_chars: int) -> str:
-    """The query as it is searched for. Raises InvalidQuery when it is empty, too long or not text."""
+    """Return the query as it is searched for. Raises InvalidQuery when it is empty, too long or not text."""
     if len(text) > max_chars:
         raise _too_long(len(text), max_chars)
     fault = _not_text(text)
@@ -90,7 +90,7 @@ def normalize_text(text: str, *, max_chars: int) -> str:
 
 
 def normalize_host(host: str) -> str:
-    """The host as the index has it: lower case, in its ASCII form; empty stays empty. Raises InvalidQuery."""
+    """Return the host as the index has it: lower case, in its ASCII form; empty stays empty. Raises InvalidQuery."""
     host = host.strip()
     if not host:
         return ""
@@ -100,7 +100,7 @@ def normalize_host(host: str) -> str:
 
 
 def normalize_language(language: str) -> str:
-    """The tag as documents have it (`zh-Hant-TW`); empty and `*` stay as they are. Raises InvalidQuery."""
+    """Return the tag as documents have it (`zh-Hant-TW`); empty and `*` stay as they are. Raises InvalidQuery."""
     language = language.strip()
     if not language or language == ALL_LANGUAGES:
         return language
@@ -124,7 +124,7 @@ def _check_paging(page: int, per_page: int) -> None:
 
 
 def _not_text(text: str) -> str:
-    """A sentence about the first character that is not text; empty when there is none."""
+    """Return a sentence about the first character that is not text; empty when there is none."""
     for position, char in enumerate(text):
         if char.isspace():
             continue

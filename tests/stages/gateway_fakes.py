@@ -15,8 +15,10 @@ from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
 from streams.gateway.labs.explainer import Explainer
+from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
 from streams.models.protocols import ModelInfo
+from streams.search.sources import Source
 from streams.settings import CrawlSettings, GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
@@ -109,6 +111,7 @@ def gateway(
     profile: Literal["local", "production"] = "local",
     admin_port: int | None = None,
     limits: dict[str, Any] | None = None,
+    sources: Sequence[Source] = (),
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -128,7 +131,14 @@ def gateway(
             **(limits or {}),
         ),
     )
-    return create_app(settings, stores, publish=publish or append, clock=lambda: NOW, explainer=explainer)
+    return create_app(
+        settings,
+        stores,
+        publish=publish or append,
+        clock=lambda: NOW,
+        explainer=explainer,
+        sources=lambda context: (*sources_of(context), *sources),
+    )
 
 
 def client(app: FastAPI) -> httpx.AsyncClient:

@@ -64,7 +64,7 @@ async def test_a_page_passes_all_stages_without_a_call_back() -> None:
 
 
 async def test_a_query_is_answered_without_a_call_back() -> None:
-    app = gateway(await searchable(STATEMENTS))
+    app = gateway(await searchable(STATEMENTS), deadline_seconds=60)  # traced calls are slow
     async with client(app) as web:
         with call_trace() as trace:
             await web.get("/api/v1/search", params={"q": "what holds the changes?"})
@@ -72,3 +72,10 @@ async def test_a_query_is_answered_without_a_call_back() -> None:
         await app.state.gateway.search.drain()
     assert trace.rooms >= {"gateway/http", "gateway/search", "search", "search/ranking", "vectors"}
     assert not trace.back
+    into_the_core = {called for caller, called in trace.calls if is_gateway(caller) and called.startswith("search/")}
+    assert into_the_core == {"search/core:SearchCore.start"}
+    assert not {call for call in trace.calls if call[0].startswith("search/") and is_gateway(call[1])}
+
+
+def is_gateway(place: str) -> bool:
+    return place.startswith("gateway/")

@@ -87,7 +87,7 @@ def _read(line: str, rules: _Rules) -> None:
 
 
 def _domain(text: str) -> str:
-    """The domain as hosts have it: lower case, in its ASCII form; empty if it is none."""
+    """Return the domain as hosts have it: lower case, in its ASCII form; empty if it is none."""
     domain = text.lower().rstrip(".")
     if not domain.isascii():
         domain = ascii_host(domain)
@@ -95,7 +95,7 @@ def _domain(text: str) -> str:
 
 
 def merge_block_lists(lists: Iterable[BlockList]) -> BlockList:
-    """All lists as one."""
+    """Return all lists as one."""
     found = list(lists)
     return BlockList(
         frozenset().union(*(one.blocked for one in found)),

@@ -20,7 +20,7 @@ from uuid import UUID
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import BlockList
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.near_duplicates import deduplicate_results
+from streams.search.ranking.near_duplicates import KeptPages
 from streams.search.ranking.operators import Conditions, meets
 from streams.stores.protocols import PageHits
 
@@ -104,6 +104,17 @@ def _check_pages(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) 
             yield page
         else:
             counts[failed] += 1
+
+
+def deduplicate_results(pages: Iterable[PageHits], similar: dict[UUID, list[PageHits]]) -> Iterator[PageHits]:
+    """Yield the pages that are no near-duplicates of better ones. The others go to `similar`, under the better page."""
+    kept = KeptPages()
+    for page in pages:
+        original = kept.original_of(page)
+        if original is None:
+            yield page
+        else:
+            similar.setdefault(original, []).append(page)
 
 
 def _window(rules: Rules) -> int:

@@ -42,12 +42,12 @@ class Scale:
     """The score of what is not in the list."""
 
     def __call__(self, score: float) -> float:
-        """The standardized distance above the floor; 0 for what isn't in the list."""
+        """Return the standardized distance above the floor; 0 for what isn't in the list."""
         return (round_score(score) - self.floor) / self.deviation
 
 
 def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
-    """The scale of a list, by the best scores of its first pages.
+    """Return the scale of a list, by the best scores of its first pages.
 
     `floor` is the score of a statement that is not in the list, where it is known. Else it is the score of the last
     statement. A list with few pages is filled up with it: among few scores none would stand out.
@@ -63,7 +63,7 @@ def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | 
 
 
 def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
-    """The best score of each page."""
+    """Return the best score of each page."""
     best: dict[UUID, float] = {}
     for hit in hits:
         page = hit.payload.page_id
@@ -88,7 +88,7 @@ def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[Page
 
 
 def best_pages(found: Candidates, meaning: float, count: int) -> list[UUID]:
-    """The first pages of `merge_lists`, without the order of their statements, which takes most of its time."""
+    """Return the first pages of `merge_lists`, without the order of their statements, which takes most of its time."""
     scores = _page_scores(_weighted(found, meaning))
     return nsmallest(count, scores, key=lambda page: (-round_score(scores[page]), page))
 
@@ -130,7 +130,7 @@ def _sparse_floor(found: Candidates) -> float | None:
 
 
 def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
-    """The pages with their statements. Statements of a page with the same text are one hit, the better one.
+    """Return the pages with their statements. Statements of a page with the same text are one hit, the better one.
 
     A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
     statement. Both stay in the index, where each has its own context and its own following sentences.
@@ -153,10 +153,10 @@ def _different(hits: list[Hit]) -> tuple[Hit, ...]:
 
 
 def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[PageHits]:
-    """The first pages, each with its first statements."""
+    """Return the first pages, each with its first statements."""
     return [PageHits(page.page_id, page.hits[:per_page], page.score) for page in pages[:count]]
 
 
 def _text_key(hit: Hit) -> str:
-    """A key that is equal for equal texts in any case and with any spaces. A hit without text has a key of its own."""
+    """Return a key that is equal for equal texts in any case, with any spaces. A hit without text has its own key."""
     return " ".join(hit.payload.text.split()).casefold() or str(hit.id)

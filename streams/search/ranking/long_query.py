@@ -21,7 +21,7 @@ _WORDS = re.compile(r"\S++\s*+|\s++")
 
 
 def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:
-    """The text in parts of about the same length, divided between words where there are spaces."""
+    """Return the text in parts of about the same length, divided between words where there are spaces."""
     size = len(text.encode("utf-8", "replace"))
     count = math.ceil(size / max_bytes)
     if count <= 1:
@@ -38,7 +38,7 @@ def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:
 
 
 def mean_vector(vectors: Vectors) -> Sequence[float]:
-    """The mean of vectors of unit length, with unit length. One vector stays as it is."""
+    """Return the mean of vectors of unit length, with unit length. One vector stays as it is."""
     if len(vectors) == 1:
         return [float(value) for value in vectors[0]]
     mean = vectors.mean(axis=0, dtype=np.float64)
@@ -46,7 +46,7 @@ def mean_vector(vectors: Vectors) -> Sequence[float]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The words with the space behind them. Long runs without spaces are divided."""
+    """Return the words with the space behind them. Long runs without spaces are divided."""
     return [
         word[start : start + _PIECE_CHARS]
         for word in _WORDS.findall(text)

@@ -27,7 +27,7 @@ _EDGES = ".,;:!?()[]{}\"'`<>"
 
 
 def identifiers(query: str) -> tuple[str, ...]:
-    """The names, versions and codes of a query, which mean nothing but themselves."""
+    """Return the names, versions and codes of a query, which mean nothing but themselves."""
     tokens = (token.strip(_EDGES) for token in query.split())
     return tuple(dict.fromkeys(token for token in tokens if _IDENTIFIER.fullmatch(token)))
 
@@ -91,7 +91,7 @@ def of_site(url: str, site: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """The text in the form that is compared: NFKC, lower case, single spaces."""
+    """Return the text in the form that is compared: NFKC, lower case, single spaces."""
     return " ".join(nfkc(text).casefold().replace("’", "'").split())
 
 

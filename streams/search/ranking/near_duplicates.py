@@ -1,6 +1,5 @@
 """Near-duplicates among results: pages whose shown texts have nearly the same trigrams. Pure."""
 
-from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 import numpy as np
@@ -18,34 +17,31 @@ _FEW_BITS = np.uint64(3)
 """The bits of the first letter by which a third of the trigrams is chosen: those where they are 0."""
 
 
-def deduplicate_results(pages: Iterable[PageHits], similar: dict[UUID, list[PageHits]]) -> Iterator[PageHits]:
-    """Yield the pages that are no near-duplicates of better ones. The others go to `similar`, under the better page."""
-    kept: list[tuple[UUID, frozenset[int], frozenset[int]]] = []
-    for page in pages:
+class KeptPages:
+    """The pages that are kept of a list, to find the near-duplicates among those behind them."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[UUID, frozenset[int], frozenset[int]]] = []
+        """Each page with all of its trigrams, and with a third of them."""
+
+    def original_of(self, page: PageHits) -> UUID | None:
+        """Return the kept page that this one nearly repeats. None: there is none, and this page is kept."""
         codes = _codes(_shown_text(page))
         own, few = frozenset(codes.tolist()), frozenset(codes[codes & _FEW_BITS == 0].tolist())
-        original = next(
-            (
-                other
-                for other, theirs, few_of_theirs in kept
-                if _may_be_near(own, theirs, few, few_of_theirs) and similarity(own, theirs) >= DUPLICATE_SIMILARITY
-            ),
-            None,
-        )
-        if original is None:
-            kept.append((page.page_id, own, few))
-            yield page
-        else:
-            similar.setdefault(original, []).append(page)
+        for other, theirs, few_of_theirs in self._kept:
+            if _may_be_near(own, theirs, few, few_of_theirs) and similarity(own, theirs) >= DUPLICATE_SIMILARITY:
+                return other
+        self._kept.append((page.page_id, own, few))
+        return None
 
 
 def trigrams(text: str) -> frozenset[int]:
-    """All runs of three characters of a text, each as one number; none of a short text."""
+    """Return all runs of three characters of a text, each as one number; none of a short text."""
     return frozenset(_codes(text).tolist())
 
 
 def _codes(text: str) -> npt.NDArray[np.uint64]:
-    """The number of each run of three characters; none of a short text."""
+    """Return the number of each run of three characters; none of a short text."""
     folded = fold(text)
     if len(folded) < MIN_DUPLICATE_CHARS:
         return np.empty(0, dtype=np.uint64)
@@ -56,7 +52,7 @@ def _codes(text: str) -> npt.NDArray[np.uint64]:
 
 
 def similarity(first: frozenset[int], second: frozenset[int]) -> float:
-    """The Jaccard similarity: the share of the common trigrams in all. 0 without trigrams."""
+    """Return the Jaccard similarity: the share of the common trigrams in all. 0 without trigrams."""
     small, large = (first, second) if len(first) < len(second) else (second, first)
     if len(small) < DUPLICATE_SIMILARITY * len(large) or not small:  # it can't be reached
         return 0.0

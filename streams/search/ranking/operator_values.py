@@ -17,7 +17,7 @@ _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
 
 def read_site(value: str) -> str:
-    """A host with an optional path, as pages have them; empty if the value is none."""
+    """Return a host with an optional path, as pages have them; empty if the value is none."""
     address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0].rstrip(",;!")
     host, slash, path = address.partition("/")
     host = ascii_host(host.removeprefix("*."))
@@ -25,7 +25,7 @@ def read_site(value: str) -> str:
 
 
 def ascii_host(text: str) -> str:
-    """The host as pages have it: lower case, in its ASCII form, with an unusual port; empty if the text is none."""
+    """Return the host as pages have it: lower case, in its ASCII form, with an unusual port; empty if it is none."""
     host = _USUAL_PORT.sub("", text.lower()).rstrip(".")
     if not host.isascii() and not _NO_HOST.search(host):
         try:
@@ -36,12 +36,12 @@ def ascii_host(text: str) -> str:
 
 
 def read_language(value: str) -> str:
-    """A language tag as documents have it, or `und`; empty if the value is none."""
+    """Return a language tag as documents have it, or `und`; empty if the value is none."""
     return "und" if value.lower() == "und" else language_tag(value)
 
 
 def read_date(value: str) -> str:
-    """An ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is none."""
+    """Return an ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is none."""
     found = _DATE.fullmatch(value)
     if not found:
         return ""
@@ -50,11 +50,11 @@ def read_date(value: str) -> str:
 
 
 def read_extension(value: str) -> str:
-    """A file name's extension in lower case, without its dot; empty if the value is none."""
+    """Return a file name's extension in lower case, without its dot; empty if the value is none."""
     lowered = value.lower().removeprefix(".")
     return lowered if _EXTENSION.fullmatch(lowered) else ""
 
 
 def read_words(value: str) -> str:
-    """A word or phrase with single spaces between its words."""
+    """Return a word or phrase with single spaces between its words."""
     return " ".join(value.split())

@@ -152,7 +152,7 @@ def meets(page: PageHits, conditions: Conditions) -> bool:
 
 
 def narrow(filters: Filters, conditions: Conditions) -> Filters:
-    """The filters with the conditions that the index checks before it cuts its lists."""
+    """Return the filters with the conditions that the index checks before it cuts its lists."""
     for operator in OPERATORS:
         if operator.narrow and operator.name in conditions:
             filters = operator.narrow(filters, conditions[operator.name])

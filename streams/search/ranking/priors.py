@@ -49,7 +49,7 @@ def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> li
 
 
 def authority(known: HostRank | None) -> float:
-    """The authority of a host on a logarithmic scale: 0 without in-links, 1 from rank 10,000 on.
+    """Return the authority of a host on a logarithmic scale: 0 without in-links, 1 from rank 10,000 on.
 
     Where the rank is not computed yet, each linking host counts as one without in-links that only links to this host.
     """
@@ -60,7 +60,7 @@ def authority(known: HostRank | None) -> float:
 
 
 def freshness(published: str, generation: int, now: datetime, half_life_days: float) -> float:
-    """The freshness of a page from the date of its publication, else from its fetch: 1 for a page of today, 0 unknown.
+    """Return the freshness of a page by the date of its publication, else by its fetch: 1 for today, 0 for unknown.
 
     `published` is an ISO date, also of only a year or month. `generation` is the fetch, microseconds since 1970 UTC.
     """
@@ -71,7 +71,7 @@ def freshness(published: str, generation: int, now: datetime, half_life_days: fl
 
 
 def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: SearchOptions) -> Prior:
-    """The prior of a page, by the rank of its host, its date, and its fetch."""
+    """Return the prior of a page, by the rank of its host, its date, and its fetch."""
     payload = page.hits[0].payload
     return Prior(
         weights.authority_weight * authority(ranks.get(host_of(page))),
@@ -90,7 +90,7 @@ def add_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[
 
 
 def hosts_of(pages: Iterable[PageHits]) -> frozenset[str]:
-    """The hosts of the pages."""
+    """Return the hosts of the pages."""
     return frozenset(host for page in pages if (host := host_of(page)))
 
 
@@ -99,7 +99,7 @@ def host_of(page: PageHits) -> str:
 
 
 def _decayed(date: datetime, now: datetime, half_life_days: float) -> float:
-    """The share that is left of the freshness. A date before the web, or after tomorrow, is a mistake: 0."""
+    """Return the share that is left of the freshness. A date before the web, or after tomorrow, is a mistake: 0."""
     age = now - date
     if date < _FIRST_WEB_PAGE or age < -timedelta(days=1):
         return 0.0
@@ -107,7 +107,7 @@ def _decayed(date: datetime, now: datetime, half_life_days: float) -> float:
 
 
 def _date(published: str) -> datetime | None:
-    """The first day that an ISO date may mean. None if it is none."""
+    """Return the first day that an ISO date may mean. None if it is none."""
     parts = published[:10].split("-")
     try:
         numbers = [int(part) for part in parts] + [1, 1]

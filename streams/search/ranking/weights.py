@@ -61,12 +61,12 @@ class Parameters:
 
 
 def bonus(features: Mapping[str, float]) -> float:
-    """The part of the logit that is not trained."""
+    """Return the part of the logit that is not trained."""
     return SHORT_QUESTION_BONUS if features["question"] and features["terms"] < SHORT_QUESTION_TERMS else 0.0
 
 
 def weight_of(query: str, terms: SparseVector | None, found: Candidates) -> Weight:
-    """The weight of meaning for this query and its two lists."""
+    """Return the weight of meaning for this query and its two lists."""
     features = features_of(query, terms, found)
     return Weight(round(parameters().weight(features), 4), {name: round(features[name], 4) for name in FEATURES})
 
