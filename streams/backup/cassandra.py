@@ -9,7 +9,7 @@ from streams.errors import UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra import CassandraSession, connect, migrate
 from streams.stores.cassandra.copying import Table, is_empty, read_rows, tables, truncate, write_rows
-from streams.stores.cassandra.migrating import is_migration, packaged_migrations
+from streams.stores.cassandra.migrating import packaged_migrations
 
 BATCH_ROWS = 500
 BATCH_BYTES = 8 * 1024 * 1024
@@ -17,7 +17,6 @@ BATCH_BYTES = 8 * 1024 * 1024
 OF_RUNNING_WORKERS = frozenset({"frontier_owners"})
 """Tables in which workers write as soon as they start."""
 _APPLIED = "SELECT name, checksum FROM migrations"
-_FORGET = "DELETE FROM migrations WHERE name = :name"
 
 
 async def write_tables(settings: CassandraSettings, folder: Path, manifest: Manifest, progress: Progress) -> None:
@@ -41,8 +40,7 @@ async def write_tables(settings: CassandraSettings, folder: Path, manifest: Mani
 def refuse_other_schema(manifest: Manifest) -> None:
     """Raise UsageError for a backup of a release with tables that this one doesn't have."""
     known = {migration.name: migration.checksum for migration in packaged_migrations()}
-    applied = {name: checksum for name, checksum in manifest.migrations.items() if is_migration(name)}
-    if newer := sorted(name for name, checksum in applied.items() if known.get(name) != checksum):
+    if newer := sorted(name for name, checksum in manifest.migrations.items() if known.get(name) != checksum):
         raise UsageError(
             f"the backup is of a release with other tables ({', '.join(newer)}). "
             "Restore it with that release or a newer one"
@@ -84,17 +82,9 @@ async def restore_tables(
             raise UsageError(f"this release has no table {', '.join(missing)}: restore with the release of the backup")
         for name in manifest.tables:
             total = await _restore(session, present[name], folder, manifest, at, total, progress)
-        await _forget_moves(session, manifest)
     finally:
         await session.close()
     await migrate(settings)
-
-
-async def _forget_moves(session: CassandraSession, manifest: Manifest) -> None:
-    """Forget the moves of rows to new tables that the backup had not seen, so that its rows are moved, too."""
-    for name, _ in await session.execute(_APPLIED):
-        if not is_migration(name) and name not in manifest.migrations:
-            await session.execute(_FORGET, {"name": name})
 
 
 async def _restore(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from schemas import Event, LinkFound, PageDiscovered, PageNormalized, PageRemoved, PageSettled
+from schemas import Event, LinkFound, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import DecisionApplier, Rows
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
@@ -39,8 +39,6 @@ DECISION_MARGIN = 100
 NEVER = 2**63 - 1
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
-_LINK_TOPICS = (LinkFound.topic, PageDiscovered.topic)
-"""Topics of the ledger's rows with linking pages. Earlier versions stored them as discoveries."""
 
 
 class DedupAgent(Agent):
@@ -210,9 +208,9 @@ class DedupAgent(Agent):
         return former.known_since if await self._grouping.have_same_text(former, page) else event.generation
 
     async def _in_links(self, event: PageNormalized) -> int:
-        """Return the number of pages that link to the page, counted in the ledger's discoveries of it."""
+        """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
         history = await self._stores.ledger.history(event.page_id)
-        links = (step.data for step in history if step.topic in _LINK_TOPICS and step.data.get("why") == "link")
+        links = (step.data for step in history if step.topic == LinkFound.topic and step.data.get("why") == "link")
         # A row of the ledger may store several links together.
         referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
         return len(referrers - {event.url})

@@ -9,7 +9,7 @@ from streams.doctor.versions import judge_version
 from streams.errors import UsageError
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
-from streams.stores.cassandra.migrating import Migration, is_migration, packaged_migrations
+from streams.stores.cassandra.migrating import Migration, packaged_migrations
 from streams.tls import TlsFiles
 
 _VERSION = "SELECT release_version FROM system.local"
@@ -104,7 +104,7 @@ def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) 
             *changed,
         )
     known = {migration.name for migration in packaged}
-    unknown = sorted(name for name in applied if is_migration(name) and name not in known)
+    unknown = sorted(applied.keys() - known)
     if unknown:
         return warning(
             "schema",

@@ -2,6 +2,9 @@
 
 The authority's key never leaves its folder, and only programs that are configured with `ca.pem` trust it. It is made
 once and kept, so that a crawler that trusts it also trusts the next run.
+
+Why not trustme: each of its certificates is for servers, clients and the signing of code at once, so a worker's could
+pose as a server. Its authorities are valid until the year 3000, and have no name that an operator would recognize.
 """
 
 import datetime as dt

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from streams.errors import PoisonError, Refused
-from streams.sketches.minhash import band_keys
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
 
@@ -74,16 +73,11 @@ _OTHER_COLUMNS = ("page_id", "representative", "decided_at", "site_first_seen", 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
     """The row of a fingerprint, without its key, its write time and the decision about it."""
     names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _OTHER_COLUMNS]
-    # Keys of the bands: releases that have other ones delete by these the hints of a page that this one stored.
-    row = {name: getattr(fingerprint, name) for name in names} | {"bands": band_keys(fingerprint.sketch)}
-    if fingerprint.simhash_version == 1:  # the field came later: rows of version 1 keep their bytes
-        del row["simhash_version"]
-    return pack(row)
+    return pack({name: getattr(fingerprint, name) for name in names})
 
 
 def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
-    row = unpack(packed)
-    return _read(Fingerprint, {**row, "page_id": page_id, "bands": tuple(row.get("bands", ()))})
+    return _read(Fingerprint, {**unpack(packed), "page_id": page_id})
 
 
 def _read(kind: type[Row], row: dict[str, Any]) -> Row:

@@ -114,8 +114,8 @@ class IndexAgent(Agent):
             newest in the records        what is done
             a removal                    the event's points are removed from all collections
             a page of another model      nothing: the two pages are in two collections, and either may be searched
-            a page of the same model     the event's points are removed, the page's points are written again (if its
-                                         vectors are known), and the records are read again
+            a page of the same model     the event's points are removed, the page's points are written again, and the
+                                         records are read again
 
         Raises TransientError if newer records came MAX_ROUNDS times meanwhile.
         """
@@ -128,24 +128,18 @@ class IndexAgent(Agent):
             if (newest.model, newest.model_version) != (event.model, event.model_version):
                 return []
             await self._remove_points(event, below, [newest.collection])
-            if not await self._restore_points(event, record):
-                return []
+            await self._restore_points(event, record)
             record = await self._stores.pages.get(event.page_id)
             if superseded_below(record, event.generation) == below:
                 return []
         raise TransientError(f"page {event.page_id} keeps changing: {MAX_ROUNDS} newer ones came")
 
-    async def _restore_points(self, event: PageEmbedded, record: PageRecord) -> bool:
-        """Write the points of the indexed page again. Returns False if its vectors are not known."""
+    async def _restore_points(self, event: PageEmbedded, record: PageRecord) -> None:
+        """Write the points of the indexed page again."""
         newest = record.indexed
-        # Records of earlier releases have no vectors_ref. The embed stage's record has it, unless that record is newer.
-        known = newest if newest.vectors_ref else record.embedded
-        if known.statements_ref != newest.statements_ref or not known.vectors_ref:
-            return False
-        _, points = await self._points(event, known.statements_ref, known.vectors_ref, newest.generation, record)
+        _, points = await self._points(event, newest.statements_ref, newest.vectors_ref, newest.generation, record)
         with suppress(MissingCollection):
             await self._stores.vectors.upsert(newest.collection, points)
-        return True
 
     async def _remove_points(
         self, event: PageEmbedded | PageRemoved, below: int | None, collections: Sequence[str]

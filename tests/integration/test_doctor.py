@@ -51,10 +51,10 @@ def test_a_missing_topic(stack: Settings) -> None:
 
 async def test_an_old_schema(stack: Settings, fresh_name: str) -> None:
     old = stack.model_copy(update={"cassandra": stack.cassandra.model_copy(update={"keyspace": fresh_name})})
-    await migrate(old.cassandra, packaged_migrations()[:5])
+    await migrate(old.cassandra, packaged_migrations()[:-1])
     ((level, says),) = of(examined(old, "cassandra"), "schema")
     assert level is Level.FAILURE
-    assert says == f"{len(packaged_migrations()) - 5} migrations were not applied"
+    assert says == "1 migrations were not applied"
 
 
 def test_no_keyspace(stack: Settings, fresh_name: str) -> None:

@@ -8,14 +8,9 @@ import pytest
 
 from schemas import PageFetched
 from schemas.ids import page_id
-from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.new_hosts import NewHosts
 from streams.errors import StoreUnavailable
 from streams.settings import CrawlSettings
-from streams.stores.cassandra.host_rows import EMPTY_STATE
-from streams.stores.host_buckets import bucket_of
-from streams.stores.packing import pack, unpack
-from streams.stores.protocols import FrontierHost
 from tests.stages.frontier_world import SECOND, START, Site, World, discovered
 
 A = "https://a.example"
@@ -124,11 +119,6 @@ async def test_an_imported_page_of_a_new_host_is_known_to_the_next_worker() -> N
     web.send(discovered(f"{A}/0", crawl_id="c"))
     await web.run()
     assert web.pages() == []
-
-
-def test_the_row_that_a_migration_gives_to_a_host_is_read_as_that_of_an_idle_host() -> None:
-    row = FrontierHost(bucket_of("a.example"), "a.example", None, unpack(pack(EMPTY_STATE)), 0)
-    assert Host.from_row(row) == Host(bucket_of("a.example"), "a.example")
 
 
 def test_the_memory_of_new_hosts_is_bounded_and_forgets_the_oldest() -> None:

@@ -1,6 +1,6 @@
 """Encodes documents as bytes: MessagePack, with the version of the layout first.
 
-Layout 2 is an array: [2, url, title, description, language, language_confidence, script, containers, blocks, links,
+Layout 1 is an array: [1, url, title, description, language, language_confidence, script, containers, blocks, links,
 facts].
 
 - A container is [tag, parent].
@@ -8,8 +8,7 @@ facts].
 - A span is [start, end, kind, target, label].
 - A link is [url, text, nofollow, in_content].
 
-Layout 1 is still read. It had the script among the facts, and no block had a confidence or script. Equal documents have
-equal bytes, so that a replay writes the same blob. The keys of `facts` are sorted for this.
+Equal documents have equal bytes, so that a replay writes the same blob. The keys of `facts` are sorted for this.
 """
 
 from typing import Any
@@ -19,9 +18,7 @@ import msgpack
 from streams.errors import PoisonError
 from streams.pages.document.model import Block, Container, Document, Link, Span
 
-VERSION = 2
-_SCRIPT = 5
-"""Position of the script behind the version."""
+VERSION = 1
 
 
 class InvalidDocument(PoisonError):
@@ -51,10 +48,8 @@ def decode_document(content: bytes) -> Document:
     """Decode a document. Raises InvalidDocument."""
     try:
         version, *layout = msgpack.unpackb(content, raw=False, strict_map_key=False)
-        if version == 1:
-            layout.insert(_SCRIPT, layout[-1].pop("script", ""))
-        elif version != VERSION:
-            raise InvalidDocument(f"document layout {version}; this release reads layouts 1 to {VERSION}")
+        if version != VERSION:
+            raise InvalidDocument(f"document layout {version}; this release reads layout {VERSION}")
         url, title, description, language, confidence, script, containers, blocks, links, facts = layout
         return Document(
             url=url,

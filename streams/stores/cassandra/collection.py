@@ -20,7 +20,7 @@ BUCKETS_AT_ONCE = 64
 # `>=`: a limit may cut a page's rows in two. The page is read again then.
 _PAGES = "SELECT token(page_id), page_id, value FROM pages WHERE token(page_id) >= :start LIMIT :count"
 _FINGERPRINTS = "SELECT token(page_id), page_id, value FROM fingerprints WHERE token(page_id) >= :start LIMIT :count"
-_HOSTS = "SELECT state FROM frontier_hosts_by_bucket WHERE bucket = :bucket"
+_HOSTS = "SELECT state FROM frontier_hosts WHERE bucket = :bucket"
 _STORED = (
     "SELECT token(ref), ref, WRITETIME(chunks) FROM blobs WHERE token(ref) >= :start PER PARTITION LIMIT 1 LIMIT :count"
 )

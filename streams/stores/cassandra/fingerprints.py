@@ -325,7 +325,7 @@ class CassandraFingerprints:
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
         """Delete the hints of a former fingerprint, except those that its successor has, too."""
         bits = sorted({*self._bits(former)} - {*(self._bits(kept) if kept else ())})
-        bands = sorted({*_bands(former), *_stored_bands(former)} - {*(_bands(kept) if kept else ())})
+        bands = sorted({*_bands(former)} - {*(_bands(kept) if kept else ())})
         cuts = [*_repeated(_CUT_BITS, bits, "bits"), *_repeated(_CUT_BAND, bands, "band")]
         row: dict[str, Any] = {"page_id": former.page_id, **_numbered(bits, "bits"), **_numbered(bands, "band")}
         if kept is None or kept.content_hash != former.content_hash:
@@ -351,7 +351,7 @@ def _page(
     site_age: int | None,
     hidden: bool | None,
 ) -> Fingerprint | None:
-    """The page of a row. None if only its decision is left. Rows of earlier releases have no `hidden`."""
+    """The page of a row. None if only its decision is left."""
     if value is None:
         return None
     decided = decided_at or 0
@@ -383,11 +383,6 @@ def _similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float)
 def _bands(fingerprint: Fingerprint) -> list[int]:
     """The bands under which the page is stored and looked up."""
     return list(band_keys(fingerprint.sketch)) if fingerprint.words >= MIN_NEAR_WORDS else []
-
-
-def _stored_bands(fingerprint: Fingerprint) -> list[int]:
-    """The bands under which another release may have stored the page."""
-    return [_signed(band) for band in fingerprint.bands] if fingerprint.words >= MIN_NEAR_WORDS else []
 
 
 def _batch(statements: Sequence[str]) -> str:

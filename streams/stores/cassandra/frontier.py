@@ -25,10 +25,10 @@ MAX_KEYS = 100
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
-_ACTIVE = "SELECT host, due FROM frontier_hosts_by_bucket WHERE bucket = :bucket"
-_HOST = "SELECT due, state, at FROM frontier_hosts_by_bucket WHERE bucket = :bucket AND host = :host"
+_ACTIVE = "SELECT host, due FROM frontier_hosts WHERE bucket = :bucket"
+_HOST = "SELECT due, state, at FROM frontier_hosts WHERE bucket = :bucket AND host = :host"
 _PUT_HOST = (
-    "INSERT INTO frontier_hosts_by_bucket (bucket, host, due, state, at) "
+    "INSERT INTO frontier_hosts (bucket, host, due, state, at) "
     "VALUES (:bucket, :host, :due, :state, :at) USING TIMESTAMP :at"
 )
 _PUSH = "INSERT INTO frontier_queue (host, position, page_id) VALUES (:host, :position, :page_id) USING TIMESTAMP :at"

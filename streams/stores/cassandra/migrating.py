@@ -16,10 +16,7 @@ from cassandra import AlreadyExists, InvalidRequest
 
 from streams.errors import UsageError
 from streams.settings import CassandraSettings
-from streams.stores.cassandra.band_rows import write_band_hints
 from streams.stores.cassandra.driver import new_cluster
-from streams.stores.cassandra.group_rows import copy_group_rows
-from streams.stores.cassandra.host_rows import add_hosts_of_urls, move_host_rows
 from streams.stores.cassandra.session import translated
 
 _NAME = re.compile(r"\d{4}_[a-z0-9_]+\.cql")
@@ -50,11 +47,6 @@ class Migration:
         return [" ".join(part.split()) for part in bare.split(";") if part.strip()]
 
 
-def is_migration(name: str) -> bool:
-    """False for the other names in the table `migrations`: moves of rows to new tables that are done."""
-    return _NAME.fullmatch(name) is not None
-
-
 def packaged_migrations() -> list[Migration]:
     """The migrations that this version ships, in order."""
     folder = files("streams.stores.cassandra") / "migrations"
@@ -69,15 +61,9 @@ async def migrate(settings: CassandraSettings, migrations: list[Migration] | Non
     """
     wanted = packaged_migrations() if migrations is None else migrations
     try:
-        applied = await asyncio.to_thread(_migrate, settings, wanted)
+        return await asyncio.to_thread(_migrate, settings, wanted)
     except Exception as error:
         raise translated(error, settings) from error
-    if migrations is None:
-        await move_host_rows(settings)
-        await add_hosts_of_urls(settings)
-        await copy_group_rows(settings)
-        await write_band_hints(settings)
-    return applied
 
 
 def _migrate(settings: CassandraSettings, migrations: list[Migration]) -> list[str]:

@@ -26,8 +26,6 @@ class Fingerprint:
     words: int = 0
     sketch: bytes = b""
     """8-bit minwise hashes of the text's shingles. The share of equal ones estimates the Jaccard similarity."""
-    bands: tuple[int, ...] = field(default=(), compare=False)
-    """Keys of the hints by sketch that the page's release wrote, unsigned. They come from the store."""
     representative: UUID | None = None
     """The page's representative. None if that is undecided. Only `set_representative` writes it, `put` doesn't."""
     decided_at: int = 0

@@ -92,7 +92,7 @@ class FrontierUrl:
     etag: str | None = None
     last_modified: str | None = None
     why: str = ""
-    """Why the URL was discovered first, as in `pages.discovered`. Empty in rows of earlier versions."""
+    """Why the URL was discovered first, as in `pages.discovered`."""
     referrer: str = ""
     """The page that led to the URL first."""
     discovered_at: int = 0

@@ -339,7 +339,7 @@ def _filter(filters: Filters) -> models.Filter | None:
 
 
 def _of_sites(sites: Sequence[str]) -> list[models.Condition]:
-    """Conditions of which one holds for each host of these sites. Points of earlier releases have no `sites`."""
+    """Conditions, one of which is true of each host of these sites: of the site itself, and of the hosts below it."""
     return [_any_of(key, sites) for key in ("host", "sites")]
 
 

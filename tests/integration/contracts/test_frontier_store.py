@@ -9,12 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.ids import page_id
-from streams.settings import CassandraSettings
-from streams.stores.cassandra import CassandraFrontier, CassandraSession
-from streams.stores.cassandra.host_rows import EMPTY_STATE, add_hosts_of_urls, move_host_rows
-from streams.stores.host_buckets import bucket_of
+from streams.stores.cassandra import CassandraFrontier
 from streams.stores.memory import MemoryFrontier
-from streams.stores.packing import pack
 from streams.stores.protocols import (
     CrawlCounts,
     FrontierHost,
@@ -203,43 +199,3 @@ async def test_a_released_url_stays_away_until_it_is_held_anew(frontier: Frontie
     await frontier.hold(later)
     await frontier.release(held)
     assert await frontier.held(host, None, 9) == [later]
-
-
-@pytest.mark.integration("cassandra")
-async def test_host_rows_of_an_earlier_version_are_moved_to_their_buckets(
-    cassandra_session: CassandraSession, cassandra_settings: CassandraSettings
-) -> None:
-    frontier = CassandraFrontier(cassandra_session)
-    old, newer = host_name(), host_name()
-    insert = (
-        "INSERT INTO frontier_hosts (partition, host, due, state, at) VALUES (:partition, :host, 7, :state, 5) "
-        "USING TIMESTAMP :at"
-    )
-    for partition, host in ((random.randrange(1_000, 1_000_000_000), name) for name in (old, newer)):
-        values = {"partition": partition, "host": host, "state": pack({"old": True})}
-        await cassandra_session.execute(insert, values, at=5)
-    await frontier.put_host(FrontierHost(bucket_of(newer), newer, None, {}, 6))
-    for _ in range(2):
-        await move_host_rows(cassandra_settings)
-    assert await frontier.host(bucket_of(old), old) == FrontierHost(bucket_of(old), old, 7, {"old": True}, 5)
-    assert await frontier.host(bucket_of(newer), newer) == FrontierHost(bucket_of(newer), newer, None, {}, 6)
-    assert await cassandra_session.execute("SELECT DISTINCT partition FROM frontier_hosts") == []
-
-
-@pytest.mark.integration("cassandra")
-async def test_a_host_of_which_only_urls_are_stored_gets_a_row(
-    cassandra_session: CassandraSession, cassandra_settings: CassandraSettings
-) -> None:
-    """A frontier of this version takes a host without a row for one without URLs."""
-    frontier = CassandraFrontier(cassandra_session)
-    imported, crawled = host_name(), host_name()
-    for host in (imported, imported, crawled):
-        await frontier.put_url(FrontierUrl(uuid4(), f"https://{host}/", host, "done", at=5))
-    row = FrontierHost(bucket_of(crawled), crawled, 7, {"own": True}, 6)
-    await frontier.put_host(row)
-    await cassandra_session.execute("DELETE FROM migrations WHERE name = 'rows: hosts of imported URLs'", {})
-    assert await add_hosts_of_urls(cassandra_settings) >= 2
-    assert await add_hosts_of_urls(cassandra_settings) == 0, "it is done once"
-    found = await frontier.host(bucket_of(imported), imported)
-    assert found == FrontierHost(bucket_of(imported), imported, None, EMPTY_STATE, 0)
-    assert await frontier.host(bucket_of(crawled), crawled) == row

@@ -104,7 +104,7 @@ def test_a_column_that_can_not_be_copied_is_named(column: tuple[str, str, int, s
 
 def test_a_backup_of_a_newer_release_is_refused() -> None:
     own = {migration.name: migration.checksum for migration in packaged_migrations()}
-    refuse_other_schema(Manifest("", "", migrations=own | {"rows: some_table": ""}))
-    refuse_other_schema(Manifest("", "", migrations=dict(list(own.items())[:2])))  # of an older one
+    refuse_other_schema(Manifest("", "", migrations=own))
+    refuse_other_schema(Manifest("", "", migrations={}))  # of an older one
     with pytest.raises(UsageError, match="9999_new"):
         refuse_other_schema(Manifest("", "", migrations={**own, "9999_new.cql": "x"}))

@@ -1,6 +1,5 @@
 """Documents are encoded and decoded without loss, and equal documents have equal bytes."""
 
-import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,17 +46,6 @@ def test_the_order_of_facts_does_not_change_the_bytes() -> None:
     one = Document("https://a.example/", facts={"author": "A", "image": {"b": 1, "a": 2}})
     other = Document("https://a.example/", facts={"image": {"a": 2, "b": 1}, "author": "A"})
     assert encode_document(one) == encode_document(other)
-
-
-def test_a_document_of_layout_1_is_read() -> None:
-    spans = [[0, 3, "link", "https://a.example/b", ""]]
-    written = [1, "https://a.example/", "Title", "", "en", 0.9, [["ul", -1], ["li", 0]],
-               [["p", "text", 1, spans, "de"]], [["https://a.example/b", "tex", False, True]],
-               {"author": "Ada", "script": "Latn"}]  # fmt: skip
-    document = decode_document(msgpack.packb(written))
-    assert (document.script, document.facts) == ("Latn", {"author": "Ada"})
-    assert document.blocks == (Block("p", "text", 1, (Span(0, 3, "link", "https://a.example/b"),), "de"),)
-    assert decode_document(encode_document(document)) == document
 
 
 @pytest.mark.parametrize("content", [b"", b"\xc1", b"\x90", b"\x92\x01\x02", b"\x91\x63", b"\x91\x01", b"\x01"])
