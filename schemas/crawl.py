@@ -153,7 +153,7 @@ class PageSettled(Event):
 
 
 class OriginChanged(Event):
-    """The state of a host: robots, politeness, bans. The topic is compacted: it keeps the last event of a host."""
+    """The state of a host: robots and politeness. The topic is compacted: it keeps the last event of a host."""
 
     topic: ClassVar[str] = "origins.changed"
     key_field: ClassVar[str] = "host"
@@ -165,5 +165,4 @@ class OriginChanged(Event):
     crawl_delay_seconds: float = 0.0
     failures_in_a_row: int = 0
     blocked_until: AwareDatetime | None = None
-    banned: bool = False
     reason: str | None = None

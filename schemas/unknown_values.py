@@ -5,7 +5,8 @@ A field with a fixed list of values has one of two annotations, which its JSON S
     ReadAs("link")  `x-unknown-read-as`: a reader that meets another value reads it as this one
     Waits()         `x-unknown-waits`: the event can't be handled without the value, so it waits for a newer reader
 
-Only fields with one of them may get more values (`schemas.compatibility`). A producer is never allowed another value.
+Only fields with one of them may get more values (tests/unit/schemas/compatibility.py). A producer is never allowed
+another value.
 """
 
 from dataclasses import dataclass

@@ -57,7 +57,6 @@ class CassandraCost(_Costs):
     """All figures are for one replica."""
 
     writes_per_fetch: PositiveFloat
-    reads_per_fetch: PositiveFloat
     cpu_seconds_per_fetch: PositiveFloat
     blob_bytes_per_page: PositiveFloat
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,6 @@ RECENT_TEXTS = 32_768
 Source = Literal["embedded", "repeated", "recent", "former"]
 """The origin of a text's vector: the model; an equal text that was waiting; one that was embedded lately; the page's
 earlier fetch."""
-SOURCES: tuple[Source, ...] = get_args(Source)
 Key = bytes
 Half = NDArray[np.float16]
 

@@ -1,6 +1,7 @@
 """The whole product from the wheel: a stack is started, a page makes its journey, and the stack is stopped."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,13 @@ def product(local: Installed) -> Iterator[Installed]:
         local.run("riffle", "down")
 
 
+JARS = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
+"""The downloaded servers are those of this machine's user: other tests have fetched them."""
+
+
 def output_of(product: Installed, *arguments: object, status: int = 0) -> str:
     """Run a command, and return what it writes to stdout."""
-    shown = product.run("riffle", *arguments)
+    shown = product.run("riffle", *arguments, **JARS)
     assert shown.returncode == status, shown.stdout + shown.stderr
     return shown.stdout
 

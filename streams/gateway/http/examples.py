@@ -5,7 +5,6 @@ from typing import Any
 from streams.gateway.http.problems import (
     MEDIA_TYPE,
     Problem,
-    invalid_parameter,
     records_unavailable,
     search_unavailable,
     unknown_page,
@@ -69,7 +68,6 @@ PROBLEM_EMPTY = Problem(
     "Type the words that you are looking for.",
     "q",
 ).to_json("/api/v1/search")
-PROBLEM_PARAMETER = invalid_parameter("page", "page: Input should be a valid integer.").to_json("/api/v1/search")
 PROBLEM_UNAVAILABLE = search_unavailable("The index does not answer.").to_json("/api/v1/search")
 PROBLEM_UNKNOWN_PAGE = unknown_page("https://example.org/").to_json("/api/v1/pages/https://example.org/")
 

@@ -26,7 +26,7 @@ class KeptPages:
 
     def original_of(self, page: PageHits) -> UUID | None:
         """Return the kept page that this one nearly repeats. None: there is none, and this page is kept."""
-        codes = _codes(_shown_text(page))
+        codes = trigrams(_shown_text(page))
         own, few = frozenset(codes.tolist()), frozenset(codes[codes & _FEW_BITS == 0].tolist())
         for other, theirs, few_of_theirs in self._kept:
             if _may_be_near(own, theirs, few, few_of_theirs) and similarity(own, theirs) >= DUPLICATE_SIMILARITY:
@@ -35,12 +35,7 @@ class KeptPages:
         return None
 
 
-def trigrams(text: str) -> frozenset[int]:
-    """Return all runs of three characters of a text, each as one number; none of a short text."""
-    return frozenset(_codes(text).tolist())
-
-
-def _codes(text: str) -> npt.NDArray[np.uint64]:
+def trigrams(text: str) -> npt.NDArray[np.uint64]:
     """Return the number of each run of three characters; none of a short text."""
     folded = fold(text)
     if len(folded) < MIN_DUPLICATE_CHARS:

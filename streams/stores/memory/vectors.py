@@ -217,6 +217,6 @@ def _passes(payload: StatementPayload, filters: Filters) -> bool:
         return False
     if (filters.sites and not _is_of(payload, filters.sites)) or _is_of(payload, filters.exclude_sites):
         return False
-    if payload.page_id in filters.exclude_pages or payload.host in filters.exclude_hosts:
+    if payload.page_id in filters.exclude_pages:
         return False
     return filters.page_id in (None, payload.page_id) and filters.host in (None, payload.host)

@@ -35,7 +35,6 @@ class Filters:
     host: str | None = None
     languages: tuple[str, ...] = ()
     """Any of these, as the points spell them; an empty one means points without a language."""
-    exclude_hosts: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     """Hosts, of which any is meant with its subdomains."""
     exclude_sites: tuple[str, ...] = ()

@@ -331,8 +331,6 @@ def _filter(filters: Filters) -> models.Filter | None:
     if filters.sites:
         must.append(models.Filter(should=_of_sites(filters.sites)))
     must_not += _of_sites(filters.exclude_sites) if filters.exclude_sites else []
-    if filters.exclude_hosts:
-        must_not.append(_any_of("host", filters.exclude_hosts))
     if filters.exclude_pages:
         must_not.append(_any_of("page_id", [str(page) for page in filters.exclude_pages]))
     return models.Filter(must=must or None, must_not=must_not or None) if must or must_not else None

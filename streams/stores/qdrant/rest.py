@@ -92,9 +92,6 @@ class QdrantRest:
         action = {"create_alias": {"alias_name": alias, "collection_name": collection}}
         self._result("POST", "/collections/aliases", {"actions": [action]})
 
-    def remove_alias(self, alias: str) -> None:
-        self._result("POST", "/collections/aliases", {"actions": [{"delete_alias": {"alias_name": alias}}]})
-
     def drop(self, collection: str) -> None:
         self._result("DELETE", _path(collection))
 

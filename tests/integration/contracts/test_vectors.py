@@ -288,8 +288,8 @@ FILTERS = [
     (Filters(host="b.example", languages=("fr",)), {"b2"}, "both must hold"),
     (Filters(languages=("de", "fr")), {"b2", "c", "d"}, "any of several languages"),
     (Filters(languages=("de", "")), {"d", "unknown"}, "a language, or none that is known"),
-    (Filters(exclude_hosts=("b.example", "c.example", "d.example")), {"a"}, "hosts left out"),
-    (Filters(host="b.example", exclude_hosts=("b.example",)), set(), "left out wins"),
+    (Filters(exclude_sites=("b.example", "c.example", "d.example")), {"a"}, "hosts left out"),
+    (Filters(host="b.example", exclude_sites=("b.example",)), set(), "left out wins"),
     (Filters(sites=("b.example", "c.example")), {"b1", "b2", "c"}, "some sites"),
     (Filters(sites=("above.example",)), {"c"}, "a site with its subdomains"),
     (Filters(exclude_sites=("b.example", "above.example", "d.example")), {"a"}, "sites left out"),
@@ -498,7 +498,7 @@ async def test_every_index_answers_as_the_one_in_memory(make: Make, seed: int, s
     points, pick, rng = random_points(seed, size), random.Random(seed), np.random.default_rng(seed + 1)
     for one in (index, memory):
         await one.upsert(await one.ensure(WHOLE), points)
-    for filters in (Filters(), Filters(host="h1.example"), Filters(languages=("fr",), exclude_hosts=("h0.example",))):
+    for filters in (Filters(), Filters(host="h1.example"), Filters(languages=("fr",), exclude_sites=("h0.example",))):
         for dense in (whole_vector(rng), None):
             sparse = SparseVector(tuple(pick.sample(range(6), 3)), (1.0, 0.5, 1.0))
             found, expected = [

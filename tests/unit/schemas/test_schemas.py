@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from docs.generate import asyncapi, json_schema, published_files
 from schemas import EVENTS, Envelope, InvalidEvent, PageDiscovered, PageIndexed, PageRemoved
-from schemas.compatibility import breaking_changes
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id, statement_id
 from schemas.unknown_values import READ_AS, WAITS
+from tests.unit.schemas.compatibility import breaking_changes
 
 SNAPSHOTS = Path(__file__).parents[2] / "data" / "schemas"
 PAGE = {"page_id": str(uuid4()), "url": "https://a.test/", "generation": 1}
