@@ -4,6 +4,7 @@
     ├── TransientError        try again later: a store is slow, a connection was cut
     │   ├── StoreUnavailable
     │   ├── DeadlineExceeded
+    │   ├── SandboxAway
     │   ├── EventOverdue
     │   └── SearchUnavailable       (streams.search.errors)
     ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
@@ -15,10 +16,17 @@
         ├── StartError        a server of the local stack didn't start
         └── InvalidQuery      a search request can't be answered as it is (streams.search.errors)
 
-The runtime waits while a store is away, retries other TransientErrors (in place, then through the stage's retry topic),
-and sends a PoisonError and any other exception to the stage's dead-letter topic. A UsageError stops a worker. The
-command line prints a UsageError and exits with status 2.
+The runtime waits during an outage (`is_outage`), retries other TransientErrors (in place, then through the stage's
+retry topic), and sends a PoisonError and any other exception to the stage's dead-letter topic. A UsageError stops a
+worker. The command line prints a UsageError and exits with status 2.
 """
+
+import errno
+
+SHORTAGES = frozenset(
+    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOSPC, errno.EDQUOT}
+)
+"""Error numbers of a machine that is short of processes, memory, files or space."""
 
 
 class RiffleError(Exception):
@@ -35,6 +43,10 @@ class StoreUnavailable(TransientError):
 
 class DeadlineExceeded(TransientError):
     """The answer didn't arrive in time."""
+
+
+class SandboxAway(TransientError):
+    """The machine has no process, memory or thread for a sandbox process. No payload is to blame."""
 
 
 class EventOverdue(TransientError):
@@ -72,3 +84,13 @@ class UsageError(RiffleError):
 
 class StartError(UsageError):
     """A server of the local stack didn't start. The message names it, has advice, and quotes its log."""
+
+
+def is_outage(error: Exception) -> bool:
+    """Return whether a means of the stage is away: a store, its sandbox, or the machine's memory, files or space.
+
+    No event is to blame for an outage.
+    """
+    if isinstance(error, StoreUnavailable | DeadlineExceeded | SandboxAway | MemoryError):
+        return True
+    return isinstance(error, OSError) and error.errno in SHORTAGES

@@ -1,7 +1,7 @@
-"""A breaker for one stage: while a store is away, its events wait, and one at a time tries if the store is back.
+"""A breaker for one stage: during an outage its events wait, and one at a time tries if the outage has ended.
 
-No event leaves the topic because a store is away, however long that is. The events that already arrived wait in the
-worker, and the bound on unacknowledged events stops the consumer.
+No event leaves the topic because of an outage (`errors.is_outage`), however long it is. The events that already arrived
+wait in the worker, and the bound on unacknowledged events stops the consumer.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ FIRST_PROBE_SECONDS = 0.5
 
 @dataclass(slots=True)
 class Breaker:
-    """Closed: events pass. Open: they wait, and take turns to try the store."""
+    """Closed: events pass. Open: they wait, and take turns to try again."""
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     reason: str = ""
-    """The error of the store that is away. Empty while the breaker is closed."""
+    """The error of the outage: it names what is away. Empty while the breaker is closed."""
     passed: int = 0
     """Number of events that were handled."""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -32,11 +32,11 @@ class Breaker:
         self._pause_seconds = FIRST_PROBE_SECONDS
 
     def open(self, error: Exception) -> None:
-        """Open the breaker because a store is away."""
+        """Open the breaker because of an outage."""
         self.reason = f"{type(error).__name__}: {error}"
 
     async def wait_turn(self) -> None:
-        """Return at once while the breaker is closed, else when this event may try the store."""
+        """Return at once while the breaker is closed, else when this event may try again."""
         if not self.reason:
             return
         async with self._turn:

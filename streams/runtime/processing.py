@@ -1,9 +1,9 @@
 """The processing of one event: decode, handle, retry, dead-letter. It depends on neither Faust nor a clock.
 
     handled             its outputs were sent, and their delivery was awaited
-    a store is away     (StoreUnavailable, DeadlineExceeded) tried again in place; then the breaker opens, and the
-                        stage's events wait until the store is back (see `breaker`). An event that fails while others
-                        are handled goes through the retry topic, for about a day at most
+    an outage           (`errors.is_outage`: a store, the sandbox or the machine's memory is away) tried again in place;
+                        then the breaker opens, and the stage's events wait until the outage ends (see `breaker`). An
+                        event that fails while others are handled goes through the retry topic, for about a day at most
     TransientError      tried again in place, with backoff; then it goes to the stage's retry topics, first to the topic
                         with the short delay, and after the last attempt there to the dead-letter topic
     EventOverdue        the attempt took longer than the event's deadline: retry topic at once, as above
@@ -31,14 +31,13 @@ from typing import Literal, Protocol
 
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from streams.errors import (
-    DeadlineExceeded,
     EventOverdue,
     MissingBlob,
     PoisonError,
     RecordTooLarge,
-    StoreUnavailable,
     TransientError,
     UsageError,
+    is_outage,
 )
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
@@ -50,10 +49,8 @@ from streams.topology import Stage
 Result = Literal["handled", "retried", "dead"]
 UNFORESEEN_RETRIES_IN_PLACE = 1
 MAX_BACKOFF_SECONDS = 10.0
-OUTAGES = (StoreUnavailable, DeadlineExceeded)
-OUTAGES_AND_UPGRADES = (*OUTAGES, NewerEvent)
 OUTAGE_ROUNDS = 1_440
-"""Maximum number of passes through the retry topics because of a store or an upgrade: about a day with the default
+"""Maximum number of passes through the retry topics because of an outage or an upgrade: about a day with the default
 delay."""
 SHORT_ROUNDS = 2
 """Number of passes through the retry topic with the short delay. All later ones are long."""
@@ -190,8 +187,8 @@ class Processor:
             raise
 
     def _is_outage(self, error: Exception, tries: int, passed: int) -> bool:
-        """Return whether a store is away: it still is, or no event was handled since this one's first try."""
-        if not isinstance(error, OUTAGES):
+        """Return whether the whole stage must wait: it does, or no event was handled since this one's first try."""
+        if not is_outage(error):
             return False
         return bool(self.breaker.reason) or (tries > self.settings.retries_in_place and self.breaker.passed == passed)
 
@@ -225,7 +222,7 @@ class Processor:
     def _retries_in_place(self, error: Exception) -> int:
         if isinstance(error, EventOverdue):
             return 0
-        if isinstance(error, TransientError):
+        if isinstance(error, TransientError) or is_outage(error):
             return self.settings.retries_in_place
         return 0 if isinstance(error, PoisonError | InvalidEvent) else UNFORESEEN_RETRIES_IN_PLACE
 
@@ -233,8 +230,9 @@ class Processor:
         # An attempt that was overdue counts as a whole round of tries in place.
         tries_a_round = self.settings.retries_in_place + 1
         rounds = -(-attempts // tries_a_round)
-        limit = OUTAGE_ROUNDS if isinstance(error, OUTAGES_AND_UPGRADES) else self.settings.retry_topic_attempts
-        if not isinstance(error, TransientError | NewerEvent) or rounds > limit:
+        waits_for_better = is_outage(error) or isinstance(error, NewerEvent)
+        limit = OUTAGE_ROUNDS if waits_for_better else self.settings.retry_topic_attempts
+        if not (waits_for_better or isinstance(error, TransientError)) or rounds > limit:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"
         attempts = rounds * tries_a_round
@@ -287,7 +285,9 @@ class Processor:
             await self.breaker.wait_turn()
             try:
                 return await self.blobs.put(value)
-            except OUTAGES as error:
+            except Exception as error:
+                if not is_outage(error):
+                    raise
                 self.breaker.open(error)
 
     async def _get_blob(self, ref: str) -> bytes:
@@ -296,7 +296,9 @@ class Processor:
             await self.breaker.wait_turn()
             try:
                 return await self.blobs.get(ref)
-            except OUTAGES as error:
+            except Exception as error:
+                if not is_outage(error):
+                    raise
                 self.breaker.open(error)
 
     async def _read_original(self, incoming: Incoming, failure: FailureInfo) -> Incoming:

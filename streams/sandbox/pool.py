@@ -4,43 +4,40 @@ Requests go to a process in small batches, so that it never waits for the next r
 payload decides what follows:
 
 - The kernel ended it for its CPU time: the payload is refused.
-- Anything else is no verdict: killed from outside or by the OOM killer, a crash, no answer for long. The payload is
-  tried once more, alone in a fresh process, and refused if that process dies, too.
+- It crashed: the payload is tried once more, alone in a fresh process, and refused if that process crashes, too.
 - The task got no more memory in a process that had run other tasks before: it is tried once more in the same way.
+- Killed from outside (as by the OOM killer), or silent: no verdict. The payload is tried once more in the same way, and
+  then the run raises TransientError.
 
-The payloads behind it in the batch go to the next process.
+The payloads behind it in the batch go to the next process. If no process can be started, or a start is slow, the runs
+that wait raise SandboxAway: the machine's fault, as if a store were away.
 """
 
 import asyncio
-import contextlib
-import json
-import os
-import signal
-import sys
 from collections import deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 import structlog
 
-from streams.errors import PoisonError, Refused, TransientError
-from streams.sandbox.confinement import minimal_environment
+from streams.errors import PoisonError, Refused, SandboxAway, TransientError
 from streams.sandbox.limits import Limits
-from streams.sandbox.messages import Answer, pack_frame, receive_answer, receive_frame
+from streams.sandbox.messages import Answer, pack_frame
+from streams.sandbox.process import ProcessEnded, SandboxProcess
 
-WORKER = ("-m", "streams.sandbox.worker")
 BATCH = 8
 """Maximum number of requests that a process gets at once."""
 STALL_SECONDS = 60.0
-"""Maximum time without an answer; then the process is killed (seconds). The limit of CPU time comes first, unless the
-machine stands still or something stopped the process."""
-START_SECONDS = 120.0
-END_SECONDS = 10.0
-"""Seconds for a process to end after it closed its pipe."""
+"""Time without an answer after which a process is looked at, and is killed if it did nothing since the last look
+(seconds)."""
+SLOW_START_SECONDS = 120.0
+"""Duration of a start after which the runs that wait for the process raise SandboxAway (seconds). The start goes on."""
+RESTART_SECONDS = 1.0
+"""Time before the next try to start a process (seconds)."""
 RUNS_PER_PROCESS = 20_000
 """Maximum number of tasks of one process, so that leaks of libraries stay small."""
 MAX_DEATHS = 2
-"""Number of processes that may die at the same payload until the payload is refused."""
+"""Number of processes that may crash, or be killed, at the same payload."""
 
 log = structlog.get_logger(__name__)
 
@@ -52,10 +49,10 @@ class Sandbox(Protocol):
         """Start; returns at once."""
 
     async def close(self) -> None:
-        """End. Runs that wait raise TransientError."""
+        """End. Runs that wait raise SandboxAway."""
 
     async def run(self, task: str, payload: bytes) -> bytes:
-        """Run a task. Raises Refused, PoisonError and TransientError."""
+        """Run a task. Raises Refused, PoisonError, SandboxAway and TransientError."""
 
 
 @dataclass(slots=True)
@@ -65,8 +62,10 @@ class _Run:
     task: str
     request: bytes
     answer: "asyncio.Future[Answer]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    deaths: int = 0
-    """Number of processes that died at this run, other than for their CPU time."""
+    crashes: int = 0
+    """Number of processes that crashed at this run."""
+    kills: int = 0
+    """Number of processes that were killed from outside, or were silent, at this run."""
 
     def settle(self, answer: Answer) -> None:
         if not self.answer.done():
@@ -101,6 +100,8 @@ class SandboxPool:
         self._wake = asyncio.Condition()
         self._slots: list[asyncio.Task[None]] = []
         self._closing = False
+        self._ready = 0
+        """Number of processes that take runs."""
         self.confinement: list[str] | None = None
         """The confinements in force (`confinement.confine`); None until the first process is ready."""
 
@@ -119,19 +120,20 @@ class SandboxPool:
             ]
 
     async def close(self) -> None:
-        """End the processes. Runs that wait raise TransientError."""
+        """End the processes. Runs that wait raise SandboxAway."""
         self._closing = True
         for slot in self._slots:
             slot.cancel()
         await asyncio.gather(*self._slots, return_exceptions=True)
         self._slots = []
-        self._fail_waiting(TransientError("the sandbox processes are ending"))
+        _fail(self._retries, error := SandboxAway("the sandbox processes are ending"))
+        _fail(self._waiting, error)
 
     async def run(self, task: str, payload: bytes) -> bytes:
         """Run a task in a process.
 
         Raises Refused (by the task, or rule `time`, `memory`, `nesting` or `crash`), PoisonError (the task failed),
-        TransientError (no process could be started, or the pool is closing).
+        SandboxAway (no process can be started, or the pool is closing), TransientError (each process was killed).
         """
         if task not in self._tasks:
             raise ValueError(f"{task} is not among the tasks of this pool: {self._tasks}")
@@ -153,44 +155,48 @@ class SandboxPool:
         while not self._closing:
             try:
                 await self._run_process()
-            except (OSError, TimeoutError) as error:
-                self._fail_waiting(TransientError(f"no sandbox process could be started: {error}"))
-                await asyncio.sleep(1.0)
+            except Exception as error:  # whatever it is: a slot that ended would leave its runs waiting for ever
+                away = error if isinstance(error, SandboxAway) else SandboxAway(f"a sandbox process failed: {error!r}")
+                log.warning("no sandbox process", pool=self._name, error=str(away))
+                self._away(away)
+                await asyncio.sleep(RESTART_SECONDS)
 
     async def _run_process(self) -> None:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *WORKER,
-            str(os.getpid()),
-            json.dumps(asdict(self._limits)),
-            *self._tasks,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=minimal_environment(os.environ, sys.path),
-        )
+        process = await SandboxProcess.start(self._tasks, self._limits, self._stall_seconds)
         try:
-            await self._await_start(process)
-            batch = [self._retries.popleft()] if self._retries else await self._next_batch()
-            done = 0
-            while await self._run_batch(batch, process, is_fresh=done == 0):
-                done += len(batch)
-                if done >= RUNS_PER_PROCESS:
-                    return
-                batch = await self._next_batch()
-        finally:
-            await _kill_process(process)
-
-    async def _await_start(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        async with asyncio.timeout(START_SECONDS):
+            self._note_confinement(await process.ready(SLOW_START_SECONDS, self._start_is_slow))
+            self._ready += 1
             try:
-                (in_force,) = await receive_frame(process.stdout)
-            except asyncio.IncompleteReadError:
-                raise OSError(f"it ended at its start with {await process.wait()}") from None
+                await self._use(process)
+            finally:
+                self._ready -= 1
+        finally:
+            await process.kill()
+
+    async def _use(self, process: SandboxProcess) -> None:
+        """Run batches in a process until it can't be used again."""
+        batch = [self._retries.popleft()] if self._retries else await self._next_batch()
+        done = 0
+        while await self._run_batch(batch, process, is_fresh=done == 0):
+            done += len(batch)
+            if done >= RUNS_PER_PROCESS:
+                return
+            batch = await self._next_batch()
+
+    def _note_confinement(self, in_force: list[str]) -> None:
         if self.confinement is None:
             level = log.info if "no network, no programs" in in_force else log.warning
             level("sandbox processes are ready", pool=self._name, confinement=in_force)
         self.confinement = in_force
+
+    def _start_is_slow(self) -> None:
+        self._away(SandboxAway(f"a sandbox process takes longer than {SLOW_START_SECONDS:g} s to start"))
+
+    def _away(self, error: SandboxAway) -> None:
+        """Fail the runs that no process will take soon."""
+        _fail(self._retries, error)
+        if not self._ready:
+            _fail(self._waiting, error)
 
     async def _next_batch(self) -> list[_Run]:
         async with self._wake:
@@ -199,16 +205,13 @@ class SandboxPool:
             taken = [self._waiting.popleft() for _ in range(share)]
             return [run for run in taken if not run.answer.done()]  # nobody waits for the others any more
 
-    async def _run_batch(self, batch: list[_Run], process: asyncio.subprocess.Process, *, is_fresh: bool) -> bool:
+    async def _run_batch(self, batch: list[_Run], process: SandboxProcess, *, is_fresh: bool) -> bool:
         """Run a batch. Returns whether the process can be used again. `is_fresh`: it has run nothing yet."""
-        assert process.stdin is not None
-        assert process.stdout is not None
         unanswered = deque(batch)
         try:
-            process.stdin.writelines([run.request for run in batch])
+            process.send([run.request for run in batch])
             while unanswered:
-                async with asyncio.timeout(self._stall_seconds):
-                    answer = await receive_answer(process.stdout)
+                answer = await process.answer()
                 run = unanswered.popleft()
                 if answer.short_of_memory and not is_fresh:
                     self._retries.append(run)
@@ -217,61 +220,35 @@ class SandboxPool:
                 if answer.ends:
                     return False
                 is_fresh = False
-        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
-            status = await _end_process(process, at_once=isinstance(error, TimeoutError))
-            self._handle_death(unanswered.popleft(), status)
+        except ProcessEnded as end:
+            self._handle_end(unanswered.popleft(), end)
             return False
         finally:
             self._waiting.extendleft(reversed(unanswered))  # this slot's next process takes them
         return True
 
-    def _handle_death(self, run: _Run, status: int) -> None:
-        """Refuse the run that a process died at, or have it tried again."""
-        if status == -signal.SIGPROF:
-            detail = f"it took more than {self._limits.cpu_seconds:g} seconds of CPU time"
-            run.settle(Answer(True, False, "refused", ["time", detail]))
+    def _handle_end(self, run: _Run, end: ProcessEnded) -> None:
+        """Refuse or fail the run that a process ended at, or have it tried again."""
+        if end.cause == "time":
+            run.settle(_refusal("time", f"it took more than {self._limits.cpu_seconds:g} seconds of CPU time"))
             return
-        run.deaths += 1
-        log.warning("a sandbox process died", pool=self._name, task=run.task, status=status, deaths=run.deaths)
-        if run.deaths < MAX_DEATHS:
-            self._retries.append(run)
+        if end.cause == "crash":
+            run.crashes += 1
         else:
-            run.settle(
-                Answer(True, False, "refused", ["crash", f"the process died {run.deaths} times: {_cause(status)}"])
-            )
-
-    def _fail_waiting(self, error: Exception) -> None:
-        for runs in (self._retries, self._waiting):
-            while runs:
-                runs.popleft().fail(error)
-
-
-def _cause(status: int) -> str:
-    return f"killed by {signal.Signals(-status).name}" if status < 0 else f"it ended with {status}"
+            run.kills += 1
+        log.warning("a sandbox process died", pool=self._name, task=run.task, how=str(end), cause=end.cause)
+        if run.crashes >= MAX_DEATHS:
+            run.settle(_refusal("crash", f"the process died {run.crashes} times: {end}"))
+        elif run.kills >= MAX_DEATHS:
+            run.fail(TransientError(f"the sandbox process was ended {run.kills} times: {end}"))
+        else:
+            self._retries.append(run)
 
 
-async def _end_process(process: asyncio.subprocess.Process, *, at_once: bool) -> int:
-    """Wait for the end of a process, or kill it. Returns its status.
-
-    A process that closed its pipe is ending by itself. asyncio loses the status of a process that is killed when it is
-    dead already.
-    """
-    if not at_once:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                return await process.wait()
-    if process.returncode is None:
-        process.kill()
-    return await process.wait()
+def _refusal(rule: str, detail: str) -> Answer:
+    return Answer(True, False, "refused", [rule, detail])
 
 
-async def _kill_process(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and wait for its end, also in a task that is cancelled meanwhile."""
-    if process.returncode is None:
-        process.kill()
-    waiting = asyncio.ensure_future(process.wait())
-    try:
-        await asyncio.shield(waiting)
-    except asyncio.CancelledError:
-        await waiting
-        raise
+def _fail(runs: deque[_Run], error: Exception) -> None:
+    while runs:
+        runs.popleft().fail(error)

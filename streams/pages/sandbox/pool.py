@@ -33,13 +33,14 @@ class ParsePool:
         self.sandbox.start()
 
     async def close(self) -> None:
-        """End the processes. Pages that wait raise TransientError."""
+        """End the processes. Pages that wait raise SandboxAway."""
         await self.sandbox.close()
 
     async def parse(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> PageOutcome:
         """Normalize a page.
 
-        Raises Refused (the page reached a limit or broke a rule), PoisonError (normalizing failed), TransientError.
+        Raises Refused (the page reached a limit or broke a rule), PoisonError (normalizing failed),
+        SandboxAway and TransientError.
         """
         return PageOutcome.from_fields(await self._run(NORMALIZE, body, url, headers))
 

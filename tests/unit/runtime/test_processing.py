@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from errno import EAGAIN, EIO
 from typing import Annotated, ClassVar, Literal
 
 import pytest
@@ -15,6 +16,7 @@ from streams.errors import (
     DeadlineExceeded,
     PoisonError,
     RecordTooLarge,
+    SandboxAway,
     StoreUnavailable,
     TransientError,
     UsageError,
@@ -127,6 +129,10 @@ def incoming(value: bytes | None = b'{"name": "a"}', **changes: object) -> Incom
         pytest.param([TransientError("x")] * 3, "retried", ["answer.retry"], 3, id="a fault that stays for a while"),
         pytest.param([StoreUnavailable("x")] * 30, "handled", ["tests.answered"], 31, id="a store that stays away"),
         pytest.param([DeadlineExceeded("x")] * 30, "handled", ["tests.answered"], 31, id="a store that hangs"),
+        pytest.param([SandboxAway("x")] * 30, "handled", ["tests.answered"], 31, id="no process can be started"),
+        pytest.param([MemoryError()] * 30, "handled", ["tests.answered"], 31, id="no memory for long"),
+        pytest.param([OSError(EAGAIN, "x")] * 30, "handled", ["tests.answered"], 31, id="no process for long"),
+        pytest.param([OSError(EIO, "x")] * 2, "dead", ["answer.dead"], 2, id="an error of a file is no shortage"),
         pytest.param([PoisonError("x")], "dead", ["answer.dead"], 1, id="poison is tried once"),
         pytest.param([KeyError("x")], "handled", ["tests.answered"], 2, id="unforeseen, and gone at the second try"),
         pytest.param([KeyError("x")] * 2, "dead", ["answer.dead"], 2, id="unforeseen, and stays"),

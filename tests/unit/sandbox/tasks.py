@@ -38,6 +38,14 @@ def spin(payload: bytes) -> bytes:
         pass
 
 
+def work(payload: bytes) -> bytes:
+    """Use so much CPU time (seconds)."""
+    end = time.process_time() + float(payload)
+    while time.process_time() < end:
+        pass
+    return b"worked"
+
+
 def allocate(payload: bytes) -> bytes:
     """Take so many bytes, and keep them until the answer."""
     return str(len(bytearray(int(payload)))).encode()

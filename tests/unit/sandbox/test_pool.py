@@ -1,6 +1,7 @@
 """The sandbox: a result depends on the payload alone, and nothing that happens to a process is a verdict on it."""
 
 import asyncio
+import errno
 import json
 import os
 import platform
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import PoisonError, Refused, TransientError
+from streams.errors import PoisonError, Refused, SandboxAway, TransientError
 from streams.sandbox.confinement import filter_program, minimal_environment
 from streams.sandbox.inline import InlineSandbox
 from streams.sandbox.limits import Limits
@@ -23,7 +24,7 @@ MEGABYTE = 1024 * 1024
 LIMITS = Limits(cpu_seconds=1.0, memory_bytes=64 * MEGABYTE)
 NAMES = (
     "echo", "was_warm", "refuse", "fail", "spin", "allocate", "keep", "nest", "process_id", "sleep_once",
-    "sleep_always", "abort", "environment", "attempts",
+    "sleep_always", "abort", "work", "environment", "attempts",
 )  # fmt: skip
 TASKS = {name: f"{tasks.__name__}:{name}" for name in NAMES}
 
@@ -130,19 +131,88 @@ async def test_a_killed_parser_child_is_no_verdict(tmp_path: Path, how: signal.S
         assert await both == [b"done", b"after"]
 
 
-async def test_a_payload_whose_process_died_twice_is_refused(tmp_path: Path) -> None:
-    async with pool_of(2) as pool:
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        # (the signal that ends each process of the payload, what the run raises)
+        (signal.SIGKILL, TransientError),  # the OOM killer, an operator: no verdict, however often
+        (signal.SIGTERM, TransientError),
+        (signal.SIGSTOP, TransientError),  # a silence by the clock
+        (signal.SIGSEGV, Refused),  # the process's own fault
+        (signal.SIGPROF, Refused),
+    ],
+)
+async def test_only_what_a_process_brings_on_itself_is_a_verdict(
+    tmp_path: Path, how: signal.Signals, error: type[Exception]
+) -> None:
+    async with pool_of(2, stall_seconds=0.5) as pool:
         path = tmp_path / "pids"
-        run = asyncio.create_task(rule_of(pool.run(TASKS["sleep_always"], str(path).encode())))
-        for count in (1, 2):
-            os.kill((await pids_in(path, count))[-1], signal.SIGKILL)
-        assert await run == "crash"
+        run = asyncio.create_task(pool.run(TASKS["sleep_always"], str(path).encode()))
+        killed = 0
+        while not run.done():
+            for pid in read_pids(path)[killed:]:
+                os.kill(pid, how)
+                killed += 1
+            await asyncio.sleep(0.01)
+        assert type(run.exception()) is error
         assert await pool.run(TASKS["echo"], b"after") == b"after"
-    assert len(read_pids(path)) == 2
+
+
+async def test_a_slow_process_is_waited_for_while_it_works_or_waits_for_a_processor(pool: SandboxPool) -> None:
+    """It uses less CPU time than its limit, in more time than a silence may last."""
+    async with pool_of(stall_seconds=0.1) as impatient:
+        assert await impatient.run(TASKS["work"], b"0.6") == b"worked"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        MemoryError(),
+    ],
+)
+async def test_a_machine_without_a_process_to_spare_is_an_outage(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def refuse(*_: object, **__: object) -> asyncio.subprocess.Process:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncio.create_subprocess_exec", refuse)
+        pool = pool_of(2)
+        with pytest.raises(SandboxAway, match="no sandbox process can be started"):
+            await pool.run(TASKS["echo"], b"page")
+    assert await pool.run(TASKS["echo"], b"page") == b"page", "the slots went on trying"
+    await pool.close()
+
+
+async def test_a_start_that_is_slow_is_an_outage_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.sandbox.pool.SLOW_START_SECONDS", 0.02)
+    pool = pool_of()
+    with pytest.raises(SandboxAway, match="to start"):
+        await pool.run(TASKS["echo"], b"page")
+    monkeypatch.setattr("streams.sandbox.pool.SLOW_START_SECONDS", 60)
+    while not pool.confinement:
+        await asyncio.sleep(0.01)
+    assert await pool.run(TASKS["echo"], b"page") == b"page"
+    await pool.close()
+
+
+async def test_a_slot_that_cannot_start_fails_no_run_that_another_process_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with pool_of() as pool:
+        assert await pool.run(TASKS["echo"], b"first") == b"first"
+        runs = [asyncio.create_task(pool.run(TASKS["work"], b"0.05")) for _ in range(20)]
+        await asyncio.sleep(0)
+        pool._away(SandboxAway("another slot"))
+        assert set(await asyncio.gather(*runs)) == {b"worked"}
 
 
 async def test_a_stopped_child_is_no_verdict(tmp_path: Path) -> None:
-    async with pool_of(stall_seconds=2.0) as pool:
+    async with pool_of(stall_seconds=0.5) as pool:
         run = asyncio.create_task(pool.run(TASKS["sleep_once"], str(tmp_path / "pid").encode()))
         os.kill((await pids_in(tmp_path / "pid", 1))[0], signal.SIGSTOP)
         assert await run == b"done"
@@ -153,12 +223,12 @@ async def test_an_innocent_neighbour_of_a_crash_is_run(pool: SandboxPool) -> Non
     assert await asyncio.gather(*runs) == ["", "crash", "", "crash", ""]
 
 
-async def test_runs_that_wait_at_the_end_are_transient() -> None:
+async def test_runs_that_wait_at_the_end_are_for_the_next_worker() -> None:
     pool = pool_of()
     run = asyncio.create_task(pool.run(TASKS["spin"], b""))
     await asyncio.sleep(0)
     await pool.close()
-    with pytest.raises(TransientError):
+    with pytest.raises(SandboxAway):
         await run
 
 
