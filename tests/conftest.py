@@ -9,10 +9,12 @@ What the selected tests name together is started, when the first of them asks fo
 """
 
 import os
+import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -78,26 +80,40 @@ def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:
     return frozenset(needed)
 
 
-SHARED = ("tls_stack", "stack")
-"""Fixtures that start servers once for a process of pytest-xdist."""
+@cache
+def servers_of(file: Path) -> str:
+    """Return the fixture whose servers the tests of a file share with others, or the file.
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group and order the tests for `--dist loadgroup`.
-
-    The tests of a file run in one process, and so do all tests that share servers: those are started once. What takes
-    longest is first, so that at the end no process waits for the other one.
+    This is read from the source, as the process that distributes the tests collects none.
     """
-    shared = {item.path: name for name in reversed(SHARED) for item in items if name in fixtures_of(item)}
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    sources = [path.read_text(encoding="utf-8") for path in (file, file.with_name("conftest.py")) if path.exists()]
+    found = re.search(r"\b(tls_stack: TlsStack|stack: Settings)", "\n".join(sources))
+    return found[1].partition(":")[0] if found else str(file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile` also the files that share servers run in one process: their servers are started once."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByServers(LoadFileScheduling):  # type: ignore[misc]  # ships no types
+        def _split_scope(self, nodeid: str) -> str:
+            return servers_of(config.rootpath / nodeid.partition("::")[0])
+
+    return ByServers(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put first what takes longest, so that at the end no process of pytest-xdist waits for another one."""
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(shared.get(item.path, str(item.path))))
-    items.sort(key=lambda item: (shared.get(item.path) != "stack", item.path not in slow))
-
-
-def fixtures_of(item: pytest.Item) -> Collection[str]:
-    return item.fixturenames if isinstance(item, pytest.Function) else ()
+        if "stack" in getattr(item, "fixturenames", ()) and servers_of(item.path) != "stack":
+            raise pytest.UsageError(
+                f"{item.path} shares the stack: write `stack: Settings` there or in its conftest.py"
+            )
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (servers_of(item.path) != "stack", item.path not in slow))
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,6 @@ NOT_IMPORTED = {
     "import-linter": "a program",
     "pytest-asyncio": "a plugin of pytest",
     "pytest-timeout": "a plugin of pytest",
-    "pytest-xdist": "a plugin of pytest",
     "lxml-stubs": "types",
     "types-psutil": "types",
     "types-pyyaml": "types",
