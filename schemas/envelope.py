@@ -110,7 +110,7 @@ class Envelope(BaseModel):
     traceparent: str = ""
     """W3C Trace Context, level 1: `00-<trace id>-<span id>-<flags>`."""
 
-    def to_headers(self) -> list[tuple[str, bytes]]:
+    def to_headers(self) -> list[tuple[str, bytes | None]]:
         headers = {
             "ce_specversion": SPEC_VERSION,
             "ce_id": str(self.id),
@@ -124,12 +124,15 @@ class Envelope(BaseModel):
         return [(name, value.encode()) for name, value in headers.items() if value]
 
     @classmethod
-    def from_headers(cls, headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> Self:
-        """Read the attributes from headers. Raises InvalidEvent if one is missing or malformed."""
+    def from_headers(cls, headers: Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]) -> Self:
+        """Read the attributes from headers. A header without a value (null) counts as missing.
+
+        Raises InvalidEvent if an attribute is missing or malformed.
+        """
         attributes: dict[str, Any] = {}
         for name, value in dict(headers).items():
             field = name.removeprefix("ce_")
-            if name == "traceparent" or name.startswith("ce_"):
+            if value is not None and (name == "traceparent" or name.startswith("ce_")):
                 attributes[field] = value.decode("utf-8", "replace")
         try:
             return cls.model_validate(attributes)

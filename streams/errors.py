@@ -12,6 +12,7 @@
     │   ├── MissingBlob
     │   ├── RecordTooLarge
     │   └── Refused           the content breaks a limit or rule, which the error names
+    ├── NotDelivered          Kafka did not take a record: the worker ends, and the event is delivered again
     └── UsageError            an argument, setting or permission is wrong; the message has advice
         ├── StartError        a server of the local stack didn't start
         └── InvalidQuery      a search request can't be answered as it is (streams.search.errors)
@@ -67,6 +68,10 @@ class PageErased(RiffleError):
 
 class RecordTooLarge(PoisonError):
     """Kafka doesn't accept a record of this size."""
+
+
+class NotDelivered(RiffleError):
+    """Kafka did not take a record that a stage sent. Its cause is the client's error."""
 
 
 class Refused(PoisonError):

@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -22,8 +23,8 @@ from streams.backup.items import ItemWriter, read_items
 from streams.backup.manifest import Manifest, Part, Progress
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
+from streams.runtime.incoming import Incoming
 from streams.runtime.lag import committed_offsets, end_offsets, input_topics, topic_sizes
-from streams.runtime.processing import Incoming
 from streams.runtime.topic_reader import read_topic
 from streams.runtime.topics import create_topics, topic_config
 from streams.settings import Settings
@@ -167,8 +168,13 @@ def restore_records(settings: Settings, folder: Path, manifest: Manifest, progre
 
 def _records(folder: Path, part: Part) -> Iterator[Incoming]:
     for partition, milliseconds, key, value, headers in read_items(folder, part):
-        pairs = [(str(name), bytes(content)) for name, content in headers]
+        pairs = [(str(name), None if content is None else bytes(content)) for name, content in headers]
         yield Incoming("", partition, 0, key, value, pairs, milliseconds / 1_000)
+
+
+def _headers(record: Incoming) -> Any:
+    """Return a record's headers for the client. It takes null values, which its annotations leave out."""
+    return record.headers
 
 
 class _Sending:
@@ -187,7 +193,7 @@ class _Sending:
                     key=record.key,
                     partition=record.partition,
                     timestamp=round(record.time * 1_000),
-                    headers=list(record.headers),
+                    headers=_headers(record),
                     on_delivery=self._delivered,
                 )
                 return

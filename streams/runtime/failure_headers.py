@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from streams.runtime.records import Header
+
 PREFIX = "riffle-"
 MAX_ERROR_CHARS = 2_000
 
@@ -40,7 +42,7 @@ class FailureInfo:
         """The name of the original record. The same failure delivered twice has the same id."""
         return f"{self.stage}/{self.topic}/{self.partition}/{self.offset}"
 
-    def headers(self, original: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    def headers(self, original: Iterable[Header]) -> list[Header]:
         """Return the original's headers, followed by this failure's headers."""
         fields = {
             "topic": self.topic,
@@ -54,36 +56,45 @@ class FailureInfo:
             "not-before": self.not_before.isoformat() if self.not_before else "",
             "value-ref": self.value_ref,
         }
-        own = [(PREFIX + name, value.encode("utf-8", "replace")) for name, value in fields.items() if value]
-        return original_headers(original) + own
+        own = ((PREFIX + name, value.encode("utf-8", "replace")) for name, value in fields.items() if value)
+        return [*original_headers(original), *own]
 
 
-def original_headers(headers: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+def original_headers(headers: Iterable[Header]) -> list[Header]:
     """Return the headers of the original record: all without the prefix of a failure's headers."""
     return [(name, value) for name, value in headers if not name.startswith(PREFIX)]
 
 
-def read_failure(headers: Mapping[str, bytes]) -> FailureInfo | None:
+def read_failure(headers: Mapping[str, bytes | None]) -> FailureInfo | None:
     """Return the failure in a record's headers, or None if the record is an original.
 
-    Raises ValueError if malformed.
+    Raises ValueError if one of the headers is malformed, or has a value that Riffle never writes.
     """
 
     def text(name: str) -> str:
-        return headers.get(PREFIX + name, b"").decode("utf-8", "replace")
+        return (headers.get(PREFIX + name) or b"").decode("utf-8", "replace")
 
     if PREFIX + "topic" not in headers:
         return None
-    not_before = text("not-before")
+    not_before, attempts = text("not-before"), int(text("attempts"))
+    if attempts < 0:
+        raise ValueError(f"riffle-attempts is {attempts}")
     return FailureInfo(
         topic=text("topic"),
         partition=int(text("partition")),
         offset=int(text("offset")),
         stage=text("stage"),
-        attempts=int(text("attempts")),
+        attempts=attempts,
         error_type=text("error-type"),
         error=text("error"),
-        failed_at=datetime.fromisoformat(text("failed-at")),
-        not_before=datetime.fromisoformat(not_before) if not_before else None,
+        failed_at=_time(text("failed-at")),
+        not_before=_time(not_before) if not_before else None,
         value_ref=text("value-ref"),
     )
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"the time {text!r} has no zone")
+    return time

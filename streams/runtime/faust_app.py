@@ -24,10 +24,11 @@ from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.connection import ssl_context
+from streams.runtime.incoming import Incoming, incoming_of, order_key
 from streams.runtime.lag import PartitionOffsets, input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
-from streams.runtime.processing import Incoming, Processor
+from streams.runtime.processing import Processor
 from streams.runtime.records import Record
 from streams.settings import Settings
 from streams.topology import Stage
@@ -196,7 +197,7 @@ class StageApp:
         producer = self.app.producer
         try:
             deliveries = [
-                await producer.send(record.topic, record.key, record.value, None, None, record.headers)
+                await producer.send(record.topic, record.key, record.value, None, None, _headers(record))
                 for record in records
             ]
             for delivery in deliveries:
@@ -292,31 +293,9 @@ class StageApp:
         return {tp for tp in self.app.consumer.assignment() if tp.topic in topics}
 
 
-def order_key(stage: Stage, incoming: Incoming) -> bytes:
-    """Return an event's key by the stage's order. Events with the same key are handled one after the other.
-
-    Events with the same subject are in one partition, and so at one worker, if they have the same record key.
-    """
-    match stage.order:
-        case "none":
-            return f"{incoming.topic}/{incoming.partition}/{incoming.offset}".encode()
-        case "subject":
-            return dict(incoming.headers).get("ce_subject") or incoming.key
-    return incoming.key
-
-
-def incoming_of(event: Any) -> Incoming:
-    """Return the record of a Faust event."""
-    message = event.message
-    return Incoming(
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        key=message.key or b"",
-        value=message.value,
-        headers=list(dict(message.headers or {}).items()),
-        time=message.timestamp or 0.0,
-    )
+def _headers(record: Record) -> Any:
+    """Return a record's headers for the client. It takes null values, which its annotations leave out."""
+    return record.headers
 
 
 def _acknowledger(stream: Any, event: Any) -> Callable[[], Awaitable[None]]:

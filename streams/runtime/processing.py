@@ -10,13 +10,13 @@
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
     UsageError          a permission, table or setting is missing: `process` raises, and the worker stops
-    InvalidEvent        dead-letter topic at once
+    InvalidEvent        the record can't be read (see `incoming`): dead-letter topic at once
     NewerEvent          only a newer release can read it: it goes through the long retry topic for about a day, so that
                         the worker can be upgraded, and then to the dead-letter topic
     any other Exception tried again in place once, then dead-lettered: one event that hits a bug must not stop all
                         others (docs/decisions/0003-unforeseen-errors.md)
-    a failed send       `process` raises, and the worker ends before any offset is committed, so that the event is
-                        delivered again
+    a failed send       `process` raises NotDelivered, and the worker ends before any offset is committed, so that the
+                        event is delivered again
 
 `process` returns only when the event may be acknowledged. A record of the retry topic is processed after its delay
 (`delay_seconds`). The caller waits for the delay, so that the record holds neither a slot nor its key meanwhile.
@@ -33,6 +33,7 @@ from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from streams.errors import (
     EventOverdue,
     MissingBlob,
+    NotDelivered,
     PoisonError,
     RecordTooLarge,
     TransientError,
@@ -41,8 +42,9 @@ from streams.errors import (
 )
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
-from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
-from streams.runtime.records import Record, decode, encode
+from streams.runtime.failure_headers import FailureInfo
+from streams.runtime.incoming import Incoming, event_of, failure_of, original_of
+from streams.runtime.records import Record, encode
 from streams.settings import RuntimeSettings
 from streams.topology import Stage
 
@@ -58,20 +60,6 @@ LONG_DELAY = 12
 """The delay of the second retry topic, as a multiple of the first topic's delay."""
 MAX_KEY_BYTES = 1_024
 """Maximum length of a dead letter's key (bytes) if its headers are too large as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A record as received from Kafka."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes
-    value: bytes | None
-    headers: list[tuple[str, bytes]]
-    time: float = 0.0
-    """Kafka's time of the record (seconds since 1970 UTC). 0 if it is unknown."""
 
 
 class Sender(Protocol):
@@ -117,35 +105,50 @@ class Processor:
     jitter: Callable[[], float] = random.random
 
     async def process(self, incoming: Incoming) -> Result:
-        """Process one event to its end. Raises UsageError, and the error of a record that could not be sent."""
-        result: Result
-        origin, attempts = incoming, 0
+        """Process one event to its end. Raises UsageError, and NotDelivered if Kafka does not take a record."""
         try:
-            failure = read_failure(dict(incoming.headers))
-            origin = incoming if failure is None else await self._read_original(incoming, failure)
-            attempts = failure.attempts if failure else 0
-            event, envelope = decode(self._model(origin.topic), origin.value, origin.headers)
-        except NewerEvent as error:
-            self.observer.failed(origin, error, attempts + 1)
-            result = await self._give_up(origin, error, attempts + 1)
-        except (InvalidEvent, ValueError, MissingBlob) as error:
-            self.observer.failed(incoming, error, 1)
-            await self._send_to_dead_topic(incoming, error, 1)
-            result = "dead"
-        else:
-            result = await self._handle(incoming, origin, event, envelope, attempts)
+            result = await self._process(incoming)
+        except (UsageError, NotDelivered):
+            raise
+        except Exception as error:
+            # A mistake of the runtime itself that this record shows: it must not end each worker that gets the record.
+            result = await self._set_aside(incoming, error)
         self.observer.finished(incoming, result)
         return result
 
-    def delay_seconds(self, incoming: Incoming) -> float:
-        """Return the time until a record of the retry topic may be processed (seconds). 0 for all other records."""
+    async def _process(self, incoming: Incoming) -> Result:
+        origin, attempts = incoming, 0
         try:
-            failure = read_failure(dict(incoming.headers))
-        except ValueError:
+            if failure := failure_of(incoming):
+                origin, attempts = await self._read_original(incoming, failure), failure.attempts
+            event, envelope = event_of(self.stage.inputs, origin)
+        except NewerEvent as error:
+            self.observer.failed(origin, error, attempts + 1)
+            return await self._give_up(origin, error, attempts + 1)
+        except (InvalidEvent, MissingBlob) as error:
+            return await self._set_aside(incoming, error)
+        return await self._handle(incoming, origin, event, envelope, attempts)
+
+    async def _set_aside(self, incoming: Incoming, error: Exception) -> Result:
+        """Send a record that can't be read to the dead-letter topic, as it came."""
+        self.observer.failed(incoming, error, 1)
+        await self._send_to_dead_topic(incoming, error, 1)
+        return "dead"
+
+    def delay_seconds(self, incoming: Incoming) -> float:
+        """Return the time until a record of the retry topic may be processed (seconds). 0 for all other records.
+
+        A record that asks for a longer delay than Riffle's own records waits as long as they do: it would keep its
+        partition from a commit.
+        """
+        try:
+            failure = failure_of(incoming)
+        except InvalidEvent:
             return 0.0
         if failure is None or failure.not_before is None:
             return 0.0
-        return max((failure.not_before - self.now()).total_seconds(), 0.0)
+        longest_seconds = self.settings.retry_topic_delay_seconds * LONG_DELAY
+        return min(max((failure.not_before - self.now()).total_seconds(), 0.0), longest_seconds)
 
     async def _handle(
         self, incoming: Incoming, origin: Incoming, event: Event, envelope: Envelope, attempts: int
@@ -194,7 +197,7 @@ class Processor:
 
     async def _finish(self, origin: Incoming, records: Sequence[Record], attempts: int) -> Result:
         try:
-            await self.send(records)
+            await self._deliver(records)
         except RecordTooLarge as error:
             self.observer.failed(origin, error, attempts)
             await self._send_to_dead_topic(origin, error, attempts)
@@ -203,11 +206,14 @@ class Processor:
         self.observer.sent(records)
         return "handled"
 
-    def _model(self, topic: str) -> type[Event]:
-        for event in self.stage.inputs:
-            if event.topic == topic:
-                return event
-        raise InvalidEvent(f"stage {self.stage.name} has no input {topic!r}")
+    async def _deliver(self, records: Sequence[Record]) -> None:
+        """Send records and wait for their delivery. Raises RecordTooLarge, and NotDelivered for any other failure."""
+        try:
+            await self.send(records)
+        except RecordTooLarge:
+            raise
+        except Exception as error:
+            raise NotDelivered(f"Kafka did not take a record: {type(error).__name__}: {error}") from error
 
     def _encode(self, outputs: Sequence[Event], cause: str, traceparent: str) -> list[Record]:
         now = self.now()
@@ -269,15 +275,15 @@ class Processor:
     async def _send_failed(self, topic: str, incoming: Incoming, failure: FailureInfo) -> None:
         value = incoming.value or b""
         try:
-            await self.send([Record(topic, incoming.key, value, failure.headers(incoming.headers))])
+            await self._deliver([Record(topic, incoming.key, value, failure.headers(incoming.headers))])
         except RecordTooLarge:
             if self.blobs is None:
                 raise
             failure = replace(failure, value_ref=await self._put_blob(value))
             try:
-                await self.send([Record(topic, incoming.key, b"", failure.headers(incoming.headers))])
+                await self._deliver([Record(topic, incoming.key, b"", failure.headers(incoming.headers))])
             except RecordTooLarge:  # because of its headers: the letter leaves them out
-                await self.send([Record(topic, incoming.key[:MAX_KEY_BYTES], b"", failure.headers([]))])
+                await self._deliver([Record(topic, incoming.key[:MAX_KEY_BYTES], b"", failure.headers([]))])
 
     async def _put_blob(self, value: bytes) -> str:
         assert self.blobs
@@ -304,14 +310,7 @@ class Processor:
     async def _read_original(self, incoming: Incoming, failure: FailureInfo) -> Incoming:
         """Return the original of a record in the retry topic, with its value from the blob. Raises MissingBlob."""
         value = await self._get_blob(failure.value_ref) if failure.value_ref and self.blobs else incoming.value
-        return replace(
-            incoming,
-            topic=failure.topic,
-            partition=failure.partition,
-            offset=failure.offset,
-            value=value,
-            headers=original_headers(incoming.headers),
-        )
+        return original_of(incoming, failure, value)
 
 
 def backoff_seconds(base_seconds: float, attempt: int, jitter: float) -> float:

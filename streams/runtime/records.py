@@ -11,7 +11,9 @@ from datetime import datetime
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.ids import event_id
 
-Headers = Iterable[tuple[str, bytes]] | Mapping[str, bytes] | None
+Header = tuple[str, bytes | None]
+"""A header's name and value. Kafka allows a header without a value (null)."""
+Headers = Iterable[Header] | Mapping[str, bytes | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Record:
     topic: str
     key: bytes
     value: bytes
-    headers: list[tuple[str, bytes]]
+    headers: list[Header]
 
 
 def encode(event: Event, *, cause: str, ordinal: int = 0, source: str, time: datetime, traceparent: str = "") -> Record:

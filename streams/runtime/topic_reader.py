@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from streams.errors import StoreUnavailable
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config
-from streams.runtime.processing import Incoming
+from streams.runtime.incoming import Incoming
 from streams.settings import Settings
 from streams.topology import READER_GROUP
 
@@ -86,7 +86,7 @@ def incoming_from(message: Message) -> Incoming:
         offset=message.offset() or 0,
         key=_bytes(message.key()),
         value=None if message.value() is None else _bytes(message.value()),
-        headers=[(name, _bytes(value)) for name, value in message.headers() or []],
+        headers=[(name, None if value is None else _bytes(value)) for name, value in message.headers() or []],
         time=max(message.timestamp()[1], 0) / 1_000,
     )
 

@@ -15,7 +15,7 @@ from streams.runtime.connection import (
     retry_while_moving,
     unreachable_error,
 )
-from streams.runtime.records import decode
+from streams.runtime.incoming import event_of
 from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 
@@ -87,7 +87,7 @@ class Follower:
             incoming = incoming_from(message)
             self._next[incoming.topic, incoming.partition] = incoming.offset + 1
             try:
-                event, _ = decode(self._models[incoming.topic], incoming.value, incoming.headers)
+                event, _ = event_of(self._models.values(), incoming)
             except InvalidEvent:
                 continue  # the stage that reads the topic dead-letters it
             yield event

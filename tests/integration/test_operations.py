@@ -15,7 +15,7 @@ from schemas import Event, PageDiscovered, PageFetched
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
 from streams.runtime.failure_headers import FailureInfo, read_failure
-from streams.runtime.processing import Incoming
+from streams.runtime.incoming import Incoming
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import Record, encode
 from streams.runtime.topic_reader import read_topic

@@ -152,6 +152,24 @@ async def test_poison_is_dead_lettered_exactly_once_with_its_error_and_bytes(run
     assert poison.topic == Asked.topic
 
 
+async def test_headers_without_a_value_stop_no_worker_and_stay_in_the_letter(run: Run) -> None:
+    await run.ask(range(20))
+    good = encode(Asked(name="key-1", number=20), cause="test", source="test", time=datetime.now(UTC))
+    producer = RawProducer(client_config(run.settings.kafka))
+    null_subject = [(name, None if name == "ce_subject" else value) for name, value in good.headers]
+    producer.produce(Asked.topic, good.value, good.key, headers=null_subject)  # type: ignore[arg-type]  # null is legal
+    producer.produce(Asked.topic, good.value, good.key, headers=[("ce_id", None)])  # type: ignore[list-item]  # as above
+    not_before = [("riffle-topic", b"x"), ("riffle-not-before", b"2026-01-01T00:00:00"), ("riffle-stage", None)]
+    producer.produce(run.stage.retry_topic, None, None, headers=not_before)  # type: ignore[arg-type]  # as above
+    producer.flush(30)
+    worker = run.start_worker()
+    await run.until_done(21)
+    assert worker.poll() is None
+    letters = run.read_topic(run.stage.dead_topic)
+    assert len(letters) == 2
+    assert {("ce_id", None)} <= {header for letter in letters for header in letter.headers() or []}
+
+
 async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(run: Run) -> None:
     await run.ask([1], "always-flaky")
     await run.ask([2])

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import EXIT_NO, chosen_stages, command, err, load_kafka_settings, out
-from streams.runtime.processing import Incoming
+from streams.runtime.incoming import Incoming
 from streams.runtime.producer import EventProducer
 from streams.runtime.replays.replaying import replay_record, stage_inputs
 from streams.runtime.topics import create_topics

@@ -9,14 +9,15 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 import orjson
 
+from schemas import InvalidEvent
 from streams.errors import UsageError
-from streams.runtime.failure_headers import FailureInfo, read_failure
-from streams.runtime.processing import Incoming
+from streams.runtime.failure_headers import FailureInfo
+from streams.runtime.incoming import Incoming, failure_of
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
@@ -37,11 +38,11 @@ class DeadLetter:
 
     @property
     def event_type(self) -> str:
-        return dict(self.record.headers).get("ce_type", b"?").decode("utf-8", "replace")
+        return self.record.header("ce_type").decode("utf-8", "replace") or "?"
 
     @property
     def subject(self) -> str:
-        return dict(self.record.headers).get("ce_subject", b"").decode("utf-8", "replace")
+        return self.record.header("ce_subject").decode("utf-8", "replace")
 
     def value_text(self) -> str:
         """Return the original value for people: indented JSON, or bytes as Python writes them."""
@@ -138,12 +139,9 @@ class DeadLetters:
         """Yield the letters of the selection. Times of replays are added to `replayed`."""
         for stage in self.selection.stages:
             for record in self.read(self.settings, stage.dead_topic):
-                headers = dict(record.headers)
-                if REPLAYED_AT in headers:
-                    at = datetime.fromisoformat(headers[REPLAYED_AT].decode()).timestamp()
-                    number = _hash(record.key.decode())
-                    replayed[number] = max(at, replayed.get(number, at))
-                elif (failure := read_failure(headers)) and self.selection.has(failure):
+                if mark := record.header(REPLAYED_AT):
+                    _note_replay(record, mark, replayed)
+                elif (failure := _failure(stage, record)) and self.selection.has(failure):
                     yield DeadLetter(failure, record)
 
 
@@ -159,6 +157,24 @@ def find_dead_letters(settings: Settings, ids: frozenset[str], read: Read = read
         missing = sorted(ids - {letter.failure.id for letter in letters})
         raise UsageError(f"no dead letter {missing[0]!r}. `riffle dead-letters list` shows all")
     return letters
+
+
+def _note_replay(record: Incoming, mark: bytes, replayed: dict[int, float]) -> None:
+    """Note the time of a replay by the letter's hash. A mark that Riffle did not write is left out."""
+    try:
+        number, at = _hash(record.key.decode()), datetime.fromisoformat(mark.decode()).timestamp()
+    except (ValueError, OverflowError):
+        return
+    replayed[number] = max(at, replayed.get(number, at))
+
+
+def _failure(stage: Stage, record: Incoming) -> FailureInfo | None:
+    """Return the failure of a letter. A letter that can't be read is a failure of its own."""
+    try:
+        return failure_of(record)
+    except InvalidEvent as error:
+        place, at = (record.topic, record.partition, record.offset), datetime.fromtimestamp(record.time, UTC)
+        return FailureInfo(*place, stage.name, 1, InvalidEvent.__name__, str(error), at)
 
 
 def _hash(letter_id: str) -> int:

@@ -12,7 +12,7 @@ from datetime import datetime
 import orjson
 
 from streams.runtime.failure_headers import FailureInfo, original_headers
-from streams.runtime.processing import Incoming
+from streams.runtime.incoming import Incoming
 from streams.runtime.records import Record
 from streams.runtime.replays.dead_letters import REPLAYED_AT, DeadLetter
 from streams.runtime.topic_reader import read_topic
@@ -66,6 +66,8 @@ def _is_of_host(record: Incoming, host: str) -> bool:
     try:
         data = orjson.loads(record.value or b"")
     except orjson.JSONDecodeError:
+        return False
+    if not isinstance(data, dict):
         return False
     url = str(data.get("url", ""))
     return data.get("host") == host or url.startswith((f"https://{host}/", f"https://{host}:"))

@@ -14,6 +14,7 @@ from schemas import Event, InvalidEvent
 from schemas.unknown_values import Waits
 from streams.errors import (
     DeadlineExceeded,
+    NotDelivered,
     PoisonError,
     RecordTooLarge,
     SandboxAway,
@@ -24,7 +25,8 @@ from streams.errors import (
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
 from streams.runtime.failure_headers import read_failure
-from streams.runtime.processing import OUTAGE_ROUNDS, Incoming, Processor, Result, backoff_seconds
+from streams.runtime.incoming import Incoming
+from streams.runtime.processing import OUTAGE_ROUNDS, Processor, Result, backoff_seconds
 from streams.runtime.records import Record, encode
 from streams.settings import RuntimeSettings
 from streams.stores.memory import MemoryBlobs
@@ -115,6 +117,10 @@ def harness(agent: Agent, **settings: object) -> tuple[Processor, list[Record], 
     return processor, sent, slept
 
 
+def header(record: Record, name: str) -> bytes:
+    return dict(record.headers)[name] or b""
+
+
 def incoming(value: bytes | None = b'{"name": "a"}', **changes: object) -> Incoming:
     record = encode(Asked(name="a"), cause="test", source="test", time=NOW)
     fields = {"topic": "tests.asked", "partition": 3, "offset": 14, "key": b"a", "headers": record.headers}
@@ -171,7 +177,7 @@ async def test_an_event_that_no_release_reads_is_a_dead_letter_after_a_day() -> 
         letter, rounds = sent[-1], rounds + 1
         record = Incoming(letter.topic, 0, 0, letter.key, letter.value, letter.headers)
     assert rounds == OUTAGE_ROUNDS + 1
-    assert b"wish" in dict(sent[-1].headers)["riffle-error"]
+    assert b"wish" in header(sent[-1], "riffle-error")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +188,7 @@ async def test_an_event_that_no_release_reads_is_a_dead_letter_after_a_day() -> 
         (incoming(None), "has no value"),
         (incoming(headers=[]), "attributes missing or malformed"),
         (incoming(headers=[("ce_id", b"no uuid")]), "attributes missing or malformed: id"),
-        (incoming(topic="tests.other"), "no input 'tests.other'"),
+        (incoming(topic="tests.other"), "no event with the topic 'tests.other'"),
         (incoming(headers=[("riffle-topic", b"tests.asked"), ("riffle-partition", b"x")]), "invalid literal"),
     ],
 )
@@ -193,7 +199,7 @@ async def test_a_record_that_is_no_event_is_dead_lettered_with_the_reason(broken
     assert letter is not None
     assert reason in letter.error
     assert sent[0].value == (broken.value or b"")
-    assert letter.error_type in {InvalidEvent.__name__, ValueError.__name__}
+    assert letter.error_type == InvalidEvent.__name__
 
 
 async def test_a_dead_letter_keeps_the_original_and_says_where_it_was() -> None:
@@ -253,14 +259,14 @@ async def test_when_an_output_cannot_be_sent_nothing_says_that_the_event_is_done
         raise ConnectionError("the broker is gone")
 
     processor.send = broken
-    with pytest.raises(ConnectionError):
+    with pytest.raises(NotDelivered, match="the broker is gone"):
         await processor.process(incoming())
 
 
 async def test_an_output_that_the_topology_does_not_list_is_poison() -> None:
     processor, sent, _ = harness(Failing(output=Unlisted))
     assert await processor.process(incoming()) == "dead"
-    assert b"no output Unlisted" in dict(sent[0].headers)["riffle-error"]
+    assert b"no output Unlisted" in header(sent[0], "riffle-error")
 
 
 async def test_the_same_event_handled_twice_sends_the_same_ids() -> None:
@@ -358,7 +364,7 @@ def limited(processor: Processor, sent: list[Record]) -> MemoryBlobs:
 
     async def send(records: Sequence[Record]) -> None:
         for record in records:
-            headers = sum(len(name) + len(value) for name, value in record.headers)
+            headers = sum(len(name) + len(value or b"") for name, value in record.headers)
             if len(record.key) + len(record.value) + headers > LIMIT:
                 raise RecordTooLarge("too large")
         sent.extend(records)
@@ -390,7 +396,7 @@ async def test_an_output_that_is_too_large_is_poison() -> None:
     processor, sent, _ = harness(Failing())
     limited(processor, sent)
     assert await processor.process(incoming(b'{"name": "%s"}' % (b"a" * LIMIT))) == "dead"
-    assert b"RecordTooLarge" in dict(sent[-1].headers)["riffle-error-type"]
+    assert b"RecordTooLarge" in header(sent[-1], "riffle-error-type")
 
 
 async def test_a_large_event_is_replayed_from_its_blob() -> None:
@@ -427,7 +433,7 @@ async def test_an_agent_does_not_count_outputs_that_kafka_refused(error: Excepti
             raise error
 
     processor.send = send
-    with suppress(OSError):
+    with suppress(NotDelivered):
         await processor.process(incoming())
     assert agent.seen
     assert not agent.delivered_outputs
