@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from streams.runtime.topics import RECORD_TIMES
 from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants
 
 CLUSTER = "riffle"
@@ -39,6 +40,7 @@ def _topic(topic: Topic) -> str:
         cleanup = "    cleanup.policy: compact\n"
     else:
         cleanup = f"    cleanup.policy: delete\n    retention.ms: {topic.retention_hours * 3_600_000}\n"
+    times = "".join(f"    {name}: {value}\n" for name, value in RECORD_TIMES.items())
     return f"""\
 apiVersion: kafka.strimzi.io/v1
 kind: KafkaTopic
@@ -50,7 +52,7 @@ spec:
   replicas: {REPLICAS}
   config:
     min.insync.replicas: {IN_SYNC_REPLICAS}
-{cleanup}"""
+{times}{cleanup}"""
 
 
 def grants_of(component: str) -> list[Grant]:

@@ -6,12 +6,13 @@ An event that every stage has handled is not kept: its effects are in Cassandra.
 - the whole of compacted topics (the last state of each key), of dead letters, and of topics that no stage reads
   (queries, clicks)
 
-A restored record has the same partition, key, value, headers and time as before, and another offset. So instead of
-offsets, a backup holds the number of its records that a stage has handled, by partition.
+A restored record has the same partition, key, value and headers as before, and another offset. So instead of offsets, a
+backup holds the number of its records that a stage has handled, by partition. Its time in Kafka is the time of the
+restore: retention counts from then on. The event's own time is in its headers.
 """
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ from streams.backup.manifest import Manifest, Part, Progress
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.runtime.incoming import Incoming
-from streams.runtime.lag import committed_offsets, end_offsets, input_topics, topic_sizes
+from streams.runtime.lag import committed_offsets, end_offsets, input_topics, start_offsets, topic_sizes
 from streams.runtime.topic_reader import read_topic
-from streams.runtime.topics import create_topics, topic_config
+from streams.runtime.topics import create_topics, set_record_times, topic_config
 from streams.settings import Settings
 from streams.topology import STAGES, TOPICS, Topic, in_regions
 from streams.topology import stage as stage_called
@@ -119,6 +120,7 @@ def empty_topics(settings: Settings, manifest: Manifest) -> None:
     for topic in (topic for topic in TOPICS if topic.name in manifest.partitions):
         _create(admin, settings, topic, manifest.partitions[topic.name])
     create_topics(settings)
+    set_record_times(settings)
 
 
 def _delete(admin: AdminClient, names: list[str]) -> None:
@@ -166,6 +168,36 @@ def restore_records(settings: Settings, folder: Path, manifest: Manifest, progre
     sending.flush()
 
 
+def verify_records(settings: Settings, manifest: Manifest) -> None:
+    """Raise StoreUnavailable if Kafka does not hold each record that was sent, naming the topics that lack records."""
+    starts, ends = start_offsets(settings, manifest.partitions), end_offsets(settings, manifest.partitions)
+    if problems := missing_records(manifest, starts, ends):
+        raise StoreUnavailable(
+            f"Kafka does not hold all events of the backup: {'; '.join(problems)}. "
+            "Check its disk and the retention of its topics, then restore again with --replace"
+        )
+
+
+def missing_records(manifest: Manifest, starts: Mapping[Place, int], ends: Mapping[Place, int]) -> list[str]:
+    """Return a line for each topic that holds fewer records than the backup. The topics were empty before.
+
+    Others may write to a topic during a restore (a gateway its queries), but the restored records come first: none is
+    deleted only if each partition still begins with offset 0.
+    """
+    held = {
+        topic: sum(ends.get((topic, number), 0) for number in range(count))
+        for topic, count in manifest.partitions.items()
+    }
+    deleted = Counter(dict.fromkeys(manifest.topics, 0))
+    for (topic, _), start in starts.items():
+        deleted[topic] += start
+    return [
+        f"{topic}: " + (f"{deleted[topic]:,} were deleted" if deleted[topic] else f"{held[topic]:,} of {part.items:,}")
+        for topic, part in manifest.topics.items()
+        if deleted[topic] or held[topic] < part.items
+    ]
+
+
 def _records(folder: Path, part: Part) -> Iterator[Incoming]:
     for partition, milliseconds, key, value, headers in read_items(folder, part):
         pairs = [(str(name), None if content is None else bytes(content)) for name, content in headers]
@@ -192,7 +224,6 @@ class _Sending:
                     value=record.value,
                     key=record.key,
                     partition=record.partition,
-                    timestamp=round(record.time * 1_000),
                     headers=_headers(record),
                     on_delivery=self._delivered,
                 )

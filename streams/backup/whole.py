@@ -69,6 +69,7 @@ def restore(settings: Settings, folder: Path, progress: Progress, *, replace: bo
             ensure_collection(settings)
         kafka.restore_records(settings, folder, manifest, progress)
         kafka.restore_offsets(settings, manifest)
+        kafka.verify_records(settings, manifest)
     return manifest
 
 

@@ -138,7 +138,8 @@ def judge_topics(
         yield warning(
             "topics",
             f"{len(different)} settings differ from the topology",
-            "Set them with kafka-configs.sh --alter (or in the KafkaTopic). Riffle never changes a topic that exists.",
+            "Set them with kafka-configs.sh --alter (or in the KafkaTopic). Only message.timestamp.type is set by "
+            "`riffle topics --create`.",
             *_some(different),
         )
     lagging = [name for name, topic in actual.items() if topic.in_sync < topic.replicas]

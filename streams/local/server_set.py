@@ -150,9 +150,10 @@ def ensure_collection(settings: Settings) -> None:
 
 # The imports are local because each loads a client library.
 def _create_topics(settings: Settings) -> None:
-    from streams.runtime.topics import create_topics
+    from streams.runtime.topics import create_topics, set_record_times
 
     create_topics(settings)
+    set_record_times(settings)
     if settings.local_tls and settings.kafka.security_protocol == "SSL":
         apply_grants(settings, grants())
 

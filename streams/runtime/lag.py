@@ -100,7 +100,7 @@ def active_groups(settings: Settings) -> set[str]:
 def topic_sizes(settings: Settings, partitions: dict[str, int]) -> dict[str, int]:
     """Return the number of records in each topic, computed from its first and next offsets. Raises StoreUnavailable."""
     tops = end_offsets(settings, partitions)
-    bottoms = _all_offsets(settings, partitions, OffsetSpec.earliest())
+    bottoms = start_offsets(settings, partitions)
     sizes: dict[str, int] = {}
     for place, top in tops.items():
         sizes[place[0]] = sizes.get(place[0], 0) + top - bottoms[place]
@@ -113,6 +113,11 @@ Place = tuple[str, int]
 def end_offsets(settings: Settings, partitions: dict[str, int]) -> dict[Place, int]:
     """Return the offset after the last record of each partition. Raises StoreUnavailable."""
     return _all_offsets(settings, partitions, OffsetSpec.latest())
+
+
+def start_offsets(settings: Settings, partitions: dict[str, int]) -> dict[Place, int]:
+    """Return the offset of the first record of each partition. Raises StoreUnavailable."""
+    return _all_offsets(settings, partitions, OffsetSpec.earliest())
 
 
 def _all_offsets(settings: Settings, partitions: Mapping[str, int], spec: OffsetSpec) -> dict[Place, int]:

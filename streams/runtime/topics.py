@@ -5,9 +5,18 @@ Faust ignores a topic that doesn't exist when it starts, so every worker calls `
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
 
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
@@ -18,6 +27,10 @@ from streams.topology import TOPICS, Stage, Topic
 HOUR_MS = 3_600_000
 IN_SYNC_REPLICAS = 2
 """Minimum number of replicas with a record before it counts as delivered, in topics with more replicas."""
+RECORD_TIMES = {"message.timestamp.type": "LogAppendTime"}
+"""Kafka's clock gives each record its time, so that retention counts from the record's arrival. By the senders' clocks,
+the events of a restored backup would be deleted at once, and one record dated years ahead would keep its whole segment.
+An event's own time is in its headers (`ce_time`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +46,10 @@ class TopicState:
 def topic_config(topic: Topic, replication: int = 1) -> dict[str, str]:
     """Return Kafka's configuration of a topic. With three replicas, a write must reach at least two."""
     safety = {"min.insync.replicas": str(IN_SYNC_REPLICAS)} if replication > IN_SYNC_REPLICAS else {}
+    shared = {**safety, **RECORD_TIMES}
     if topic.compacted:
-        return {**safety, "cleanup.policy": "compact"}
-    return {**safety, "cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
+        return {**shared, "cleanup.policy": "compact"}
+    return {**shared, "cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
 
 
 def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> list[str]:
@@ -65,6 +79,25 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
                         f"Kafka at {settings.kafka.bootstrap}: can't create {name}: {error}"
                     ) from error
     return created
+
+
+def set_record_times(settings: Settings, topics: Sequence[Topic] = TOPICS) -> list[str]:
+    """Let Kafka's clock give the records of existing topics their times. Returns the names of the changed topics.
+
+    Records that are there keep their times. A topic whose configuration may not be read belongs to somebody else (on a
+    cluster to its KafkaTopic), and is left as it is: `riffle doctor` names it. Raises StoreUnavailable.
+    """
+    admin = AdminClient(client_config(settings.kafka))
+    existing = _metadata(admin, settings)
+    places = [ConfigResource(ResourceType.TOPIC, topic.name) for topic in topics if topic.name in existing]
+    try:
+        answers = admin.describe_configs(places, request_timeout=TIMEOUT_SECONDS) if places else {}
+        different = [place for place, answer in answers.items() if _has_other_times(answer)]
+        for answer in admin.incremental_alter_configs([*map(_record_times, different)]).values() if different else ():
+            answer.result(timeout=TIMEOUT_SECONDS)
+    except KafkaException as error:
+        raise unreachable_error(settings.kafka, error) from error
+    return sorted(place.name for place in different)
 
 
 def grow_topics(settings: Settings, partitions: int) -> list[str]:
@@ -130,3 +163,23 @@ def _metadata(admin: AdminClient, settings: Settings) -> dict[str, int]:
     except KafkaException as error:
         raise unreachable_error(settings.kafka, error) from error
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+
+
+def _has_other_times(answer: Any) -> bool:
+    """Return whether a topic's records get their times in another way. False if its configuration may not be read."""
+    try:
+        config = answer.result(timeout=TIMEOUT_SECONDS)
+    except KafkaException as error:
+        reason = error.args[0]
+        if isinstance(reason, KafkaError) and reason.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            return False
+        raise
+    return any(config[name].value != value for name, value in RECORD_TIMES.items())
+
+
+def _record_times(place: ConfigResource) -> ConfigResource:
+    """Return the change of a topic's configuration that sets the times of its records."""
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in RECORD_TIMES.items()
+    ]
+    return ConfigResource(ResourceType.TOPIC, place.name, incremental_configs=entries)

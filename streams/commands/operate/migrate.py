@@ -11,7 +11,7 @@ import typer
 
 from streams.commands.console import command, err, load_settings, out, styled
 from streams.errors import StoreUnavailable
-from streams.runtime.topics import create_topics
+from streams.runtime.topics import create_topics, set_record_times
 from streams.settings import Settings
 
 RETRY_SECONDS = 3.0
@@ -74,7 +74,9 @@ async def _done(step: Callable[[], Awaitable[str]], until: float) -> str:
 
 async def _topics(settings: Settings) -> str:
     created = await asyncio.to_thread(create_topics, settings)
-    return f"Topics: {len(created)} created." if created else "Topics: all exist."
+    changed = await asyncio.to_thread(set_record_times, settings)
+    done = [f"{len(names)} {what}" for names, what in ((created, "created"), (changed, "changed")) if names]
+    return f"Topics: {', '.join(done)}." if done else "Topics: all exist."
 
 
 async def _tables(settings: Settings) -> str:

@@ -16,12 +16,17 @@ from streams.commands.console import (
     table,
 )
 from streams.runtime.lag import Lag, stage_lags
-from streams.runtime.topics import TopicState, create_topics, describe_topics, grow_topics
+from streams.runtime.topics import TopicState, create_topics, describe_topics, grow_topics, set_record_times
 
 
 @command
 def topics(
-    create: Annotated[bool, typer.Option("--create", help="Create the topics that are missing.")] = False,
+    create: Annotated[
+        bool,
+        typer.Option(
+            "--create", help="Create the topics that are missing, and let Kafka's clock give records their times."
+        ),
+    ] = False,
     partitions: Annotated[
         int | None, typer.Option(min=1, help="Give all topics this many partitions, then start all workers anew.")
     ] = None,
@@ -37,8 +42,10 @@ def topics(
     """
     settings = load_kafka_settings()
     if create:
-        created = create_topics(settings)
+        created, changed = create_topics(settings), set_record_times(settings)
         err.print(f"Created {len(created)} topics." if created else "No topic was missing.")
+        if changed:
+            err.print(f"Records of {len(changed)} topics get Kafka's time from now on.")
     if partitions:
         grown = grow_topics(settings, partitions)
         err.print(
@@ -71,4 +78,6 @@ def _print(states: list[TopicState], lags: list[Lag]) -> None:
     out.print(listed)
     for lag in lags:
         if lag.lost:
-            out.print(f"[red]Lost:[/] {lag.lost} events of {lag.topic}, deleted before {lag.stage} handled them.")
+            out.print(
+                styled("[red]Lost:[/] {} events of {}, deleted before {} handled them.", lag.lost, lag.topic, lag.stage)
+            )

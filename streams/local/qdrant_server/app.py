@@ -3,13 +3,14 @@
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 import qdrant_edge as edge
+import structlog
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -30,6 +31,8 @@ from streams.local.qdrant_server.queries import (
     point_json,
 )
 
+log = structlog.get_logger()
+
 API_VERSION = "1.19.0"
 """The version of Qdrant's API that this server has. Clients compare it with their own."""
 FLUSH_SECONDS = 5.0
@@ -46,7 +49,7 @@ def build_app(data: Path) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        flushing = asyncio.create_task(_flush_regularly(catalog))
+        flushing = asyncio.create_task(maintain_regularly(catalog))
         yield
         flushing.cancel()
         with suppress(asyncio.CancelledError):
@@ -61,13 +64,24 @@ def build_app(data: Path) -> Starlette:
     )
 
 
-async def _flush_regularly(catalog: Catalog) -> None:
+async def maintain_regularly(catalog: Catalog, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    """Flush all collections every few seconds, and clean them up every minute, until the task is cancelled."""
     for turn in itertools.count(1):
-        await asyncio.sleep(FLUSH_SECONDS)
-        with suppress(ApiError):  # a collection that was removed meanwhile
-            await asyncio.to_thread(catalog.flush)
-            if turn % VACUUM_TURNS == 0:
-                await asyncio.to_thread(catalog.vacuum)
+        await sleep(FLUSH_SECONDS)
+        await asyncio.to_thread(_maintain, catalog.all(), clean_up=turn % VACUUM_TURNS == 0)
+
+
+def _maintain(collections: Sequence[Collection], *, clean_up: bool) -> None:
+    """Flush collections. One that fails is tried again at the next turn, and keeps no other collection waiting."""
+    for collection in collections:
+        try:
+            collection.flush()
+            if clean_up:
+                collection.vacuum()
+        except ApiError:
+            continue  # it was removed meanwhile
+        except BaseException as error:  # a panic of the engine, which is written in Rust, is no Exception
+            log.warning("a collection could not be flushed", error=repr(error))
 
 
 def _routes(catalog: Catalog) -> list[Route]:

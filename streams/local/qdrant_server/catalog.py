@@ -78,14 +78,6 @@ class Catalog:
                 self._apply(aliases, action)
             self._store_aliases(aliases)
 
-    def flush(self) -> None:
-        for collection in self.all():
-            collection.flush()
-
-    def vacuum(self) -> None:
-        for collection in self.all():
-            collection.vacuum()
-
     def close(self) -> None:
         for collection in self.all():
             collection.flush()

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from streams.backup.cassandra import refuse_other_schema
-from streams.backup.kafka import first_kept
-from streams.backup.manifest import Manifest
+from streams.backup.kafka import first_kept, missing_records
+from streams.backup.manifest import Manifest, Part
 from streams.errors import UsageError
 from streams.runtime.lag import input_topics
 from streams.stores.cassandra.copying import FIRST_TOKEN, LAST_TOKEN, Table, _tables_of, _writes, token_ranges
@@ -43,6 +43,26 @@ READERS = {stage.name: 100 for stage in STAGES if "pages.fetched" in input_topic
 )
 def test_the_first_event_that_is_kept(topic: str, committed: dict[str, int], first: int) -> None:
     assert first_kept(BY_NAME[topic], 0, offsets(**committed)) == first
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "problems"),
+    [
+        pytest.param((0, 0), (2, 1), [], id="all three records are there"),
+        pytest.param((0, 0), (2, 9), [], id="a gateway wrote more meanwhile"),
+        pytest.param((0, 0), (2, 0), ["queries.made: 2 of 3"], id="a record did not arrive"),
+        pytest.param((2, 0), (2, 1), ["queries.made: 2 were deleted"], id="retention deleted two"),
+        pytest.param((2, 0), (2, 9), ["queries.made: 2 were deleted"], id="retention deleted two, and more came"),
+    ],
+)
+def test_a_restore_counts_what_kafka_holds(starts: tuple[int, int], ends: tuple[int, int], problems: list[str]) -> None:
+    part = Part("kafka/queries.made.msgpack.zst", 3, 1, "")
+    manifest = Manifest("", "", topics={"queries.made": part}, partitions={"queries.made": 2})
+    places = [("queries.made", number) for number in range(2)]
+    assert (
+        missing_records(manifest, dict(zip(places, starts, strict=True)), dict(zip(places, ends, strict=True)))
+        == problems
+    )
 
 
 TABLE = Table("t", ("a",), ("b",), ("x", "y"))

@@ -102,3 +102,23 @@ def _prints_past_the_console(call: ast.Call) -> bool:
     name = ast.unparse(call.func)
     markup: list[Any] = [keyword for keyword in call.keywords if keyword.arg == "markup"]
     return name in ("print", "Console", "Text.from_markup", "sys.stdout.write", "sys.stderr.write") or bool(markup)
+
+
+def _markup(tree: ast.AST) -> set[int]:
+    """Return the lines with texts that hold rich's markup."""
+    return {
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "[/" in node.value
+    }
+
+
+def test_markup_is_only_in_styled_texts() -> None:
+    """The consoles print markup as it is, so `[red]Lost:[/]` would be read by people."""
+    wrong = []
+    for path in COMMANDS.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "styled"]
+        inside = set().union(*(_markup(call.args[0]) for call in calls if call.args))
+        wrong += [f"{path.name}:{line}" for line in sorted(_markup(tree) - inside) if path.name != "console.py"]
+    assert wrong == []

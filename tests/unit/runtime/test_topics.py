@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.runtime.topics import partitions_problem, topic_config
+from streams.runtime.topics import RECORD_TIMES, partitions_problem, topic_config
 from streams.topology import Topic
 from tests.unit.runtime.stage_harness import STAGE
 
@@ -24,7 +24,8 @@ from tests.unit.runtime.stage_harness import STAGE
     ],
 )
 def test_the_configuration_of_a_topic(topic: Topic, replication: int, config: dict[str, str]) -> None:
-    assert topic_config(topic, replication) == config
+    assert topic_config(topic, replication) == {**config, **RECORD_TIMES}
+    assert RECORD_TIMES == {"message.timestamp.type": "LogAppendTime"}
 
 
 def test_topics_of_a_stage_with_different_partitions_are_refused() -> None:
