@@ -71,6 +71,12 @@ def explain_alias(url: str, canonical: str) -> list[str]:
     return _explain_by_parameters(one.query, other.query)
 
 
+def without_variation(url: str) -> str:
+    """Return the URL without a query, rewritten by all path rules. It is the same for all URLs of a host that one rule
+    maps to each other."""
+    return rewrite(url.partition("?")[0], _PATH_RULES[:-1])
+
+
 def slot_of(rule: str, url: str) -> int:
     """Return the slot of the URL's class."""
     return xxh3_64_intdigest(rewrite(url, [rule]).encode()) % SLOTS

@@ -15,6 +15,7 @@ from schemas import Event, LinkFound, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import DecisionApplier, Rows
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
+from streams.dedup.first_sight import known_sights, own_sight, rows_of_sights, see_text, sights_before_removal
 from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
@@ -91,7 +92,7 @@ class DedupAgent(Agent):
             return refusal_events(event, generation, refusal)
         except PageErased:
             return [refused(event, generation)]
-        made = replace(made, first_seen=await self._first_seen(made, event, former, record, delivery.at))
+        made = _with_age(made, event, former, record, delivery.at)
         await self._fingerprints.put(made, delivery.at, former)
         found = await self._grouping.look_up(made)
         page = next((each for each in found if each.page_id == event.page_id), None)
@@ -170,7 +171,7 @@ class DedupAgent(Agent):
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
         if page is None and not duplicates and not again and not log.is_own and not on_request:
             return await self._other_events(event.crawl_id, log, {})
-        removed_text = _text_facts(page) if page else log.record.removed_text
+        removed_text = _text_facts(page, on_request) if page else log.record.removed_text
         base = record_of_removal(event.url, generation, event.reason, removed_text)
         log, rows = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
@@ -194,18 +195,6 @@ class DedupAgent(Agent):
             words=prints.words,
             sketch=prints.sketch,
         )
-
-    async def _first_seen(
-        self, page: Fingerprint, event: PageNormalized, former: Fingerprint | None, record: PageRecord, at: int
-    ) -> int:
-        """When the page, or its site, first had this text. Another text starts anew: an old URL is no old text."""
-        if former is None:
-            removed = record.deduplicated.removed_text
-            is_same = removed is not None and removed.content_hash == event.content_hash
-            return min(removed.first_seen, event.generation) if removed and is_same else event.generation
-        if former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
-            return former.first_seen
-        return former.known_since if await self._grouping.have_same_text(former, page) else event.generation
 
     async def _in_links(self, event: PageNormalized) -> int:
         """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
@@ -251,8 +240,23 @@ class DedupAgent(Agent):
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
 
 
-def _text_facts(page: Fingerprint) -> RemovedText:
-    return RemovedText(content_hash=page.content_hash, first_seen=page.known_since)
+def _with_age(
+    page: Fingerprint, event: PageNormalized, former: Fingerprint | None, record: PageRecord, at: int
+) -> Fingerprint:
+    """Return the page with the age of its text. Another text starts anew: an old URL is no old text."""
+    if former is not None and former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
+        return replace(page, first_seen=former.first_seen, sights=former.sights)
+    known = known_sights(former) if former else sights_before_removal(page, record.deduplicated.removed_text)
+    return see_text(page, event.generation, known)
+
+
+def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:
+    """Return the facts by which a removed page that comes back with a similar text gets its former age.
+
+    After a removal on request, only the same text gets it: no sketch of what was removed is kept.
+    """
+    sights = () if on_request else rows_of_sights(page)
+    return RemovedText(content_hash=page.content_hash, first_seen=own_sight(page).at, sights=sights)
 
 
 def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:

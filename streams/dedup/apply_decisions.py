@@ -109,9 +109,10 @@ class DecisionApplier:
         page, at = decision.page, decision.at(is_own)
         if not is_own:
             await self._update_record(decision)
-        age = page.site_first_seen if decision.elects_page else page.known_since
         chosen = decision.representative
-        await self._fingerprints.set_representative(page.page_id, chosen.page_id, at, age, chosen.content_hash, page)
+        await self._fingerprints.set_representative(
+            page.page_id, chosen.page_id, at, page.inherited, chosen.content_hash, page
+        )
 
     async def _update_record(self, decision: Decision) -> None:
         """Write the outcome into the record of another page than the event's."""

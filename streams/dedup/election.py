@@ -2,7 +2,10 @@
 
 First the site (host) is chosen: the site that had the text first, or if two are equally old, the host that sorts first.
 
-Then a page of the site is chosen. The first rule that makes a difference decides:
+A site may have many owners (forks, blogs, forums), so its pages are compared by age, too: the page that had the text
+first wins. Only variants of one URL share an age, the age of the oldest variant. Two URLs are variants if a URL rule
+maps one to the other, and if they do not name different canonical URLs. Among variants, the first rule that makes a
+difference decides:
 
 1. A page that names another page as its canonical URL (`<link rel="canonical">`) loses.
 2. The shorter URL wins.
@@ -10,54 +13,122 @@ Then a page of the site is chosen. The first rule that makes a difference decide
 4. The page that was seen first wins.
 5. The URL that sorts first wins, so that the result is the same everywhere.
 
-Neither the length of a URL nor the number of links counts across sites: anyone can copy a page to a shorter host name,
-and make pages that link to the copy.
+Neither the length of a URL nor the number of links counts between owners: anyone can copy a page to a shorter URL, and
+make pages that link to the copy.
 
-A page that names another site's page as its canonical URL counts as a page of that site, if the named page is in the
-group. Both must agree: a page that names a third site is no page of the named site.
+A page that names another page of the group as its canonical URL gives the named page its age. The named page of
+another site must agree: it names no third site. A page gains nothing by the page that it names.
 
-The elected page gets its site's age. So a page that replaces an older one of its site is not younger than the
-copies of the older one.
+A page inherits an age only if its text is similar to the text that earned the age (`first_sight`). So a page that
+replaces an older variant, or that its site has in place of an older page, is not younger than the copies of the older
+one, and no chain of similar pages makes a new text old.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from uuid import UUID
 
+from streams.crawl.url_rules import explain_alias, rewrite, without_variation
 from streams.crawl.urls import host_of
-from streams.stores.protocols import Fingerprint
+from streams.dedup.first_sight import inherit, of_site, own_sight, site_sight
+from streams.stores.protocols import Fingerprint, Sight
 
 Rank = tuple[bool, bool, int, int, int, str]
 
 
 def elect(pages: Iterable[Fingerprint]) -> Fingerprint:
-    """Return the representative of these pages, with the age of its site. Raises ValueError if there are none."""
+    """Return the representative of these pages, with the age that it inherits. Raises ValueError if there are none."""
+    return order_by_preference(pages)[0]
+
+
+def order_by_preference(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
+    """Return the pages with the ages that they inherit from each other, the representative first."""
     candidates = list(pages)
+    if not candidates:
+        raise ValueError("an election needs a page")
     by_url = {page.url: page for page in candidates}
-    sites: dict[str, list[Fingerprint]] = {}
-    for page in candidates:
-        sites.setdefault(_site(page, by_url), []).append(page)
-    age, site = min((min(page.known_since for page in pages_of), site) for site, pages_of in sites.items())
-    return replace(min(sites[site], key=rank), site_first_seen=age)
+    named = {page.page_id: other for page in candidates if (other := _named(page, by_url))}
+    heirs = _share_ages_of_sites(_share_ages_of_variants(_give_ages_to_named(candidates, named)))
+
+    def preference(page: Fingerprint) -> tuple[int, str, int, Rank]:
+        site = host_of(named.get(page.page_id, page).url)
+        return site_sight(page).at, site, own_sight(page).at, rank(page)
+
+    return sorted(heirs, key=preference)
 
 
 def oldest_first(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
     """The order in which pages are decided: the first page of a text is rarely replaced afterwards."""
-    return sorted(pages, key=lambda page: (page.known_since, rank(page)))
+    return sorted(pages, key=lambda page: (site_sight(page).at, own_sight(page).at, rank(page)))
 
 
 def rank(page: Fingerprint) -> Rank:
-    """Return the page's place among the pages of its site. The lowest rank wins."""
+    """Return the page's place among the variants of its URL. The lowest rank wins."""
     names_another = page.canonical_url is not None and page.canonical_url != page.url
     return (_names_another_site(page), names_another, len(page.url), -page.in_links, page.first_seen, page.url)
 
 
-def _site(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> str:
-    """Return the host of the page, or of the page that it names as its canonical URL."""
+def are_variants(one: Fingerprint, other: Fingerprint) -> bool:
+    """Return whether a URL rule maps one URL to the other, and the longer one names no other page as canonical."""
+    longer, shorter = sorted((one, other), key=lambda page: (-len(page.url), page.url))
+    if host_of(one.url) != host_of(other.url):
+        return False
+    if longer.canonical_url not in (None, shorter.url, shorter.canonical_url):
+        return False
+    return _maps(longer.url, shorter.url) or _maps(shorter.url, longer.url)
+
+
+def _maps(url: str, other: str) -> bool:
+    """Return whether URL rules map the URL to the other one. Two values of one parameter may be two pages (`?id=`)."""
+    rules = explain_alias(url, other)
+    return bool(rules) and rewrite(url, rules) == other
+
+
+def _named(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> Fingerprint | None:
+    """Return the page of the group that the page names as canonical. A page of another site must agree."""
     named = by_url.get(page.canonical_url or "")
-    if named is not None and _names_another_site(page) and not _names_another_site(named):
-        return host_of(named.url)
-    return host_of(page.url)
+    if named is None or named.page_id == page.page_id:
+        return None
+    return None if _names_another_site(page) and _names_another_site(named) else named
 
 
 def _names_another_site(page: Fingerprint) -> bool:
     return page.canonical_url is not None and host_of(page.canonical_url) != host_of(page.url)
+
+
+def _give_ages_to_named(pages: Sequence[Fingerprint], named: Mapping[UUID, Fingerprint]) -> list[Fingerprint]:
+    given: dict[UUID, list[Sight]] = {page.page_id: [] for page in pages}
+    for page in pages:
+        if page.page_id in named:
+            given[named[page.page_id].page_id] += [own_sight(page), of_site(site_sight(page))]
+    return [inherit(page, given[page.page_id]) for page in pages]
+
+
+def _share_ages_of_variants(pages: Sequence[Fingerprint]) -> list[Fingerprint]:
+    heirs: list[Fingerprint] = []
+    for group in _groups_of_variants(pages):
+        sights = {own_sight(page) for page in group}
+        heirs += (inherit(page, sights) for page in group)
+    return heirs
+
+
+def _groups_of_variants(pages: Sequence[Fingerprint]) -> list[list[Fingerprint]]:
+    """Return the pages, grouped by `are_variants` and by variants of variants."""
+    groups: dict[str, list[list[Fingerprint]]] = {}
+    for page in pages:
+        similar = groups.get(without_variation(page.url), [])
+        joined = [group for group in similar if any(are_variants(page, other) for other in group)]
+        rest = [group for group in similar if group not in joined]
+        groups[without_variation(page.url)] = [*rest, [page, *chain.from_iterable(joined)]]
+    return list(chain.from_iterable(groups.values()))
+
+
+def _share_ages_of_sites(pages: Sequence[Fingerprint]) -> list[Fingerprint]:
+    sites: dict[str, list[Fingerprint]] = {}
+    for page in pages:
+        sites.setdefault(host_of(page.url), []).append(page)
+    heirs: list[Fingerprint] = []
+    for group in sites.values():
+        sights = {of_site(site_sight(page)) for page in group}
+        heirs += (inherit(page, sights) for page in group)
+    return heirs

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from streams.dedup.election import elect, oldest_first, rank
+from streams.dedup.election import oldest_first, order_by_preference, rank
 from streams.sketches.minhash import sketch_similarity
 from streams.sketches.simhash_tables import MAX_DISTANCE
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
@@ -86,6 +86,10 @@ def is_undecided(page: Fingerprint) -> bool:
     return page.representative is None or page.decided_at < page.written_at
 
 
+def _same(page: Fingerprint, others: Iterable[Fingerprint]) -> Fingerprint:
+    return next(other for other in others if other.page_id == page.page_id)
+
+
 def may_represent(page: Fingerprint) -> bool:
     """Return whether the page is a representative, or undecided."""
     return page.representative == page.page_id or is_undecided(page)
@@ -143,8 +147,8 @@ class Grouping:
             if page.page_id in plan.decisions:
                 continue
             rivals = await self._rivals(page, plan)
-            elected = elect([page, *rivals])
-            losers = rivals if elected.page_id == page.page_id else [page]
+            elected, *others = order_by_preference([page, *rivals])
+            losers = others if elected.page_id == page.page_id else [_same(page, others)]
             if elected.page_id == page.page_id:
                 plan.decide(elected, elected)
             for loser in losers:

@@ -72,13 +72,16 @@ class RemovedText:
     content_hash: str
     first_seen: int
     """The generation with which the page first had the text."""
+    sights: tuple[tuple[str, int, bool], ...] = ()
+    """First sights of texts: the sketch in hexadecimal digits, the time, and whether the page itself had the text."""
 
     @classmethod
     def of_row(cls, row: Row) -> Self:
-        return cls(content_hash=str(row["content_hash"]), first_seen=int(row["first_seen"]))
+        sights = tuple((str(sketch), int(at), bool(is_own)) for sketch, at, is_own in row["sights"])
+        return cls(content_hash=str(row["content_hash"]), first_seen=int(row["first_seen"]), sights=sights)
 
     def row(self) -> dict[str, Any]:
-        return {"content_hash": self.content_hash, "first_seen": self.first_seen}
+        return {"content_hash": self.content_hash, "first_seen": self.first_seen, "sights": self.sights}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,14 @@
 """References of blobs and bytes of rows, the same for the real stores and the fakes."""
 
 import dataclasses
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any, TypeVar
 from uuid import UUID
 
 from streams.errors import PoisonError, Refused
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import Fingerprint, FrontierUrl, Transition
+from streams.stores.protocols import Fingerprint, FrontierUrl, Sight, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
@@ -67,7 +68,9 @@ def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
     return _read(FrontierUrl, {**unpack(packed), "page_id": page_id, "at": at})
 
 
-_OTHER_COLUMNS = ("page_id", "representative", "decided_at", "site_first_seen", "written_at", "group", "is_hidden")
+_OTHER_COLUMNS = frozenset(
+    ("page_id", "representative", "decided_at", "sights", "inherited", "written_at", "group", "is_hidden")
+)
 
 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
@@ -78,6 +81,16 @@ def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
 
 def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
     return _read(Fingerprint, {**unpack(packed), "page_id": page_id})
+
+
+def pack_sights(sights: Iterable[Sight]) -> bytes:
+    """The column of first sights. Without any it is empty."""
+    rows = [[sight.sketch, sight.at, sight.is_own] for sight in sights]
+    return pack({"sights": rows}) if rows else b""
+
+
+def unpack_sights(packed: bytes | None) -> tuple[Sight, ...]:
+    return tuple(Sight(*row[:3]) for row in unpack(packed)["sights"]) if packed else ()
 
 
 def _read(kind: type[Row], row: dict[str, Any]) -> Row:

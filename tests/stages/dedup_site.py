@@ -117,8 +117,13 @@ def summary(events: Sequence[Event]) -> list[str]:
     return lines
 
 
-A, B, C = "https://a.test/", "https://a.test/page", "https://a.test/page/longer"
-"""Three pages of a site, from the best to the worst by the election's rules."""
+def variants_of(url: str, count: int) -> list[str]:
+    """Variants of a URL, from the best to the worst by the election's rules: each has a parameter more."""
+    return [url] + [f"{url}?{'&'.join(f'p{number}' for number in range(length))}" for length in range(1, count)]
+
+
+A, B, C = "https://a.test/page", "https://a.test/page?from=b", "https://a.test/page?from=b&to=c"
+"""Three variants of a URL, from the best to the worst by the election's rules."""
 TEXT = text_of(1)
 NEAR = edited(TEXT, 6)
 

@@ -166,7 +166,7 @@ async def in_links(site: Site, url: str) -> int:
     return found.in_links
 
 
-ONE, TWO = "https://a.test/1", "https://a.test/2"
+ONE, TWO = "https://a.test/Item", "https://a.test/item"
 
 
 async def test_the_page_with_more_links_to_it_is_the_representative() -> None:

@@ -30,6 +30,7 @@ from tests.stages.dedup_site import (
     later,
     summary,
     text_of,
+    variants_of,
 )
 
 
@@ -249,8 +250,7 @@ class _Slow:
 async def test_near_duplicates_handled_at_once_agree(seed: int, is_one_site: bool) -> None:
     site, chance = Site(), random.Random(seed)
     texts = [TEXT, NEAR, edited(TEXT, 5, 2), text_of(5), text_of(5)]
-    hosts = ["a.test"] * 5 if is_one_site else [f"{name}.test" for name in "abcde"]
-    urls = [f"https://{host}/" + "x" * number for number, host in enumerate(hosts)]
+    urls = variants_of("https://a.test/page", 5) if is_one_site else [f"https://{host}.test/" for host in "abcde"]
     pairs = list(zip(urls, texts, strict=True))
     chance.shuffle(pairs)
     order = [url for url, _ in pairs]

@@ -32,7 +32,7 @@ class CountingSession:
         self.writes.update(_WRITES.findall(cql))
         if "INSERT INTO fingerprints (" in cql or cql.startswith("UPDATE fingerprints"):
             row = self._rows.setdefault(params["page_id"], {"hidden": False})
-            names = ("value", "canonical", "site_first_seen")
+            names = ("value", "sights", "canonical", "inherited")
             row |= {name: params[name] for name in names if name in params}
             row["at" if "value" in params else "decided_at"] = at
         return []

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.duplicate_groups import in_memory, reads
 from schemas.ids import page_id
 from streams.dedup.grouping import MAX_DUPLICATES
-from tests.stages.dedup_site import TEXT, Site, cut_off, edited, text_of
+from tests.stages.dedup_site import TEXT, Site, cut_off, edited, text_of, variants_of
 
 SIZE = 3 * MAX_DUPLICATES
 
@@ -18,7 +18,7 @@ async def test_the_reads_of_an_event_do_not_depend_on_the_size_of_the_group() ->
 
 
 def urls(count: int = SIZE) -> list[str]:
-    return [f"https://a.test/{'x' * number}" for number in range(count + 1)]
+    return variants_of("https://a.test/page", count + 1)
 
 
 async def site_with_group() -> Site:

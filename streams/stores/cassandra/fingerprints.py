@@ -19,8 +19,17 @@ from uuid import UUID
 from streams.sketches.minhash import band_keys, sketch_similarity
 from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
-from streams.stores.row_codec import pack_fingerprint, unpack_fingerprint
+from streams.stores.protocols import (
+    MAX_FOUND,
+    MIN_NEAR_WORDS,
+    UNREAD,
+    AliasEvidence,
+    Fingerprint,
+    Known,
+    Sight,
+    group_of,
+)
+from streams.stores.row_codec import pack_fingerprint, pack_sights, unpack_fingerprint, unpack_sights
 
 PER_BITS = 2_000
 """Maximum number of hints that are read under one key of a SimHash."""
@@ -36,15 +45,13 @@ _EARLIEST = 1
 _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
-_PUT = "INSERT INTO fingerprints (page_id, value, at, hidden) VALUES (:page_id, :value, :at, false)"
-_GET = (
-    "SELECT page_id, value, at, canonical, decided_at, site_first_seen, hidden FROM fingerprints "
-    "WHERE page_id = :page_id"
-)
+_PUT = "INSERT INTO fingerprints (page_id, value, sights, at, hidden) VALUES (:page_id, :value, :sights, :at, false)"
+_SELECT = "SELECT page_id, value, at, sights, canonical, decided_at, inherited, hidden FROM fingerprints "
+_GET = f"{_SELECT}WHERE page_id = :page_id"
 _REMOVE = "DELETE FROM fingerprints USING TIMESTAMP :at WHERE page_id = :page_id"
 _DECIDE = (
     "UPDATE fingerprints USING TIMESTAMP :at SET canonical = :canonical, decided_at = :at, "
-    "site_first_seen = :site_first_seen{} WHERE page_id = :page_id"
+    "inherited = :inherited{} WHERE page_id = :page_id"
 )
 _KEEP, _SHOW, _HIDE = _DECIDE.format(""), _DECIDE.format(", hidden = false"), _DECIDE.format(", hidden = true")
 """Decisions that leave the page's hints as they are, come after the hints were written, or before they are deleted."""
@@ -80,9 +87,7 @@ _GET_REPRESENTATIVES = "SELECT DISTINCT id, representative FROM duplicate_groups
 _CUT_GROUP_OF = (
     "DELETE FROM duplicate_groups USING TIMESTAMP :at WHERE id = :representative AND kind = 0 AND other = :key"
 )
-_GET_PAGES = (
-    "SELECT page_id, value, at, canonical, decided_at, site_first_seen, hidden FROM fingerprints WHERE page_id IN :keys"
-)
+_GET_PAGES = f"{_SELECT}WHERE page_id IN :keys"
 _CUT_MEMBER = "DELETE FROM duplicate_groups USING TIMESTAMP :at WHERE id = :key AND kind = 1 AND other = :page_id"
 _PUT_VARIANT = (
     "INSERT INTO url_variants (host, rule, slot, url, other, agrees) "
@@ -113,7 +118,11 @@ class CassandraFingerprints:
             former = await self.get(fingerprint.page_id)
         if former is not None and former.written_at > at:
             return
-        row = {"page_id": fingerprint.page_id, "value": pack_fingerprint(fingerprint)}
+        row = {
+            "page_id": fingerprint.page_id,
+            "value": pack_fingerprint(fingerprint),
+            "sights": pack_sights(fingerprint.sights),
+        }
         await self._put_hints(fingerprint, at, _PUT, row)
         if former is not None:
             await self._cut(former, fingerprint, at)
@@ -162,7 +171,7 @@ class CassandraFingerprints:
         page_id: UUID,
         representative: UUID,
         at: int,
-        site_first_seen: int = 0,
+        inherited: Sequence[Sight] = (),
         representative_text: str = "",
         known: Known = UNREAD,
     ) -> None:
@@ -170,7 +179,11 @@ class CassandraFingerprints:
         if former is None or former.decided_at > at:
             return
         group = page_id if representative == page_id else group_of(representative, representative_text)
-        decision = {"page_id": page_id, "canonical": group, "site_first_seen": site_first_seen}
+        decision = {
+            "page_id": page_id,
+            "canonical": group,
+            "inherited": pack_sights(inherited),
+        }
         if group == page_id:
             await self._elect(former, decision, at)
         else:
@@ -346,9 +359,10 @@ def _page(
     page_id: UUID,
     value: bytes | None,
     at: int,
+    sights: bytes | None,
     group: UUID | None,
     decided_at: int | None,
-    site_age: int | None,
+    inherited: bytes | None,
     hidden: bool | None,
 ) -> Fingerprint | None:
     """The page of a row. None if only its decision is left."""
@@ -358,10 +372,11 @@ def _page(
     return replace(
         unpack_fingerprint(page_id, value),
         written_at=at,
+        sights=unpack_sights(sights),
         representative=group,
         group=group,
         decided_at=decided,
-        site_first_seen=site_age if site_age and decided >= at else 0,
+        inherited=unpack_sights(inherited) if decided >= at else (),
         is_hidden=bool(hidden),
     )
 

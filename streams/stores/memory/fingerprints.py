@@ -8,8 +8,17 @@ from uuid import UUID
 
 from streams.sketches.minhash import band_keys, sketch_similarity
 from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
-from streams.stores.protocols import MAX_FOUND, MIN_NEAR_WORDS, UNREAD, AliasEvidence, Fingerprint, Known, group_of
-from streams.stores.row_codec import pack_fingerprint
+from streams.stores.protocols import (
+    MAX_FOUND,
+    MIN_NEAR_WORDS,
+    UNREAD,
+    AliasEvidence,
+    Fingerprint,
+    Known,
+    Sight,
+    group_of,
+)
+from streams.stores.row_codec import pack_fingerprint, pack_sights, unpack_sights
 
 PER_BAND = 100
 
@@ -27,8 +36,8 @@ class MemoryFingerprints:
     def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
         self._tables = tables(table_count)
         self._rows: dict[UUID, Fingerprint] = {}
-        self._decisions: dict[UUID, tuple[int, bytes, int]] = {}
-        """By page: write time, group (or the page itself), and the age of its site."""
+        self._decisions: dict[UUID, tuple[int, bytes, bytes]] = {}
+        """By page: write time, group (or the page itself), and the first sights at other pages of its site."""
         self._members: dict[UUID, dict[UUID, None]] = defaultdict(dict)
         """By group: its pages, in the order in which they came."""
         self._groups: dict[UUID, tuple[int, UUID]] = {}
@@ -103,7 +112,7 @@ class MemoryFingerprints:
         page_id: UUID,
         representative: UUID,
         at: int,
-        site_first_seen: int = 0,
+        inherited: Sequence[Sight] = (),
         representative_text: str = "",
         known: Known = UNREAD,
     ) -> None:
@@ -111,7 +120,7 @@ class MemoryFingerprints:
         if page is None or page.decided_at > at or at <= self._removed_at.get(page_id, -1):
             return
         group = page_id if representative == page_id else group_of(representative, representative_text)
-        self._write_decision(page_id, group, at, site_first_seen)
+        self._write_decision(page_id, group, at, pack_sights(inherited))
         if group != page_id:
             self._groups.setdefault(group, (0, representative))
             self._groups_of[representative].setdefault(group)
@@ -121,9 +130,9 @@ class MemoryFingerprints:
             self._hide(page_id, at, False)
             self._hint(page, at, False)
 
-    def _write_decision(self, page_id: UUID, group: UUID, at: int, site_first_seen: int) -> None:
-        former = self._decisions.get(page_id, (0, group.bytes, 0))
-        latest = self._decisions[page_id] = max(former, (at, group.bytes, site_first_seen))
+    def _write_decision(self, page_id: UUID, group: UUID, at: int, inherited: bytes) -> None:
+        former = self._decisions.get(page_id, (0, group.bytes, b""))
+        latest = self._decisions[page_id] = max(former, (at, group.bytes, inherited))
         self._members[UUID(bytes=former[1])].pop(page_id, None)
         joined = UUID(bytes=latest[1])
         if joined != page_id:
@@ -166,13 +175,13 @@ class MemoryFingerprints:
 
     def _with_decision(self, fingerprint: Fingerprint) -> Fingerprint:
         page_id = fingerprint.page_id
-        decided_at, decided, since = self._decisions.get(page_id, (0, b"", 0))
+        decided_at, decided, inherited = self._decisions.get(page_id, (0, b"", b""))
         group = UUID(bytes=decided) if decided else None
         return replace(
             fingerprint,
             representative=self._representative(group) if group not in (None, page_id) else group,
             decided_at=decided_at,
-            site_first_seen=since if decided_at >= fingerprint.written_at else 0,
+            inherited=unpack_sights(inherited) if decided_at >= fingerprint.written_at else (),
             group=group,
             is_hidden=self._hidden.get(page_id, (0, False))[1],
         )

@@ -16,6 +16,7 @@ from streams.stores.protocols.fingerprints import (
     Fingerprint,
     Fingerprints,
     Known,
+    Sight,
     Unread,
     group_of,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "Point",
     "QueueEntry",
     "Reindexing",
+    "Sight",
     "SparseVector",
     "StoredBlob",
     "Transition",

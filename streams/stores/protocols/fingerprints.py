@@ -8,6 +8,18 @@ from uuid import UUID, uuid5
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """When a text was first seen at a page, or at another page of its site."""
+
+    sketch: bytes
+    """The sketch of that text. The time is the age of similar texts only, so it never passes along small changes."""
+    at: int
+    """Microseconds since 1970 UTC."""
+    is_own: bool = True
+    """True if the page itself had the text, or a page that a URL rule or a canonical link makes the same page."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """A page's fingerprint, with the facts that an election needs, and the decision about the page."""
 
@@ -19,7 +31,7 @@ class Fingerprint:
     generation: int
     canonical_url: str | None = None
     first_seen: int = 0
-    """When the page was first fetched with this text, microseconds since 1970 UTC."""
+    """When the page first had this text, or a similar one, microseconds since 1970 UTC."""
     in_links: int = 0
     """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 48."""
     document_ref: str = ""
@@ -34,18 +46,15 @@ class Fingerprint:
     """The write time of the fingerprint."""
     simhash_version: int = 1
     """The version of the word weights in the SimHash. SimHashes of different versions are never compared."""
-    site_first_seen: int = 0
-    """When the page's site first had this text. Only `set_representative` writes it. 0 while the page is undecided."""
+    sights: tuple[Sight, ...] = ()
+    """The first sights of the texts that the page had. Empty if that is only the present text, since `first_seen`."""
+    inherited: tuple[Sight, ...] = ()
+    """First sights of this text at other pages of the site. Only `set_representative` writes them."""
     group: UUID | None = field(default=None, compare=False)
     """The id of the page's group, or of the page itself if it is a representative. It comes from the store."""
     is_hidden: bool = field(default=False, compare=False)
     """True if look-ups don't find the page. It comes from the store. For a representative, `set_representative`
     must be called again: another worker made it a duplicate at the same moment."""
-
-    @property
-    def known_since(self) -> int:
-        """`site_first_seen`, or `first_seen` while the page is undecided."""
-        return self.site_first_seen or self.first_seen
 
 
 class Unread(Enum):
@@ -125,7 +134,7 @@ class Fingerprints(Protocol):
         page_id: UUID,
         representative: UUID,
         at: int,
-        site_first_seen: int = 0,
+        inherited: Sequence[Sight] = (),
         representative_text: str = "",
         known: Known = UNREAD,
     ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from streams.stores.cassandra import CassandraFingerprints
 from streams.stores.memory import MemoryFingerprints
-from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints
+from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, Sight
 from tests.integration.contracts.conftest import BOTH
 
 
@@ -273,17 +273,19 @@ async def test_evidence_against_a_rule_is_never_replaced_by_evidence_for_it(stor
     assert await store.alias_evidence(host) == [against]
 
 
-async def test_the_age_of_a_site_counts_until_the_next_fingerprint(store: Fingerprints) -> None:
-    page = a_page(first_seen=5)
+async def test_first_sights_come_back_and_inherited_ones_count_until_the_next_fingerprint(store: Fingerprints) -> None:
+    former, of_variant, of_site = Sight(b"\x01" * 128, 3), Sight(b"\x02" * 128, 2), Sight(b"\x03" * 128, 1, False)
+    page = a_page(first_seen=5, sights=(former, Sight(b"\x04" * 128, 5)))
     await store.put(page, 5)
-    await store.set_representative(page.page_id, page.page_id, 6, site_first_seen=2)
+    await store.set_representative(page.page_id, page.page_id, 6, (of_variant, of_site))
     found = await store.get(page.page_id)
     assert found is not None
-    assert (found.site_first_seen, found.known_since) == (2, 2)
-    await store.put(page, 7)
+    assert (found.first_seen, found.sights, found.inherited) == (5, page.sights, (of_variant, of_site))
+    assert [other.inherited for other in await store.exact(page.content_hash)] == [found.inherited]
+    await store.put(replace(page, sights=()), 7)
     found = await store.get(page.page_id)
     assert found is not None
-    assert (found.site_first_seen, found.known_since) == (0, 5)
+    assert (found.sights, found.inherited) == ((), ())
 
 
 async def found_by_look_ups(store: Fingerprints, page: Fingerprint) -> list[bool]:

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.url_rules import believed_rules, explain_alias, is_same_class, rewrite, rules_needed, slot_of
+from streams.crawl.url_rules import (
+    believed_rules,
+    explain_alias,
+    is_same_class,
+    rewrite,
+    rules_needed,
+    slot_of,
+    without_variation,
+)
 from streams.stores.protocols import AliasEvidence
 
 HOST = "https://a.test"
@@ -104,6 +112,13 @@ def rules_of_both(pair: tuple[str, str]) -> list[str]:
 def test_two_urls_of_a_class_share_its_slot(pair: tuple[str, str]) -> None:
     one, other = pair
     assert [rule for rule in rules_of_both(pair) if slot_of(rule, one) != slot_of(rule, other)] == []
+
+
+@given(URLS, RULES)
+def test_urls_that_one_rule_maps_to_each_other_have_the_same_url_without_variation(url: str, rules: set[str]) -> None:
+    for rule in sorted(rules):
+        if not rule.startswith("host:"):
+            assert without_variation(rewrite(url, [rule])) == without_variation(url)
 
 
 def evidence(rule: str, agree: int, disagree: int, waiting: int = 0) -> list[AliasEvidence]:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.ids import page_id
-from streams.dedup.election import elect
-from streams.stores.protocols import Fingerprint
+from streams.dedup.election import elect, order_by_preference
+from streams.stores.protocols import Fingerprint, Sight
 
 
 def page(url: str, **fields: object) -> Fingerprint:
@@ -17,14 +17,16 @@ def page(url: str, **fields: object) -> Fingerprint:
 
 
 LONG, SHORT = "https://example.com/a/long/path", "https://example.com/a"
+VARIANT, LOWER, UPPER = f"{SHORT}?from=home", SHORT, "https://example.com/A"
 ONE, TWO = "https://a.com/1", "https://a.com/2"
 OTHER_SITE = "https://b.com/a/long/path"
 CASES = [
     # (winner, loser, why)
     (page(LONG), page(SHORT, canonical_url=LONG), "a page that names another one loses, although shorter"),
     (page(LONG, canonical_url=LONG), page(SHORT, canonical_url=LONG), "a page may name itself"),
-    (page(SHORT), page(LONG, first_seen=1, in_links=9), "within a site the shorter URL, before links and age"),
-    (page(TWO, in_links=2), page(ONE, in_links=1, first_seen=1), "within a site more links, before age"),
+    (page(LONG, first_seen=1), page(SHORT, in_links=9), "on one site the older page, before links and length"),
+    (page(SHORT), page(VARIANT, first_seen=1, in_links=9), "of variants the shorter URL, before links and age"),
+    (page(LOWER, in_links=2), page(UPPER, in_links=1, first_seen=1), "of variants the one with more links, before age"),
     (page(TWO, first_seen=1), page(ONE), "the older page"),
     (page(ONE), page(TWO), "the URL that sorts first"),
     (page(OTHER_SITE, first_seen=4), page(ONE, in_links=9), "across sites the older page, before links and length"),
@@ -50,11 +52,13 @@ def test_the_rules(winner: Fingerprint, loser: Fingerprint, why: str) -> None:
     assert elect([loser, winner]).url == winner.url, why
 
 
-def test_the_elected_page_has_the_age_of_its_site() -> None:
-    older, shorter = page(LONG, first_seen=1), page(SHORT)
-    assert elect([older, shorter]) == replace(shorter, site_first_seen=1)
-    assert elect([page(ONE, first_seen=1), page(TWO, first_seen=3, in_links=1)]).site_first_seen == 1
-    assert elect([page(ONE), page(OTHER_SITE, first_seen=1)]).site_first_seen == 1
+def test_a_page_inherits_the_age_of_its_variants_and_of_its_site() -> None:
+    older, shorter = page(VARIANT, first_seen=1), page(SHORT)
+    assert elect([older, shorter]) == replace(shorter, inherited=(Sight(b"", 1),))
+    assert order_by_preference([page(ONE, first_seen=1), page(TWO, first_seen=3)])[1].inherited == (
+        Sight(b"", 1, False),
+    )
+    assert elect([page(ONE), page(OTHER_SITE, first_seen=1)]).inherited == ()
 
 
 PAGES = st.builds(
@@ -84,5 +88,5 @@ def test_an_elected_page_wins_against_each_other_page(pages: list[Fingerprint]) 
 
 
 def test_an_election_needs_a_page() -> None:
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="needs a page"):
         elect([])
