@@ -126,6 +126,16 @@ def _family(pid: int) -> list[psutil.Process]:
         return []
 
 
+def family_cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process and its children used (seconds), with the children that have ended."""
+    used = 0.0
+    with suppress(psutil.Error):
+        for process in (psutil.Process(pid), *_family(pid)):
+            with suppress(psutil.Error):
+                used += sum(process.cpu_times()[:4])  # user, system, and both of ended children
+    return used
+
+
 def _ended(child: Child, seconds: float) -> bool:
     try:
         child.process.wait(max(seconds, 0))

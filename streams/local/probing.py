@@ -4,16 +4,21 @@ import socket
 import ssl
 import urllib.error
 import urllib.request
+from http import HTTPStatus
+from http.client import HTTPException
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from streams.errors import RiffleError
+from streams.local.patience import Answer
 from streams.runtime.connection import client_config
 from streams.settings import KafkaSettings, TritonSettings
 
 HOST = "127.0.0.1"
 HTTP_SECONDS = 2.0
+HEALTH_SECONDS = 8.0
+"""Maximum wait for the answer of a health check (seconds)."""
 CONNECT_SECONDS = 1.0
 KAFKA_SECONDS = 2.0
 
@@ -31,6 +36,17 @@ def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError):
         return False
+
+
+def ask_health(url: str, context: ssl.SSLContext | None = None) -> Answer:
+    """Ask a process for its health over HTTP. Only status 503 is an unhealthy answer."""
+    try:
+        urllib.request.urlopen(url, timeout=HEALTH_SECONDS, context=context).close()  # noqa: S310 - on loopback
+    except urllib.error.HTTPError as answer:
+        return "unhealthy" if answer.status == HTTPStatus.SERVICE_UNAVAILABLE else "healthy"
+    except (OSError, HTTPException):
+        return "silent"
+    return "healthy"
 
 
 def listens(port: int) -> bool:

@@ -23,9 +23,9 @@ import psutil
 
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
-from streams.local.child_process import Child, kill_orphans, stop
+from streams.local.child_process import kill_orphans, stop
+from streams.local.health_checks import HealthChecks
 from streams.local.pausing import PAUSED, pause_asked
-from streams.local.probing import answers
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all
 from streams.local.server_set import (
@@ -36,76 +36,16 @@ from streams.local.server_set import (
     plan,
     with_addresses,
 )
-from streams.local.state import ProcessState, StackState, only_stack, write_state
-from streams.local.triton import Triton
+from streams.local.state import StackState, only_stack, write_state
+from streams.local.watched import Watched
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
 
 LOOK_SECONDS = 0.5
-HEALTH_SECONDS = 10.0
-"""Seconds between two checks of the workers' health."""
-UNHEALTHY_CHECKS = 3
-"""Number of failed checks in a row after which a worker that makes no progress is restarted."""
-BACKOFF_SECONDS = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)
-"""Seconds before the first, second, ... restart of a process. The last value repeats."""
-STEADY_SECONDS = 60.0
-"""Seconds of running after which the backoff begins at its first value again."""
 RIFFLE_GRACE_SECONDS = 25.0
 SERVER_GRACE_SECONDS = 20.0
 NEEDED_BYTES = 1_000_000_000
 """Minimum free space on the disk (bytes): commit logs and Kafka's segments are allocated ahead."""
-
-
-@dataclass(slots=True)
-class Watched:
-    """A running child, and the number of its restarts."""
-
-    server: Server
-    child: Child
-    started_at: float
-    restarts: int = 0
-    failures: int = 0
-    """Number of ends in a row, without a steady run between them."""
-    unhealthy: int = 0
-    answered: bool = True
-    """It answered since its start. At the first start of the stack all do."""
-    start_again_at: float | None = None
-
-    def ended(self, now: float) -> float:
-        """Record the end. Returns the seconds to wait before the next start."""
-        self.failures = 0 if now - self.started_at > STEADY_SECONDS else self.failures
-        wait_seconds = BACKOFF_SECONDS[min(self.failures, len(BACKOFF_SECONDS) - 1)]
-        self.failures += 1
-        self.start_again_at = now + wait_seconds
-        return wait_seconds
-
-    def checked(self, healthy: bool, now: float) -> bool:
-        """Record a check of its health. Returns True if it must be restarted.
-
-        Until its first answer it is starting, and has as long as at the first start of the stack. That may be longer
-        than some checks on a busy machine.
-        """
-        self.answered = self.answered or healthy
-        starts = not self.answered and now - self.started_at < self.server.ready_timeout_seconds
-        self.unhealthy = 0 if healthy or starts else self.unhealthy + 1
-        return self.unhealthy >= UNHEALTHY_CHECKS
-
-    @property
-    def is_worker(self) -> bool:
-        return self.server.name.startswith("worker-")
-
-    @property
-    def state(self) -> ProcessState:
-        return ProcessState(
-            name=self.server.name,
-            title=self.server.title,
-            pid=self.child.pid,
-            create_time=self.child.create_time,
-            port=self.server.port,
-            log=str(self.child.log),
-            health=self.server.health,
-            restarts=self.restarts,
-        )
 
 
 @dataclass(slots=True)
@@ -192,16 +132,24 @@ class Supervisor:
         write_state(self.home, self.state)
 
     def watch(self) -> None:
-        """Until the stop signal: restart processes that end, and workers that make no progress."""
-        next_health = time.monotonic() + HEALTH_SECONDS
-        while not self.stop_asked.wait(LOOK_SECONDS):
-            self._pause_or_resume()
-            now = time.monotonic()
-            for watched in self.watched:
-                self._check(watched, now)
-            if now >= next_health:
-                next_health = now + HEALTH_SECONDS
-                self._check_health()
+        """Until the stop signal: restart processes that end, and processes that hang (`patience`)."""
+        with HealthChecks() as checks:
+            while not self.stop_asked.wait(LOOK_SECONDS):
+                self._pause_or_resume()
+                now = time.monotonic()
+                for watched in self.watched:
+                    self._check(watched, now)
+                running = [watched for watched in self.watched if watched.start_again_at is None]
+                for watched, reason in checks.look(running, now):
+                    self._end_hanging(watched, reason, now)
+
+    def _end_hanging(self, watched: Watched, reason: str, now: float) -> None:
+        """End a process that must be restarted, unless another process is being restarted: that takes CPU time."""
+        if any(other.is_restarting(now) for other in self.watched):
+            return
+        self._warn(f"{watched.server.title} is restarted: {reason}")
+        watched.patience.forced += 1
+        stop([watched.child], grace_seconds=0)  # its unfinished events are delivered again
 
     def _pause_or_resume(self) -> None:
         """Stop the workers while a backup wants them stopped, and start them again after it."""
@@ -234,30 +182,8 @@ class Supervisor:
             self._warn(f"{watched.server.title} can't be restarted: {error}")
             watched.ended(now)
             return
-        watched.started_at, watched.start_again_at, watched.unhealthy = now, None, 0
-        watched.answered = False
-        watched.restarts += 1
+        watched.restarted(now)
         self._note()
-
-    def _check_health(self) -> None:
-        for watched in self.watched:
-            if isinstance(watched.server, Triton) and watched.start_again_at is None:
-                self._check_models(watched, watched.server)
-            if not watched.is_worker or watched.start_again_at is not None:
-                continue
-            healthy = answers(watched.server.health)
-            if healthy:
-                watched.child.yield_processor()  # after a restart; at the first start it has done so
-            if watched.checked(healthy, time.monotonic()):
-                self._warn(f"{watched.server.title} runs but makes no progress: it is restarted")
-                stop([watched.child], grace_seconds=0)  # its unfinished events are delivered again
-                watched.unhealthy = 0
-
-    def _check_models(self, watched: Watched, triton: Triton) -> None:
-        """End a server whose models have ended for good. It is started again as after any other end."""
-        if broken := triton.broken_models():
-            self._warn(f"{triton.title} goes on without its {', '.join(broken)}: it is restarted")
-            stop([watched.child], grace_seconds=0)
 
     def stop(self) -> None:
         """Stop the gateway and the workers first, so that they can finish their events, then the servers."""

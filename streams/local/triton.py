@@ -22,6 +22,7 @@ from typing import Any, Self
 
 from streams.errors import StartError, StoreUnavailable
 from streams.local.child_process import Launch
+from streams.local.patience import Answer
 from streams.local.ports import free_ports
 from streams.local.server import Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
@@ -219,11 +220,16 @@ class Triton:
                 return False
         return True
 
-    def broken_models(self) -> list[str]:
-        """Return the models whose process has ended for good: only a new start of the server helps."""
-        from streams.models.triton_connection import broken_models  # here, because it loads gRPC
+    def models_answer(self) -> Answer:
+        """Ask each required model for one answer.
 
-        return broken_models(self._client_settings(), self.required, PROBE_SECONDS)
+        `broken`: the process of a model has ended for good, and only a new start of the server helps. `silent`: a model
+        gave no answer in time, because it hangs or because it has much to do.
+        """
+        from streams.models.triton_connection import model_states  # here, because it loads gRPC
+
+        states = set(model_states(self._client_settings(), self.required, PROBE_SECONDS).values())
+        return "broken" if "broken" in states else "silent" if "silent" in states else "healthy"
 
     def _client_settings(self) -> TritonSettings:
         own = self.tls[OPERATOR].settings(["triton"])["triton"] if self.tls else {}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import structlog
@@ -216,21 +216,24 @@ BROKEN = "is not healthy"
 """A part of Triton's message about a model whose process has ended and is not started again."""
 
 
-def broken_models(settings: TritonSettings, models: Sequence[str], timeout_seconds: float) -> list[str]:
-    """Ask each model of texts for one answer, blocking. Return those whose process has ended for good.
+ModelState = Literal["ok", "silent", "broken"]
 
-    Triton goes on with such a model for ever: it lists it as ready, and answers nothing. A model that is slow, and a
-    server that does not answer, are not broken.
+
+def model_states(settings: TritonSettings, models: Sequence[str], timeout_seconds: float) -> dict[str, ModelState]:
+    """Ask each model of texts for one answer, blocking. Return how each of them did.
+
+    `broken`: its process has ended for good. Triton goes on with such a model for ever: it lists it as ready, and
+    answers nothing. `silent`: no answer in time.
     """
     client = BlockingClient(settings.url, **_encryption(settings))
     try:
-        return [model for model in models if BROKEN in _fault_of(client, model, timeout_seconds)]
+        return {model: _state_of(client, model, timeout_seconds) for model in models}
     finally:
         client.close()
 
 
-def _fault_of(client: BlockingClient, model: str, timeout_seconds: float) -> str:
-    """Return the message of the error of a small request, or an empty string."""
+def _state_of(client: BlockingClient, model: str, timeout_seconds: float) -> ModelState:
+    """Return how a model answers a small request."""
     try:
         metadata = client.get_model_metadata(model, as_json=True, client_timeout=timeout_seconds)
         tensors = []
@@ -241,8 +244,10 @@ def _fault_of(client: BlockingClient, model: str, timeout_seconds: float) -> str
             tensors.append(tensor)
         client.infer(model, tensors, client_timeout=timeout_seconds)
     except InferenceServerException as error:
-        return error.message() or ""
-    return ""
+        if BROKEN in (error.message() or ""):
+            return "broken"
+        return "silent" if "DEADLINE_EXCEEDED" in (error.status() or "") else "ok"
+    return "ok"
 
 
 def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerState:

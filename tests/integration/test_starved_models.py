@@ -69,7 +69,7 @@ class Server:
                     if self.child is None or self.child.exit_code is not None:
                         return False
                     await asyncio.sleep(0.2)
-                return not await asyncio.to_thread(self._triton.broken_models)
+                return await asyncio.to_thread(self._triton.models_answer) != "broken"
         return False
 
     def stubs(self) -> list[psutil.Process]:

@@ -10,7 +10,6 @@ from rich.console import Console
 from streams.errors import StartError
 from streams.local.reporting import EXIT_FAILED, PipeReport, TerminalReport, read_reports
 from streams.local.server import Cancelled
-from streams.local.supervisor import BACKOFF_SECONDS, STEADY_SECONDS, Watched
 from tests.conftest import SERVERS, servers_needed
 
 READY = ("ready", {"title": "Kafka", "seconds": 2.13})
@@ -87,20 +86,6 @@ def test_a_failed_start_is_reported(error: Exception, says: str) -> None:
     with os.fdopen(reading) as lines:
         assert read_reports(lines, report)
     assert report.failure == says
-
-
-def test_each_restart_waits_longer_up_to_a_limit() -> None:
-    watched = Watched(server=None, child=None, started_at=0.0)  # type: ignore[arg-type]  # only its counting is asked
-
-    waits = [watched.ended(now=1.0) for _ in range(len(BACKOFF_SECONDS) + 1)]
-
-    assert waits == [*BACKOFF_SECONDS, BACKOFF_SECONDS[-1]]
-
-
-def test_after_a_steady_run_it_starts_again_at_once() -> None:
-    watched = Watched(server=None, child=None, started_at=0.0, failures=5)  # type: ignore[arg-type]  # only its counting is asked
-
-    assert watched.ended(now=STEADY_SECONDS + 1) == BACKOFF_SECONDS[0]
 
 
 class Item:

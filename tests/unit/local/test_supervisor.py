@@ -1,44 +1,205 @@
-"""The supervisor's judgement of a worker's health, without processes."""
+"""When the supervisor restarts a process: what was seen of it over time, without a clock; and real processes."""
 
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from streams.local.supervisor import UNHEALTHY_CHECKS, Watched
+from streams.local.child_process import Child, Launch, stop
+from streams.local.health_checks import HealthChecks
+from streams.local.patience import (
+    BUSY_WEIGHT,
+    QUIET_SECONDS,
+    REFUSALS,
+    SPIN_CPU_SECONDS,
+    STEADY_SECONDS,
+    Answer,
+    Patience,
+)
+from streams.local.ports import free_ports
+from streams.local.riffle_processes import RiffleProcess
+from streams.local.supervisor import Supervisor
+from streams.local.watched import BACKOFF_SECONDS, Watched
+from streams.local.watched import STEADY_SECONDS as STEADY_RUN_SECONDS
 
-SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0)
-CHILD: Any = SimpleNamespace()
+SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0, name="worker-fetch", title="Worker fetch")
+CHILD: Any = SimpleNamespace(exit_code=None)
+EVERY_SECONDS = 10.0
+IDLE, BUSY = 0.9, 0.0
 
 
-def watched(*, answered: bool) -> Watched:
-    return Watched(SERVER, CHILD, started_at=1_000.0, answered=answered)
+def first_restart(
+    patience: Patience, answers: list[Answer], *, cpu_share: float, idle_share: float, begin: float = 0.0
+) -> int | None:
+    """The number of the check after which the process is restarted, from 0. None: never."""
+    for number, answer in enumerate(answers):
+        now = begin + EVERY_SECONDS * (number + 1)
+        if patience.check(answer, cpu_seconds=cpu_share * (now - begin), idle_share=idle_share, now=now):
+            return number
+    return None
+
+
+HOUR = int(3600 / EVERY_SECONDS)
+STILL = int(QUIET_SECONDS / EVERY_SECONDS)
+SPUN = int(SPIN_CPU_SECONDS / EVERY_SECONDS)
 
 
 @pytest.mark.parametrize(
-    ("answered", "checks", "restart_at"),
+    ("answers", "cpu_share", "idle_share", "restart_at"),
     [
-        pytest.param(False, [False] * 17, [], id="a start on a busy machine takes minutes"),
-        pytest.param(False, [False] * 25, [19], id="it never answers"),
-        pytest.param(False, [False] * 5 + [True] + [False] * 3, [8], id="it answered, and stalls then"),
-        pytest.param(True, [False] * 3, [2], id="it stalls"),
-        pytest.param(True, [False, False, True, False, False], [], id="it answers now and then"),
+        # (what it answered, the share of a processor that it used, the idle share of the machine, the check)
+        pytest.param(["silent"] * 3, 0.3, BUSY, None, id="late three times on a busy machine"),
+        pytest.param(["silent"] * HOUR, 0.06, BUSY, None, id="an hour late, starved to some percent"),
+        pytest.param(["silent"] * STILL, 0.0, BUSY, None, id="it got no processor for minutes"),
+        pytest.param(["silent", "silent", "healthy"] * HOUR, 1.0, BUSY, None, id="it answers now and then"),
+        pytest.param(["silent"] * HOUR, 0.0, IDLE, STILL, id="stopped, on an idle machine"),
+        pytest.param(["silent"] * HOUR, 0.0, BUSY, int(STILL / BUSY_WEIGHT), id="stopped, on a busy machine"),
+        pytest.param(["silent"] * HOUR, 1.0, BUSY, SPUN, id="an endless loop"),
+        pytest.param(["unhealthy"] * REFUSALS, 0.3, BUSY, REFUSALS - 1, id="it says so several times"),
+        pytest.param(["unhealthy", "unhealthy", "healthy"] * HOUR, 0.3, BUSY, None, id="it recovers"),
+        pytest.param(["healthy", "broken"], 0.3, BUSY, 1, id="it can't go on"),
     ],
 )
-def test_a_worker_is_restarted_if_it_stalls_and_not_while_it_starts(
-    answered: bool, checks: list[bool], restart_at: list[int]
+def test_a_process_that_hangs_is_restarted_and_a_slow_one_never(
+    answers: list[Answer], cpu_share: float, idle_share: float, restart_at: int | None
 ) -> None:
-    worker = watched(answered=answered)
-    restarts = []
-    for number, healthy in enumerate(checks):
-        if worker.checked(healthy, now=1_000.0 + 10 * (number + 1)):
-            restarts.append(number)
-            worker.unhealthy = 0
-    assert restarts[:1] == restart_at
+    found = first_restart(Patience(180.0), answers, cpu_share=cpu_share, idle_share=idle_share)
+    assert found == restart_at
 
 
-def test_a_restart_needs_several_failed_checks() -> None:
-    worker = watched(answered=True)
-    assert [worker.checked(False, 1_010.0) for _ in range(UNHEALTHY_CHECKS)] == [False] * (UNHEALTHY_CHECKS - 1) + [
-        True
-    ]
+@given(
+    st.lists(st.tuples(st.sampled_from(["silent", "healthy"]), st.floats(0.051, 3.0)), max_size=200),
+)
+def test_no_silence_of_a_process_that_gets_on_slowly_restarts_it(checks: list[tuple[Answer, float]]) -> None:
+    """Within the CPU time of an endless loop, whatever the clock says."""
+    patience, now, used = Patience(180.0), 0.0, 0.0
+    for answer, share in checks:
+        now, used = now + EVERY_SECONDS, used + share * EVERY_SECONDS
+        if used >= SPIN_CPU_SECONDS:
+            return
+        assert not patience.check(answer, cpu_seconds=used, idle_share=BUSY, now=now)
+
+
+def test_a_start_is_not_silence_and_a_start_that_hangs_ends() -> None:
+    patience = Patience(start_seconds=180.0)
+    patience.restarted(now=0.0)
+    at = first_restart(patience, ["silent"] * HOUR, cpu_share=0.0, idle_share=IDLE)
+    assert at is not None
+    assert (at + 2) * EVERY_SECONDS >= 180.0 + QUIET_SECONDS
+    patience.restarted(now=0.0)
+    assert first_restart(patience, ["silent"] * HOUR, cpu_share=1.0, idle_share=BUSY) is None, "it computes"
+
+
+def test_a_pause_of_the_whole_machine_is_no_silence() -> None:
+    patience = Patience(180.0)
+    patience.check("healthy", cpu_seconds=1.0, idle_share=IDLE, now=0.0)
+    assert not patience.check("silent", cpu_seconds=1.0, idle_share=IDLE, now=100_000.0)
+
+
+def test_each_forced_restart_doubles_the_patience_until_it_ran_well() -> None:
+    patience = Patience(180.0, forced=2)
+    answers: list[Answer] = ["unhealthy"] * HOUR
+    assert first_restart(patience, answers, cpu_share=0.0, idle_share=IDLE) == 4 * REFUSALS - 1
+    patience.restarted(now=0.0)
+    well: list[Answer] = ["healthy"] * (int(STEADY_SECONDS / EVERY_SECONDS) + 1)
+    assert first_restart(patience, well, cpu_share=0.0, idle_share=IDLE) is None
+    assert patience.forced == 0
+
+
+def test_each_restart_waits_longer_up_to_a_limit() -> None:
+    watched = Watched(SERVER, CHILD, started_at=0.0)
+    waits = [watched.ended(now=1.0) for _ in range(len(BACKOFF_SECONDS) + 1)]
+    assert waits == [*BACKOFF_SECONDS, BACKOFF_SECONDS[-1]]
+
+
+def test_after_a_steady_run_it_starts_again_at_once() -> None:
+    watched = Watched(SERVER, CHILD, started_at=0.0, failures=5)
+    assert watched.ended(now=STEADY_RUN_SECONDS + 1) == BACKOFF_SECONDS[0]
+
+
+def test_one_hanging_process_is_ended_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[Any] = []
+    monkeypatch.setattr("streams.local.supervisor.stop", lambda children, grace_seconds: ended.extend(children))
+    first, second = (Watched(SERVER, SimpleNamespace(exit_code=None), 0.0) for _ in range(2))  # type: ignore[arg-type]  # only its exit status is asked
+    warnings: list[str] = []
+    supervisor: Any = SimpleNamespace(watched=[first, second], _warn=warnings.append)
+    first.child.exit_code = -9  # type: ignore[misc]  # as above
+    Supervisor._end_hanging(supervisor, second, "it hangs", 10.0)
+    first.child.exit_code = None  # type: ignore[misc]  # as above
+    first.restarted(10.0)
+    Supervisor._end_hanging(supervisor, second, "it hangs", 20.0)
+    assert ended == [], "the first one ends, or starts"
+    first.patience.check("healthy", cpu_seconds=1.0, idle_share=IDLE, now=30.0)
+    Supervisor._end_hanging(supervisor, second, "it hangs", 30.0)
+    assert ended == [second.child]
+    assert warnings == ["Worker fetch is restarted: it hangs"]
+
+
+HEALTH = """
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response({status}); self.end_headers()
+HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "how", "expected"),
+    [
+        (200, None, "healthy"),
+        (503, None, "unhealthy"),
+        (500, None, "healthy"),  # it answers
+        (200, signal.SIGSTOP, "silent"),
+    ],
+)
+def test_a_process_is_asked_without_waiting_for_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, how: signal.Signals | None, expected: Answer
+) -> None:
+    monkeypatch.setattr("streams.local.probing.HEALTH_SECONDS", 0.5)
+    monkeypatch.setattr("streams.local.health_checks.CHECK_SECONDS", 0.0)
+    (port,) = free_ports(1)
+    server = RiffleProcess("worker-x", "Worker x", port, (), tmp_path)
+    child = Child("x", Launch([sys.executable, "-c", HEALTH.format(status=status, port=port)]), tmp_path / "x.log")
+    seen: list[Answer] = []
+    watched = Watched(server, child, 0.0)
+    watched.patience = Patience(180.0)
+
+    def note(_: Patience, answer: Answer, **__: float) -> str:
+        seen.append(answer)
+        return ""
+
+    monkeypatch.setattr(Patience, "check", note)
+    try:
+        with HealthChecks() as checks:
+            until(lambda: look(checks, watched) and seen[-1:] not in ([], ["silent"]))  # it listens
+            if how:
+                os.kill(child.pid, how)
+            seen.clear()
+            until(lambda: look(checks, watched) and expected in seen)
+    finally:
+        stop([child], grace_seconds=0)
+
+
+def look(checks: HealthChecks, watched: Watched) -> bool:
+    begun = time.monotonic()
+    checks.look([watched], begun)
+    assert time.monotonic() - begun < 5.0
+    return True
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.05)

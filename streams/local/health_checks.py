@@ -1,0 +1,77 @@
+"""The supervisor's regular questions to its children, in threads: a child that answers late delays nothing else."""
+
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Self
+
+import psutil
+
+from streams.errors import StartError
+from streams.local.child_process import Child, family_cpu_seconds
+from streams.local.patience import Answer
+from streams.local.probing import ask_health
+from streams.local.riffle_processes import RiffleProcess
+from streams.local.server import Server
+from streams.local.triton import Triton
+from streams.local.watched import Watched
+
+CHECK_SECONDS = 10.0
+"""Seconds between two checks of a process."""
+SERVER_CHECK_SECONDS = 30.0
+"""The same for a server: a client of Kafka's protocol costs more than a request over HTTP."""
+THREADS = 8
+
+
+def ask(server: Server) -> Answer:
+    """Ask a process for its health, once."""
+    if isinstance(server, RiffleProcess):
+        return ask_health(server.health, server.context)
+    try:
+        if not server.is_ready():
+            return "silent"
+    except StartError:
+        return "silent"  # it answers that it is not ready, which a later check may find otherwise
+    return server.models_answer() if isinstance(server, Triton) else "healthy"
+
+
+class HealthChecks:
+    """`with HealthChecks() as checks`: `look` begins the checks that are due, and judges those that have ended."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="health")
+        self._asked: dict[str, tuple[Child, Future[Answer]]] = {}
+        self._next: dict[str, float] = {}
+        self._idle_share, self._idle_at = 0.0, 0.0
+
+    def __enter__(self) -> Self:
+        psutil.cpu_times_percent()  # the share since the last call: the first call begins
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def look(self, watched: Iterable[Watched], now: float) -> list[tuple[Watched, str]]:
+        """Begin checks and take their answers. Returns each process that must be restarted, with the reason."""
+        if now - self._idle_at >= CHECK_SECONDS:
+            self._idle_share, self._idle_at = psutil.cpu_times_percent().idle / 100, now
+        judged = [(one, self._look_at(one, now)) for one in watched]
+        return [(one, reason) for one, reason in judged if reason]
+
+    def _look_at(self, watched: Watched, now: float) -> str:
+        name = watched.server.name
+        if name not in self._asked:
+            if now >= self._next.get(name, 0.0):
+                seconds = CHECK_SECONDS if isinstance(watched.server, RiffleProcess) else SERVER_CHECK_SECONDS
+                self._next[name] = now + seconds
+                self._asked[name] = (watched.child, self._pool.submit(ask, watched.server))
+            return ""
+        child, future = self._asked[name]
+        if not future.done():
+            return ""
+        del self._asked[name]
+        if child is not watched.child:  # the answer of a former process
+            return ""
+        if future.result() == "healthy":
+            child.yield_processor()  # after a restart; at the first start it has done so
+        used = family_cpu_seconds(child.pid)
+        return watched.patience.check(future.result(), cpu_seconds=used, idle_share=self._idle_share, now=now)
