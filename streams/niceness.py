@@ -7,26 +7,12 @@ any other session. But the session itself has a niceness too, in `/proc/PID/auto
 
 import os
 import time
-from contextlib import suppress
 from pathlib import Path
 
 LEAST_URGENT = 19
 """Maximum niceness."""
 TRIES = 10
 RETRY_SECONDS = 0.11
-
-
-def raise_niceness_in_own_session(added: int) -> None:
-    """Add to the niceness of this process, in a session of its own, so that it yields to all other processes.
-
-    Only for a process that its parent does not stop by its session or process group. Call it after all urgent work,
-    such as loading a model: on a busy machine the rest may wait long.
-    """
-    if not added:
-        return
-    with suppress(OSError):  # it leads its session already
-        os.setsid()
-    raise_session_niceness(os.getpid(), added)
 
 
 def raise_session_niceness(leader: int, added: int) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Answer = Literal["healthy", "unhealthy", "broken", "silent"]
-"""What a process said of itself. `broken`: only a restart helps."""
+"""A process's words about itself. `broken`: only a restart helps."""
 
 REFUSALS = 3
 """Number of answers "unhealthy" in a row after which a process is restarted."""
@@ -32,7 +32,7 @@ BUSY_WEIGHT = 0.1
 MAX_INTERVAL_SECONDS = 30.0
 """Maximum time between two checks that counts (seconds): the machine may have slept, or the supervisor too."""
 MAX_FORCED = 4
-"""Each forced restart doubles the patience with the process, so many times at most."""
+"""Maximum number of times that a forced restart doubles the patience with the process."""
 STEADY_SECONDS = 600.0
 """Seconds of healthy answers after which a process gets the first patience again."""
 
@@ -42,7 +42,7 @@ class Patience:
     """The judgement of one process. It gets the checks of the process in order."""
 
     start_seconds: float
-    """How long a start may take before silence counts (seconds)."""
+    """Duration of a start before silence counts (seconds)."""
     spin_cpu_seconds: float = SPIN_CPU_SECONDS
     answered: bool = True
     """It answered since its start."""

@@ -21,7 +21,7 @@ WORKER_NICE = 10
 """Niceness of a worker that has started: a search comes first, and beside other work on the machine pages still pass.
 
 A process of niceness 10 counts for a ninth of one of 0. With 19, a 68th, searches while pages are indexed gain a tenth
-more, but beside three busy processes on two cores workers could not keep up with their own health checks.
+more, but beside three busy processes on two cores workers hardly pass a page.
 """
 
 

@@ -13,7 +13,6 @@ import triton_python_backend_utils as pb_utils
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import parameters_of
 from streams.models.inference.seals import SEAL, seal_rows
-from streams.niceness import raise_niceness_in_own_session
 
 
 class TritonPythonModel:
@@ -22,9 +21,6 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         parameters = parameters_of(json.loads(args["model_config"]))
         self.encoder = SentenceEncoder(parameters, Path(args["model_repository"]) / args["model_version"])
-        # Bulk instances yield the processor to whatever a person waits for, once they are loaded: Triton answers
-        # nothing before that, and on a busy machine they would load for minutes.
-        raise_niceness_in_own_session(int(parameters.get("nice", "0")))
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Return one answer for each request, with the seal of each text and its vector."""

@@ -9,7 +9,6 @@ from streams.models.inference.chain_encoder import chain_model
 from streams.models.inference.link_columns import NAMES, to_columns
 from streams.models.inference.repository import parameters_of
 from streams.models.inference.seals import SEAL, seal_whole
-from streams.niceness import raise_niceness_in_own_session
 
 
 class TritonPythonModel:
@@ -18,7 +17,6 @@ class TritonPythonModel:
         folder = Path(args["model_repository"]) / args["model_version"]
         parameters = parameters_of(config)
         self.links = chain_model(parameters, folder)
-        raise_niceness_in_own_session(int(parameters.get("nice", "0")))  # after the load, as `sbert`
 
     def execute(self, requests):
         return [self._answer(request) for request in requests]
