@@ -29,6 +29,9 @@ def event_id(event_type: str, cause: UUID | str, key: str, ordinal: int = 0) -> 
     return uuid5(_EVENTS, f"{event_type}/{cause}/{key}/{ordinal}")
 
 
-def query_hash(text: str) -> str:
-    """Return the key of a query's events: the same for the same words in any case. 32 hexadecimal digits."""
-    return blake2b(text.casefold().encode(), digest_size=16).hexdigest()
+def query_hash(text: str, key: bytes) -> str:
+    """Return the key of a query's events: the same for the same words in any case. 32 hexadecimal digits.
+
+    `key`: a secret (at most 64 bytes). Without it, a list of likely queries would tell which of them a hash belongs to.
+    """
+    return blake2b(text.casefold().encode(), key=key, digest_size=16).hexdigest()

@@ -1,4 +1,8 @@
-"""Events of searches. They are keyed by the query's hash, and contain no address, cookie or account."""
+"""Events of searches. They are keyed by the query's hash, and contain no address, cookie or account.
+
+The hash has a secret of the gateway that changes each day: the same query has another hash on another day, and after a
+restart of the gateway.
+"""
 
 from typing import ClassVar
 from uuid import UUID

@@ -288,6 +288,9 @@ class GatewaySettings(SearchSettings):
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""
     max_connections: int = Field(1_000, ge=1)
     """Maximum open connections. Requests on further ones are refused with status 503."""
+    publish_queries: bool = False
+    """Publish each query, with its text and the pages shown, as `queries.made`, where it is kept for a day at most.
+    Queries hold names, illnesses and secrets: tell the people who search (docs/concepts/privacy.md)."""
     labels: Path | None = None
     """Folder for the labels of `/labs/label`; several gateways may share it. Default: `labels` in the home folder; none
     in the production profile, where nobody can label then."""

@@ -44,6 +44,14 @@ class Topic:
     retention_hours: int = 7 * 24
     compacted: bool = False
     partitions: int | None = None
+    personal: bool = False
+    """True if its records may say something about a person. No backup has them, and Kafka removes them within a day."""
+
+    @property
+    def segment_hours(self) -> int | None:
+        """Age at which Kafka begins a new file (hours), None: Kafka's own. Kafka removes only whole files: with its
+        own seven days, a record would stay for as long, whatever the retention is."""
+        return 1 if self.personal else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,19 +220,29 @@ def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage
 
 
 _COMPACTED = (OriginChanged, EntityChanged)
+_PERSONAL = (QueryMade, ResultClicked)
+PERSONAL_HOURS = 22
+"""Retention of the events of searches (hours): a file is up to an hour old when it is closed, and Kafka needs some
+minutes to remove it. So no record is older than a day."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
     """The topics of some events and stages: one for each event, then each stage's topics of retries, replays and dead
     letters."""
-    journey = (Topic(event.topic, event.key_field, compacted=event in _COMPACTED) for event in events)
+    journey = (_topic(event) for event in events)
     failures = (
         Topic(name, "as input", retention_hours=hours)
         for stage in stages
         for name, hours in (*((name, 7 * 24) for name in stage.own_topics), (stage.dead_topic, 90 * 24))
     )
     return (*journey, *failures)
+
+
+def _topic(event: type[Event]) -> Topic:
+    if event in _PERSONAL:
+        return Topic(event.topic, event.key_field, PERSONAL_HOURS, personal=True)
+    return Topic(event.topic, event.key_field, compacted=event in _COMPACTED)
 
 
 TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)

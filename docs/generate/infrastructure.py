@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from streams.runtime.topics import RECORD_TIMES
+from streams.runtime.topics import HOUR_MS, RECORD_TIMES
 from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants
 
 CLUSTER = "riffle"
@@ -39,7 +39,9 @@ def _topic(topic: Topic) -> str:
     if topic.compacted:
         cleanup = "    cleanup.policy: compact\n"
     else:
-        cleanup = f"    cleanup.policy: delete\n    retention.ms: {topic.retention_hours * 3_600_000}\n"
+        cleanup = f"    cleanup.policy: delete\n    retention.ms: {topic.retention_hours * HOUR_MS}\n"
+        if topic.segment_hours:
+            cleanup += f"    segment.ms: {topic.segment_hours * HOUR_MS}\n"
     times = "".join(f"    {name}: {value}\n" for name, value in RECORD_TIMES.items())
     return f"""\
 apiVersion: kafka.strimzi.io/v1

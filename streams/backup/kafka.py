@@ -4,7 +4,8 @@ An event that every stage has handled is not kept: its effects are in Cassandra.
 
 - events that some stage has not handled, and with them all later ones of the partition
 - the whole of compacted topics (the last state of each key), of dead letters, and of topics that no stage reads
-  (queries, clicks)
+
+Personal topics (queries, clicks) are left out: a backup lives longer than a day.
 
 A restored record has the same partition, key, value and headers as before, and another offset. So instead of offsets, a
 backup holds the number of its records that a stage has handled, by partition. Its time in Kafka is the time of the
@@ -13,7 +14,7 @@ restore: retention counts from then on. The event's own time is in its headers.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,11 @@ def first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
     return min(offsets[name].get((topic.name, number), 0) for name in readers)
 
 
+def kept_topics(existing: Container[str], topics: Iterable[Topic] = TOPICS) -> list[Topic]:
+    """The topics whose records a backup keeps. `existing`: names of the topics that exist."""
+    return [topic for topic in topics if topic.name in existing and not topic.personal]
+
+
 def refuse_events(settings: Settings) -> None:
     """Raise UsageError if a topic holds records."""
     if full := sorted(name for name, count in topic_sizes(settings, partitions_of(settings)).items() if count):
@@ -88,7 +94,7 @@ def write_records(settings: Settings, folder: Path, manifest: Manifest, offsets:
     """Write the records that are kept to files, and note in the manifest which of them each stage has handled."""
     total = 0
     handled: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
-    for topic in (topic for topic in TOPICS if topic.name in manifest.partitions):
+    for topic in kept_topics(manifest.partitions):
         starts = {number: first_kept(topic, number, offsets) for number in range(manifest.partitions[topic.name])}
         with ItemWriter(folder, f"kafka/{topic.name}.msgpack.zst") as writer:
             for record in read_topic(settings, topic.name, starts=starts):

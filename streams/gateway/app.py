@@ -13,6 +13,7 @@ from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import openapi, responses
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics
+from streams.gateway.http.privacy import privacy_routes
 from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
 from streams.gateway.labs.explainer import Explainer
@@ -60,14 +61,14 @@ def create_app(
     context = GatewayContext(settings, stores, Metrics(), clock)
     gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer())
     views = Views()
-    static = static_routes(views, settings.gateway.public_url)
+    about = (privacy_routes(settings.gateway, views), static_routes(views, settings.gateway.public_url))
     public = (
         search_api_routes(gateway.search),
         page_api_routes(context),
         liveness_routes(),
         search_html_routes(gateway.search, views),
         page_html_routes(context, views),
-        static,
+        *about,
     )
     admin = (operations_routes(context, gateway.search.rehearse), labs_routes(context, gateway.explainer, views))
     if settings.gateway.admin_port is None:
@@ -75,7 +76,7 @@ def create_app(
         app.state.admin = None
     else:
         app = _app(public, context, views)
-        routers = (liveness_routes(), *admin, page_html_routes(context, views), static)
+        routers = (liveness_routes(), *admin, page_html_routes(context, views), *about)
         app.state.admin = _app(routers, context, views, has_labs=True)
     app.state.gateway = gateway
     return app

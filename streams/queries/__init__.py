@@ -1,1 +1,1 @@
-"""Query and click events, typeahead, feedback. Not built yet: the gateway sends queries.made already."""
+"""Query and click events, typeahead, feedback. Not built yet: the gateway can send queries.made already."""

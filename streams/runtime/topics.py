@@ -49,7 +49,8 @@ def topic_config(topic: Topic, replication: int = 1) -> dict[str, str]:
     shared = {**safety, **RECORD_TIMES}
     if topic.compacted:
         return {**shared, "cleanup.policy": "compact"}
-    return {**shared, "cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS)}
+    segments = {"segment.ms": str(topic.segment_hours * HOUR_MS)} if topic.segment_hours else {}
+    return {**shared, "cleanup.policy": "delete", "retention.ms": str(topic.retention_hours * HOUR_MS), **segments}
 
 
 def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> list[str]:

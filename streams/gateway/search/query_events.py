@@ -1,7 +1,12 @@
-"""The event `queries.made`: sent in the background, so that no search waits for Kafka or fails with it."""
+"""The event `queries.made`: sent in the background, so that no search waits for Kafka or fails with it.
+
+It is sent only where the operator wants it (`gateway.publish_queries`).
+"""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -15,15 +20,36 @@ Publish = Callable[[Event], Awaitable[None]]
 MAX_IN_FLIGHT = 1_000
 """Maximum query events that wait for Kafka. With Kafka down, more would fill the memory: they are dropped."""
 
+SECRET_AGE = timedelta(days=1)
+"""Maximum age of the secret of query hashes."""
+_SECRET_BYTES = 32
+
 log = structlog.get_logger(__name__)
+
+
+class DailySecret:
+    """The secret of query hashes, held only in memory. After a day, or a restart, a query has another hash."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._made = clock()
+        self._value = secrets.token_bytes(_SECRET_BYTES)
+
+    def value(self) -> bytes:
+        """Return the secret of today. It is exchanged when it is too old."""
+        now = self._clock()
+        if now - self._made >= SECRET_AGE:
+            self._made, self._value = now, secrets.token_bytes(_SECRET_BYTES)
+        return self._value
 
 
 class QueryEvents:
     """Sends an event for each search. `publish` is None where no events are sent."""
 
-    def __init__(self, publish: Publish | None, metrics: Metrics) -> None:
+    def __init__(self, publish: Publish | None, metrics: Metrics, secret: DailySecret) -> None:
         self._publish = publish
         self._metrics = metrics
+        self._secret = secret
         self._in_flight: set[asyncio.Task[None]] = set()
 
     def publish_query(self, found: Found) -> None:
@@ -33,7 +59,7 @@ class QueryEvents:
         if len(self._in_flight) >= MAX_IN_FLIGHT:
             self._metrics.unpublished.inc()
             return
-        task = asyncio.create_task(self._send(self._publish, query_made(found)))
+        task = asyncio.create_task(self._send(self._publish, query_made(found, self._secret.value())))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
 
@@ -51,9 +77,9 @@ class QueryEvents:
             log.warning("a query event was not published", error=str(error))
 
 
-def query_made(found: Found) -> QueryMade:
+def query_made(found: Found, secret: bytes) -> QueryMade:
     return QueryMade(
-        query_hash=query_hash(found.request.text),
+        query_hash=query_hash(found.request.text, secret),
         query=found.request.text,
         results=tuple(page.page_id for page in found.pages),
         partial=bool(found.failed),

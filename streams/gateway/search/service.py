@@ -9,7 +9,7 @@ import structlog
 
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answers import SearchAnswer, to_search_answer, with_beside
-from streams.gateway.search.query_events import Publish, QueryEvents
+from streams.gateway.search.query_events import DailySecret, Publish, QueryEvents
 from streams.search.core import MAX_AT_ONCE, SearchCore
 from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
@@ -54,7 +54,8 @@ class SearchService:
     ) -> None:
         metrics, options = context.metrics, SearchOptions.of(context.settings)
         self._metrics = metrics
-        self._events = QueryEvents(publish, metrics)
+        published = publish if context.settings.gateway.publish_queries else None
+        self._events = QueryEvents(published, metrics, DailySecret(context.clock))
         self.recall = RecallProbe(
             context.stores,
             options.recall_share,

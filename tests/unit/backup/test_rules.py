@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from streams.backup.cassandra import refuse_other_schema
-from streams.backup.kafka import first_kept, missing_records
+from streams.backup.kafka import first_kept, kept_topics, missing_records
 from streams.backup.manifest import Manifest, Part
 from streams.errors import UsageError
 from streams.runtime.lag import input_topics
@@ -37,7 +37,7 @@ READERS = {stage.name: 100 for stage in STAGES if "pages.fetched" in input_topic
         pytest.param("pages.fetched", {"frontier": 100}, 0, id="a stage that has handled nothing needs all"),
         pytest.param("embed.retry", {"embed": 7}, 7, id="a retry topic has one reader"),
         pytest.param("embed.dead", {"embed": 7}, 0, id="dead letters are kept"),
-        pytest.param("queries.made", READERS, 0, id="no stage reads it: it is nowhere else"),
+        pytest.param("entities.changed", READERS, 0, id="no stage reads it: it is nowhere else"),
         pytest.param("origins.changed", READERS, 0, id="compacted: the last state of each key"),
     ],
 )
@@ -49,20 +49,25 @@ def test_the_first_event_that_is_kept(topic: str, committed: dict[str, int], fir
     ("starts", "ends", "problems"),
     [
         pytest.param((0, 0), (2, 1), [], id="all three records are there"),
-        pytest.param((0, 0), (2, 9), [], id="a gateway wrote more meanwhile"),
-        pytest.param((0, 0), (2, 0), ["queries.made: 2 of 3"], id="a record did not arrive"),
-        pytest.param((2, 0), (2, 1), ["queries.made: 2 were deleted"], id="retention deleted two"),
-        pytest.param((2, 0), (2, 9), ["queries.made: 2 were deleted"], id="retention deleted two, and more came"),
+        pytest.param((0, 0), (2, 9), [], id="a stage wrote more meanwhile"),
+        pytest.param((0, 0), (2, 0), ["embed.dead: 2 of 3"], id="a record did not arrive"),
+        pytest.param((2, 0), (2, 1), ["embed.dead: 2 were deleted"], id="retention deleted two"),
+        pytest.param((2, 0), (2, 9), ["embed.dead: 2 were deleted"], id="retention deleted two, and more came"),
     ],
 )
 def test_a_restore_counts_what_kafka_holds(starts: tuple[int, int], ends: tuple[int, int], problems: list[str]) -> None:
-    part = Part("kafka/queries.made.msgpack.zst", 3, 1, "")
-    manifest = Manifest("", "", topics={"queries.made": part}, partitions={"queries.made": 2})
-    places = [("queries.made", number) for number in range(2)]
+    part = Part("kafka/embed.dead.msgpack.zst", 3, 1, "")
+    manifest = Manifest("", "", topics={"embed.dead": part}, partitions={"embed.dead": 2})
+    places = [("embed.dead", number) for number in range(2)]
     assert (
         missing_records(manifest, dict(zip(places, starts, strict=True)), dict(zip(places, ends, strict=True)))
         == problems
     )
+
+
+def test_a_backup_has_no_queries_and_no_clicks() -> None:
+    names = {topic.name for topic in kept_topics(BY_NAME)}
+    assert BY_NAME.keys() - names == {"queries.made", "results.clicked"}
 
 
 TABLE = Table("t", ("a",), ("b",), ("x", "y"))

@@ -3,7 +3,7 @@
 import pytest
 
 from streams.runtime.topics import RECORD_TIMES, partitions_problem, topic_config
-from streams.topology import Topic
+from streams.topology import TOPICS, Topic
 from tests.unit.runtime.stage_harness import STAGE
 
 
@@ -26,6 +26,18 @@ from tests.unit.runtime.stage_harness import STAGE
 def test_the_configuration_of_a_topic(topic: Topic, replication: int, config: dict[str, str]) -> None:
     assert topic_config(topic, replication) == {**config, **RECORD_TIMES}
     assert RECORD_TIMES == {"message.timestamp.type": "LogAppendTime"}
+
+
+def test_no_query_is_in_kafka_for_more_than_a_day() -> None:
+    """A record leaves with its file: after the retention, counted from the file's last record."""
+    personal = [topic for topic in TOPICS if topic.name in ("queries.made", "results.clicked")]
+    assert len(personal) == 2
+    for topic in personal:
+        config = topic_config(topic)
+        check_interval_ms = delete_delay_ms = 5 * 60_000
+        assert (
+            int(config["retention.ms"]) + int(config["segment.ms"]) + check_interval_ms + delete_delay_ms <= 86_400_000
+        )
 
 
 def test_topics_of_a_stage_with_different_partitions_are_refused() -> None:

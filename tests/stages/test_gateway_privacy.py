@@ -1,0 +1,45 @@
+"""The gateway keeps nothing of the people who search unless its operator wants it, and tells them what it keeps."""
+
+from datetime import timedelta
+
+import pytest
+
+from schemas import Event
+from schemas.ids import query_hash
+from streams.gateway.search.query_events import DailySecret
+from streams.stores.opener import Stores
+from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
+
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    return await searchable(
+        [statement("https://sqlite.org/wal.html", "The write-ahead log holds changes.", title="WAL")]
+    )
+
+
+async def test_no_query_leaves_the_process_unless_the_operator_wants_it(stores: Stores) -> None:
+    sent: list[Event] = []
+    app = gateway(stores, sent=sent)
+    async with client(app) as web:
+        assert (await web.get("/api/v1/search", params={"q": "zanzibar illness"})).status_code == 200
+    await app.state.gateway.search.drain()
+    assert sent == []
+
+
+def test_a_query_has_another_hash_on_another_day_and_in_another_process() -> None:
+    hours = iter((0, 0, 23, 24, 47))  # the first one is the start
+    secret = DailySecret(lambda: NOW + timedelta(hours=next(hours)))
+    first, later, next_day, still_next_day = (query_hash("log", secret.value()) for _ in range(4))
+    assert first == later != next_day == still_next_day
+    assert query_hash("log", DailySecret(lambda: NOW).value()) not in (first, next_day)
+
+
+async def test_the_gateway_says_what_it_stores_about_people(stores: Stores) -> None:
+    async with client(gateway(stores)) as web:
+        assert 'href="/privacy"' in (await web.get("/", headers=HTML)).text
+        assert "nothing of it is kept" in (await web.get("/privacy")).text
+    async with client(gateway(stores, limits={"publish_queries": True})) as web:
+        assert "Your queries are kept for at most a day" in (await web.get("/privacy")).text
