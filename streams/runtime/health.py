@@ -4,11 +4,17 @@ A consumer that hangs after a rebalance still answers pings. So health means pro
 (or parts of a long one) are finished or committed, and a worker without partitions gets its assignment in time. Nor may
 one partition be stuck for longer than an event may take. An unhealthy worker should be restarted. A worker that isn't
 ready has no partitions yet, or waits for a store that is away (/readyz names the store). A restart would not help it.
+
+The pages are served by a thread of their own, so that a worker that is only slow answers. They say how long ago the
+worker's event loop had its last turn.
 """
 
+import asyncio
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +23,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from streams.runtime.lag import PartitionOffsets
 from streams.runtime.metrics import Metrics
+
+TICK_SECONDS = 1.0
+"""Time between two turns of the worker's loop, and between two looks at them (seconds)."""
 
 
 @dataclass(slots=True)
@@ -84,40 +93,121 @@ class Progress:
 
     def uncommitted_seconds(self, now: float) -> float:
         """Return the time since the last commit of the partition with the longest wait (seconds). 0 if none waits."""
-        return max((now - at for at in self.committed_at.values()), default=0.0)
+        # A copy, since the thread of the health server asks.
+        return max((now - at for at in list(self.committed_at.values())), default=0.0)
 
     def is_healthy(self, now: float) -> bool:
         """Return whether events move while some wait, and no partition is stuck."""
         return self.stalled_seconds(now) < self.stall_seconds and self.uncommitted_seconds(now) < self.stuck_seconds
 
 
+class OwnTime:
+    """The time that this process really had (seconds), measured by the ticks of a thread.
+
+    While the machine gives the process no processor, or it is stopped, the thread doesn't tick either, and a long pause
+    counts as two ticks. So what takes long on a busy machine takes less of this time.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._ticked = self._turned = clock()
+        self._turned_at = 0.0
+        self.seconds = 0.0
+
+    def tick(self) -> None:
+        """Note a tick of the thread."""
+        before, self._ticked = self._ticked, self._clock()
+        self.seconds += min(self._ticked - before, 2 * TICK_SECONDS)
+
+    def turn(self) -> None:
+        """Note a turn of the worker's event loop."""
+        self._turned, self._turned_at = self._clock(), self.seconds
+
+    @property
+    def missed_seconds(self) -> float:
+        """Own time since the last turn of the loop (seconds)."""
+        return self.seconds - self._turned_at
+
+    @property
+    def turn_age_seconds(self) -> float:
+        """Time by the clock since the last turn of the loop (seconds)."""
+        return self._clock() - self._turned
+
+
 class HealthServer:
-    """Serves /healthz, /readyz and /metrics of one worker."""
+    """Serves /healthz, /readyz and /metrics of one worker, in a thread of its own."""
 
     def __init__(
-        self, metrics: Metrics, progress: dict[str, Progress], ready: Callable[[], bool], *, host: str, port: int
+        self,
+        metrics: Metrics,
+        progress: dict[str, Progress],
+        ready: Callable[[], bool],
+        *,
+        host: str,
+        port: int,
+        stuck_seconds: float = math.inf,
     ) -> None:
+        """`stuck_seconds`: maximum time that the worker's event loop may have for a turn without taking it."""
         self._metrics, self._progress, self._ready = metrics, progress, ready
         self._host, self.port = host, port
-        self._runner: web.AppRunner | None = None
+        self._stuck_seconds = stuck_seconds
+        self.own_time = OwnTime()
+        self._turns: asyncio.Task[None] | None = None
+        self._thread: threading.Thread | None = None
+        self._own_loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
 
     async def start(self) -> None:
+        """Start the thread, and return when it serves. Raises OSError if the port is taken."""
+        started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns = asyncio.create_task(self._take_turns())
+        self._thread = threading.Thread(
+            target=self._run, args=(asyncio.get_running_loop(), started), name="health", daemon=True
+        )
+        self._thread.start()
+        await started
+
+    async def stop(self) -> None:
+        if self._turns:
+            self._turns.cancel()
+        if self._thread and self._own_loop and self._thread.is_alive():
+            self._own_loop.call_soon_threadsafe(self._stop.set)
+            await asyncio.to_thread(self._thread.join)
+
+    async def _take_turns(self) -> None:
+        while True:
+            self.own_time.turn()
+            await asyncio.sleep(TICK_SECONDS)
+
+    def _run(self, loop: asyncio.AbstractEventLoop, started: "asyncio.Future[None]") -> None:
+        own_loop = self._own_loop = asyncio.new_event_loop()
+        try:
+            own_loop.run_until_complete(self._serve(lambda: loop.call_soon_threadsafe(started.set_result, None)))
+        except OSError as error:
+            loop.call_soon_threadsafe(started.set_exception, error)
+        finally:
+            own_loop.close()
+
+    async def _serve(self, serving: Callable[[], object]) -> None:
         app = web.Application()
         app.add_routes(
             [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz), web.get("/metrics", self._page)]
         )
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self.port)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
-
-    async def stop(self) -> None:
-        if self._runner:
-            await self._runner.cleanup()
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, self._host, self.port).start()
+            self.port = runner.addresses[0][1]
+            serving()
+            while not self._stop.is_set():
+                self.own_time.tick()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stop.wait(), TICK_SECONDS)
+        finally:
+            await runner.cleanup()
 
     async def _healthz(self, _: web.Request) -> web.Response:
-        now = time.monotonic()
+        now = self.own_time.seconds
         stages = {
             name: {
                 "lag": progress.lag,
@@ -127,8 +217,14 @@ class HealthServer:
             | dict(progress.measurements)
             for name, progress in self._progress.items()
         }
-        healthy = all(progress.is_healthy(now) for progress in self._progress.values())
-        return web.json_response({"healthy": healthy, "stages": stages}, status=200 if healthy else 503)
+        loop_turns = self.own_time.missed_seconds < self._stuck_seconds
+        healthy = loop_turns and all(progress.is_healthy(now) for progress in self._progress.values())
+        answer = {
+            "healthy": healthy,
+            "loop_turn_age_seconds": round(self.own_time.turn_age_seconds, 1),
+            "stages": stages,
+        }
+        return web.json_response(answer, status=200 if healthy else 503)
 
     async def _readyz(self, _: web.Request) -> web.Response:
         waiting_for = {name: progress.waiting_for for name, progress in self._progress.items() if progress.waiting_for}

@@ -26,7 +26,7 @@ from streams.runtime.agent import Agent, Emit
 from streams.runtime.backpressure import LagWatch
 from streams.runtime.breaker import Breaker
 from streams.runtime.faust_app import StageApp
-from streams.runtime.health import HealthServer, Progress
+from streams.runtime.health import HealthServer, OwnTime, Progress
 from streams.runtime.lag import PartitionOffsets, stage_lags
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver, tracer_provider
@@ -92,6 +92,7 @@ async def run_worker(
             lambda: bool(running) and all(item.app.ready for item in running),
             host=runtime.health_host,
             port=runtime.health_port,
+            stuck_seconds=runtime.stall_seconds,
         )
         await health.start()
         stack.push_async_callback(health.stop)
@@ -105,7 +106,7 @@ async def run_worker(
             running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label]))
         exempt_loaded_objects()
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
-        failure = await _watch(running, metrics, stop)
+        failure = await _watch(running, metrics, stop, health.own_time)
         if failure:
             # At once: an orderly stop would wait for events that must be delivered again, and perhaps commit them.
             os._exit(_report_failure(failure, names))
@@ -171,7 +172,9 @@ def _emitter(stage: Stage, app: StageApp) -> Emit:
     return emit
 
 
-async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event) -> BaseException | None:
+async def _watch(
+    running: list[_Running], metrics: Metrics, stop: asyncio.Event, own_time: OwnTime
+) -> BaseException | None:
     """Wait for the stop signal or a failure, and observe the progress meanwhile."""
     while not stop.is_set():
         for item in running:
@@ -180,7 +183,7 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
                 failure = item.app.failed.exception()
             if failure:
                 return failure
-            await _observe(item, metrics)
+            await _observe(item, metrics, own_time.seconds)
         try:
             await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
         except TimeoutError:
@@ -188,8 +191,8 @@ async def _watch(running: list[_Running], metrics: Metrics, stop: asyncio.Event)
     return None
 
 
-async def _observe(item: _Running, metrics: Metrics) -> None:
-    now, name = time.monotonic(), item.stage.label
+async def _observe(item: _Running, metrics: Metrics, now: float) -> None:
+    name = item.stage.label
     if now - item.asked_at >= OFFSETS_SECONDS:
         item.asked_at = now
         try:

@@ -158,10 +158,11 @@ spec:
             timeoutSeconds: 5
             failureThreshold: 240
           livenessProbe:
+            # A busy node makes answers late, and a restart makes it busier: silence counts after five minutes.
             httpGet: {path: /v2/health/live, port: http}
-            periodSeconds: 10
-            timeoutSeconds: 5
-            failureThreshold: 3
+            periodSeconds: 30
+            timeoutSeconds: 20
+            failureThreshold: 10
           readinessProbe:
             httpGet: {path: /v2/health/ready, port: http}
             periodSeconds: 5

@@ -1,9 +1,17 @@
 """Health is progress: tables of what a worker looks like over time, with the time given."""
 
+import asyncio
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
 import pytest
 
-from streams.runtime.health import Progress
+from streams.runtime.health import HealthServer, OwnTime, Progress
 from streams.runtime.lag import PartitionOffsets
+from streams.runtime.metrics import Metrics
 
 
 def offsets(committed: int, waiting: int) -> PartitionOffsets:
@@ -112,3 +120,58 @@ def test_waiting_and_lost_events_follow_from_the_offsets(
 ) -> None:
     place = PartitionOffsets(committed, start, end)
     assert (place.waiting, place.lost) == (waiting, lost)
+
+
+def test_own_time_passes_slowly_on_a_busy_machine() -> None:
+    seen = iter([0.0, *(10.0 * number for number in range(1, 61)), 600.0, 600.0, 600.5])
+    own = OwnTime(lambda: next(seen))
+    for _ in range(60):  # a tick of a second comes each 10 s
+        own.tick()
+    assert own.seconds == 120.0, "of 600 s by the clock"
+    assert own.turn_age_seconds == 600.0
+    own.turn()
+    assert (own.missed_seconds, own.turn_age_seconds) == (0.0, 0.5)
+
+
+def ask(port: int, page: str) -> tuple[int, dict[str, Any]]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=20) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.status or 0, json.load(error)
+
+
+@pytest.mark.parametrize(("stuck_seconds", "status"), [(60.0, 200), (2.5, 503)])
+async def test_a_worker_answers_while_its_loop_is_busy_and_says_since_when(stuck_seconds: float, status: int) -> None:
+    progress = {"fetch": Progress(60.0)}
+    server = HealthServer(Metrics(), progress, lambda: True, host="127.0.0.1", port=0, stuck_seconds=stuck_seconds)
+    await server.start()
+    try:
+        assert await asyncio.to_thread(ask, server.port, "readyz") == (200, {"ready": True})
+        asking = asyncio.create_task(asyncio.to_thread(_ask_later, server.port))
+        await asyncio.sleep(0)
+        time.sleep(6)  # noqa: ASYNC251 - the loop takes no turn
+        found, answer = await asking
+        assert found == status
+        assert answer["healthy"] == (status == 200)
+        assert answer["loop_turn_age_seconds"] >= 1
+        await asyncio.sleep(1.5)
+        assert (await asyncio.to_thread(ask, server.port, "healthz"))[0] == 200
+    finally:
+        await server.stop()
+
+
+def _ask_later(port: int) -> tuple[int, dict[str, Any]]:
+    """Ask while the loop is busy, before its end."""
+    time.sleep(5)
+    return ask(port, "healthz")
+
+
+async def test_a_taken_port_is_an_error_at_the_start() -> None:
+    first = HealthServer(Metrics(), {}, lambda: True, host="127.0.0.1", port=0)
+    await first.start()
+    second = HealthServer(Metrics(), {}, lambda: True, host="127.0.0.1", port=first.port)
+    with pytest.raises(OSError, match="in use"):
+        await second.start()
+    await second.stop()
+    await first.stop()
