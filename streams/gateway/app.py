@@ -52,7 +52,7 @@ def create_app(
     explainer: Explainer | None = None,
     sources: Callable[[GatewayContext], Sequence[Source]] = sources_of,
 ) -> FastAPI:
-    """The gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
+    """Return the gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
 
     `publish` sends query events; with None they are not sent. `sources` answer beside the results. The caller closes
     `app.state.gateway` at the end.
@@ -83,7 +83,7 @@ def create_app(
 
 
 def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *, has_labs: bool = False) -> FastAPI:
-    """An app. `has_labs`: its pages may link to the labs pages."""
+    """Return an app with these routers. `has_labs`: its pages may link to the labs pages."""
     app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.has_labs = has_labs
     for router in routers:

@@ -1,4 +1,4 @@
-"""For operators and load balancers: whether the process is alive, which stores answer, and the metrics."""
+"""Routes for operators and load balancers: whether the process is alive, which stores answer, and the metrics."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
 
 PROBE_SECONDS = 1.0
-"""Seconds in which a store must answer the smallest request."""
+"""Maximum time until a store answers the smallest request (seconds)."""
 _NO_PAGE = UUID(int=0)
 
 log = structlog.get_logger(__name__)
@@ -45,26 +45,26 @@ def liveness_routes() -> APIRouter:
 
 
 class Rehearsal:
-    """One search before the first one of a person, at the first readiness that finds the stores open.
+    """One search before the first search of a person, at the first readiness check that finds the stores open.
 
     A process that has just started opens connections and imports code in its first search. Beside other processes that
-    start, as in a roll-out, that can take longer than a search may. It is tried once: readiness must not depend on it.
+    start, as in a roll-out, this takes longer than a search may. It is tried once: readiness must not depend on it.
     """
 
     def __init__(self, search: Callable[[], Awaitable[None]]) -> None:
         self._search = search
         self._task: asyncio.Future[None] | None = None
 
-    async def done(self) -> None:
-        """Wait until it has ended. Begins it with the first call."""
+    async def wait(self) -> None:
+        """Begin the search with the first call, and wait until it has ended."""
         if self._task is None:
             self._task = asyncio.ensure_future(self._search())
-        # A probe that gives up must not end it for the next one.
+        # A probe that gives up must not cancel the search for the next probe.
         await asyncio.shield(self._task)
 
 
 def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[None]]) -> APIRouter:
-    """`rehearse` searches once, and raises nothing."""
+    """Return the routes. `rehearse` searches once, and raises nothing."""
     router = APIRouter(tags=["operations"])
     last: dict[str, str] = {}
     rehearsal = Rehearsal(rehearse)
@@ -83,7 +83,7 @@ def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[
         readiness = readiness_of({store: state for store, (state, _) in probes.items()})
         status = 503 if readiness.status == "unavailable" else 200
         if status == 200:
-            await rehearsal.done()
+            await rehearsal.wait()
         for store, (state, error) in probes.items():
             # Load balancers ask every few seconds: the log has one line for each change.
             if error is not None and last.get(store) != state:
@@ -107,7 +107,7 @@ def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[
 
 
 async def probe(context: GatewayContext) -> dict[str, tuple[str, Exception | None]]:
-    """Send every store its smallest request, all at once. Gives each store's state, and its error."""
+    """Send every store its smallest request, all at once. Return each store's state, and its error."""
     requests: dict[str, Callable[[], Awaitable[object]]] = {
         "records": lambda: context.stores.ledger.history(_NO_PAGE),
         "vectors": lambda: context.stores.vectors.collections(),
@@ -117,7 +117,7 @@ async def probe(context: GatewayContext) -> dict[str, tuple[str, Exception | Non
 
 
 def readiness_of(states: dict[str, str]) -> Readiness:
-    """Without vectors nothing can be searched; without the others searches are answered in part."""
+    """Return what the states mean for searches: without vectors there are none, without the others they are partial."""
     if states["vectors"] != "ok":
         return Readiness(status="unavailable", stores=states)
     return Readiness(status="ready" if set(states.values()) == {"ok"} else "partial", stores=states)

@@ -1,7 +1,7 @@
 """Stores that may come after the start: each is opened in the background, and tried again until it opens.
 
-Until then a placeholder is used, whose calls raise StoreUnavailable with the reason. So the gateway starts without its
-stores, answers in part, and recovers by itself.
+Until then a placeholder takes its place: its calls raise StoreUnavailable with the reason. So the gateway starts
+without its stores, answers in part, and recovers by itself.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from streams.settings import Settings
 from streams.stores.opener import Stores, fields_of, open_stores
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds between two tries to open a store; the last one repeats."""
+"""Pauses between tries to open a store (seconds). The last pause repeats."""
 OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[Stores]]
 
 log = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ async def open_lazily(
     open_store: OpenStores = open_stores,
     retry_seconds: Sequence[float] = RETRY_SECONDS,
 ) -> AsyncIterator[Stores]:
-    """The stores at once, open or not. They are closed at the end."""
+    """Provide the stores at once, open or not, and close them at the end."""
     stores = Stores()
     stop = asyncio.Event()
     tasks = []
@@ -90,7 +90,7 @@ async def _hold_open(
 
 
 async def _or_stop(stop: asyncio.Event, awaitable: Any) -> Any:
-    """The result, or None when `stop` is set first."""
+    """Return the result, or None if `stop` is set first."""
     work, end = asyncio.ensure_future(awaitable), asyncio.ensure_future(stop.wait())
     done, pending = await asyncio.wait({work, end}, return_when=asyncio.FIRST_COMPLETED)
     for task in pending:

@@ -8,7 +8,7 @@ from streams.settings import Settings
 
 
 class QueryPublisher:
-    """Sends query events to Kafka. It connects with the first event, so that the gateway starts without Kafka."""
+    """The sender of query events. It connects with the first event, so that the gateway starts without Kafka."""
 
     def __init__(self, settings: Settings) -> None:
         self._producer = EventProducer(settings, "gateway")

@@ -1,4 +1,4 @@
-"""Runs the gateway: it listens, serves, and stops without losing a request or a query event."""
+"""The run of a gateway: it listens, serves, and stops without losing a request or a query event."""
 
 import asyncio
 import contextlib
@@ -24,9 +24,9 @@ from streams.stores.opener import open_stores
 from streams.tls import server_context
 
 STOP_SECONDS = 10
-"""Seconds that running requests have to finish when the process is stopped."""
+"""Maximum time for running requests to finish when the process is stopped (seconds)."""
 KEEP_ALIVE_SECONDS = 30
-"""Seconds after which an idle connection is closed."""
+"""Time after which an idle connection is closed (seconds)."""
 BACKLOG = 2_048
 """Maximum connections that wait to be accepted."""
 
@@ -54,7 +54,7 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
             admin = sockets.enter_context(contextlib.closing(listen(settings.gateway, admin_port, "ADMIN_PORT")))
         async with open_lazily(settings, open_store=open_store) as stores:
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
-            # The first query would wait for the language model: it is read before anyone can ask.
+            # The language model is read before anyone can ask, or the first query would wait for it.
             await asyncio.to_thread(app.state.gateway.search.warm_up)
             exempt_loaded_objects()
             served = [(server_config(app, settings.gateway), listening)]
@@ -75,7 +75,7 @@ def _place_of(listening: socket.socket) -> str:
 
 
 def listen(settings: GatewaySettings, port: int | None = None, setting: str = "PORT") -> socket.socket:
-    """The socket to serve on, of the public port or another one. Raises StartError, saying how to choose another."""
+    """Return a listening socket, on the public port or on `port`. Raises StartError, naming the setting of the port."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     port = settings.port if port is None else port
     try:
@@ -85,16 +85,16 @@ def listen(settings: GatewaySettings, port: int | None = None, setting: str = "P
             f"The gateway can't listen on {settings.host} port {port}: {error.strerror}. "
             f"Choose another one with RIFFLE_GATEWAY__{setting} (0: any free one) or RIFFLE_GATEWAY__HOST"
         ) from error
-    # Connections inherit TCP_NODELAY. asyncio sets it only on sockets that it makes itself. Without it the second write
-    # of an answer waits for the client's delayed acknowledgement: 40 ms on every request but a connection's first.
+    # Connections inherit TCP_NODELAY, which asyncio sets only on sockets that it makes itself. Without it the second
+    # write of an answer waits for the client's delayed acknowledgement: 40 ms on every request but the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool = False) -> uvicorn.Config:
-    """uvicorn's settings: with limits for connections, without access log and WebSockets.
+    """Return uvicorn's settings: with limits for connections, without access log and WebSockets.
 
-    `any_client`: clients need no certificate. Kubernetes probes the admin port, and has none.
+    `any_client`: clients need no certificate. Kubernetes, which probes the admin port, has none.
     """
     return uvicorn.Config(
         app,
@@ -113,7 +113,7 @@ def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool =
 def _tls(
     settings: GatewaySettings, client_ca: Path | None
 ) -> Callable[[uvicorn.Config, object], ssl.SSLContext] | None:
-    """A maker of the TLS context, or None for a gateway that serves HTTP. uvicorn's own would read its files once."""
+    """Return a maker of the TLS context, or None to serve HTTP. uvicorn's own maker would read the files only once."""
     cert, key = settings.cert_file, settings.key_file
     if cert is None or key is None:
         return None
@@ -136,7 +136,7 @@ async def _run(served: Sequence[tuple[uvicorn.Config, socket.socket]]) -> None:
 
 
 def _stop(servers: Sequence[uvicorn.Server]) -> None:
-    """The first signal stops after the running requests, the second at once."""
+    """Stop after the running requests at the first signal, and at once at the second."""
     for server in servers:
         server.force_exit = server.should_exit
         server.should_exit = True

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from schemas.ids import page_id
-from streams.gateway.labs.labelling import export_rows, task
+from streams.gateway.labs.labelling import export_rows, next_task
 from streams.gateway.labs.labels import MAX_FILE_BYTES, Label, LabelsFull, LabelStore
 from streams.settings import Settings
 from streams.statements.codec import PageStatements
@@ -154,7 +154,7 @@ def test_a_label_whose_antecedent_is_gone_does_not_say_that_none_is_needed(
     labels = [labelled(first, 0), labelled(first, 1, 0)]
     page = fetched(*later)
     assert [row["needs_context"] for row in export_rows(page, labels)] == needs, why
-    made = task(page, labels, "ada", frozenset(), -1)
+    made = next_task(page, labels, "ada", frozenset(), -1)
     assert made.done == len(needs) - needs.count(None)
     asked = [needed is None for needed in needs].index(True) if None in needs else None
     assert (None if made.statement is None else made.statement.ordinal) == asked, "it is asked again"

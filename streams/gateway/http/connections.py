@@ -1,6 +1,6 @@
-"""Limits of a connection: the time for a request's header, and the time in which a reader must take an answer.
+"""Limits of a connection: the time for a request's header, and the time until a client takes an answer.
 
-uvicorn limits neither: a client that sends half a header, or stops to read, would keep its connection for ever. The
+uvicorn limits neither: a client that sends half a header, or stops reading, would keep its connection for ever. The
 number of connections is uvicorn's own `limit_concurrency`. Limits for one client belong to a reverse proxy: only it
 knows the clients' addresses.
 """
@@ -11,13 +11,13 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_SECONDS = 10.0
-"""Maximum time from the connection, or from the first byte of a further request, to the end of the header."""
+"""Maximum time from the connection, or from the first byte of a further request, to the header's end (seconds)."""
 READ_SECONDS = 30.0
-"""Maximum time in which a client may take nothing of an answer that waits for it."""
+"""Maximum time between two reads of a client while an answer waits for it (seconds)."""
 
 
 class LimitedProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with both limits. A connection beyond one is closed at once."""
+    """uvicorn's HTTP/1.1 with both limits. A connection that exceeds a limit is closed at once."""
 
     header_seconds = HEADER_SECONDS
     read_seconds = READ_SECONDS

@@ -20,35 +20,35 @@ _ACCENT = re.compile("[\u0300-\u036f]+")
 _SPACELESS_PIECE = re.compile("[\u30a0-\u30ff\u31f0-\u31ff]+|[\u3041-\u309f]+|[^\u3041-\u30ff\u31f0-\u31ff]+")
 """Katakana, hiragana, and all others: a change of script ends a word in Japanese."""
 _MAX_ENDING = 2
-"""Hiragana of so few letters are particles and endings, as in \u30ed\u30b0\u3092."""
+"""Maximum letters of hiragana that are a particle or an ending, as in \u30ed\u30b0\u3092."""
 _MIN_PART_OF_LETTERS = 4
-"""Minimum length of a part of Thai, Lao, Khmer and Burmese words, whose letters are sounds."""
+"""Minimum length of a part of Thai, Lao, Khmer and Burmese words: their letters are sounds."""
 _MIN_PART_OF_KANA = 3
 _MIN_PART = 2
-"""The same for Han and Hangul, whose characters are syllables."""
+"""Minimum length of a part of Han and Hangul words: their characters are syllables."""
 
 
 def query_words(query: str) -> tuple[str, ...]:
-    """The words of a query to highlight: folded, each once; function words only if there are no others.
+    """Return the words of a query to highlight: folded, each once; function words only if there are no others.
 
-    Of scripts without spaces between words there are runs, whose parts are looked for.
+    A script without spaces between words has runs of characters instead. A text is searched for their parts.
     """
     words = dict.fromkeys(_words_and_runs(query))
     return tuple(word for word in words if not _is_function_word(word)) or tuple(words)
 
 
 def _words_and_runs(query: str) -> Iterator[str]:
-    """The words of a query, and its runs without spaces, one script each."""
+    """Yield the words of a query, and its runs without spaces, one script each."""
     for start, end in word_spans(query):
         word = query[start:end]
         yield from _SPACELESS_PIECE.findall(word) if is_spaceless(word[0]) else (_fold(word),)
 
 
 def highlights(text: str, words: Iterable[str], language: str = "") -> list[Range]:
-    """The positions of the query's words in the text, inflected ones too: `[start, end)` in characters, no overlaps.
+    """Return the positions of the query's words in the text, as `[start, end)` in characters, without overlaps.
 
-    Words meet by the stems of the word index, so the marked words are the found words. `language` is the language of
-    the text.
+    Words are compared by the stems of the word index, so inflected words are marked, too, as they are found.
+    `language` is the language of the text.
     """
     runs = [word for word in words if is_spaceless(word[0])]
     wanted = {_fold(word) for word in words} - set(runs)
@@ -60,12 +60,12 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
         for span, word, own in zip(spans, folded, stems(folded, language), strict=True)
         if word in wanted or not wanted_stems.isdisjoint(own)
     ]
-    parts = {part for run in runs for part in _parts_in(text, run)}
-    return _merged([*found, *(place for part in parts for place in _places(text, part))])
+    parts = {part for run in runs for part in _find_parts(text, run)}
+    return _merge_ranges([*found, *(place for part in parts for place in _find_all(text, part))])
 
 
 def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
-    """The text in pieces, each with a flag: highlighted or not. Together they are the text."""
+    """Return the text in pieces, each with a flag: highlighted or not. The pieces together are the text."""
     pieces: list[tuple[str, bool]] = []
     position = 0
     for start, end in ranges:
@@ -87,10 +87,10 @@ def _is_hangul(run: str) -> bool:
     return "\uac00" <= run[0] <= "\ud7ff"
 
 
-def _parts_in(text: str, run: str) -> Iterator[str]:
-    """The longest parts of a run that the text has, from the left. Shorter ones than a word are chance.
+def _find_parts(text: str, run: str) -> Iterator[str]:
+    """Yield the longest parts of a run that the text has, from the left. A part shorter than a word is chance.
 
-    Of a Korean word only its beginning counts: its end is an ending.
+    Only the beginning of a Korean word counts: its end is an inflection.
     """
     least = min(_min_part(run[0]), len(run))
     last = 0 if _is_hangul(run) else len(run) - least
@@ -106,7 +106,7 @@ def _parts_in(text: str, run: str) -> Iterator[str]:
         start = end
 
 
-def _places(text: str, part: str) -> Iterator[Range]:
+def _find_all(text: str, part: str) -> Iterator[Range]:
     start = text.find(part)
     while start >= 0:
         yield start, start + len(part)
@@ -119,7 +119,7 @@ def _min_part(letter: str) -> int:
     return _MIN_PART_OF_LETTERS if letter < "\u1100" or "\u1780" <= letter <= "\u17ff" else _MIN_PART
 
 
-def _merged(ranges: list[Range]) -> list[Range]:
+def _merge_ranges(ranges: list[Range]) -> list[Range]:
     merged: list[Range] = []
     for start, end in sorted(ranges):
         if merged and start < merged[-1][1]:
@@ -130,7 +130,7 @@ def _merged(ranges: list[Range]) -> list[Range]:
 
 
 def _fold(word: str) -> str:
-    """The word without case and accents, so that `cafe` finds `Café`."""
+    """Return the word without case and accents, so that `cafe` finds `Café`."""
     lower = word.casefold()
     if lower.isascii():
         return lower

@@ -26,7 +26,7 @@ SECURITY_HEADERS = {
 
 
 class HeadersAndMetrics:
-    """Adds the security headers, and counts requests by route, method and status."""
+    """ASGI middleware that adds the security headers, and counts requests by route, method and status."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class HeadersAndMetrics:
 
 
 def _route_of(scope: dict[str, Any] | Scope) -> str:
-    """The route's template, so that the number of label values is fixed."""
+    """Return the route's template, so that the number of label values is fixed."""
     return getattr(scope.get("route"), "path", "none")
 
 

@@ -6,14 +6,14 @@ from streams.gateway.http.problems import MEDIA_TYPE
 
 
 def wants_html(request: Request) -> bool:
-    """True if the answer is a page: never under /api, elsewhere by the Accept header."""
+    """Return True if the answer is a page: never under /api, elsewhere by the Accept header."""
     if request.url.path.startswith(("/api/", "/healthz", "/readyz", "/metrics")):
         return False
     return prefers_html(request.headers.get("accept", ""))
 
 
 def prefers_html(accept: str) -> bool:
-    """True if the header prefers HTML (RFC 9110, section 12.5.1), prefers nothing, or is empty."""
+    """Return True if the header prefers HTML (RFC 9110, section 12.5.1), prefers nothing, or is empty."""
     if not accept.strip():
         return True
     html = _quality(accept, "text/html")
@@ -22,7 +22,7 @@ def prefers_html(accept: str) -> bool:
 
 
 def _quality(accept: str, media_type: str) -> float:
-    """The quality that the most specific matching range gives to the type; 0 when none matches."""
+    """Return the quality that the most specific matching range gives to the type; 0 when none matches."""
     best_specificity, quality = -1, 0.0
     for item in accept.split(","):
         accepted, *parameters = (part.strip().lower() for part in item.split(";"))
@@ -33,7 +33,7 @@ def _quality(accept: str, media_type: str) -> float:
 
 
 def _specificity(accepted: str, media_type: str) -> int:
-    """2 for the type itself, 1 for `text/*`, 0 for `*/*`, -1 for no match."""
+    """Return 2 for the type itself, 1 for `text/*`, 0 for `*/*`, -1 for no match."""
     if accepted == media_type:
         return 2
     if accepted == media_type.partition("/")[0] + "/*":

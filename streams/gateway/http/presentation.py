@@ -24,13 +24,13 @@ _FRAGMENT_WORDS = 5
 
 
 def clean_line(text: str, max_chars: int = 0) -> str:
-    """The text as one line, without controls and direction overrides, with single spaces, shortened."""
+    """Return the text as one line, without controls and direction overrides, with single spaces, shortened."""
     line = plain_text.clean_line(text)
     return shorten(line, max_chars) if max_chars else line
 
 
 def shorten(text: str, max_chars: int) -> str:
-    """At most `max_chars` characters, cut between words where possible, with an ellipsis."""
+    """Return at most `max_chars` characters, cut between words where possible, with an ellipsis."""
     if len(text) <= max_chars:
         return text
     cut = text[: max_chars - 1]
@@ -38,8 +38,8 @@ def shorten(text: str, max_chars: int) -> str:
     return (cut[:gap] if gap > max_chars // 2 else cut).rstrip(" ,;:.–-") + "…"
 
 
-def folded(text: str, max_chars: int) -> tuple[str, str]:
-    """The text's start, and the rest that a click shows; cut between words where possible."""
+def fold_text(text: str, max_chars: int) -> tuple[str, str]:
+    """Return the text's start, and its rest, which a click shows. They are cut between words where possible."""
     if len(text) <= max_chars + max_chars // 3:  # nobody unfolds half a line
         return text, ""
     gap = text.rfind(" ", max_chars // 2, max_chars)
@@ -48,7 +48,7 @@ def folded(text: str, max_chars: int) -> tuple[str, str]:
 
 
 def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS, *, language: str = "") -> str:
-    """The statement; for a very long one the part around the query's first word."""
+    """Return the statement; for a very long one the part around the query's first word."""
     line = clean_line(text)
     if len(line) <= max_chars:
         return line
@@ -61,7 +61,7 @@ def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS,
 
 
 def breadcrumbs(url: str) -> tuple[str, ...]:
-    """The host and the path's steps, decoded. The middle steps of a long path are left out."""
+    """Return the host and the segments of the path, decoded. The middle segments of a long path are left out."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -75,7 +75,7 @@ def breadcrumbs(url: str) -> tuple[str, ...]:
 
 
 def safe_href(url: str) -> str:
-    """The URL if it is http(s); empty for `javascript:` and all others."""
+    """Return the URL if it is http(s); empty for `javascript:` and all others."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -84,7 +84,7 @@ def safe_href(url: str) -> str:
 
 
 def fragment_href(url: str, text: str) -> str:
-    """A link that opens the page at this text (a text fragment, WICG); empty where `safe_href` is.
+    """Return a link that opens the page at this text (a text fragment, WICG); empty if `safe_href` is empty.
 
     A browser without text fragments, or that doesn't find the text, opens the page at its top.
     """
@@ -103,20 +103,20 @@ def fragment_href(url: str, text: str) -> str:
 
 
 def title_of(payload: StatementPayload) -> str:
-    """A page's title; if it has none, the last step of its URL."""
+    """Return a page's title; without a title, the last segment of its URL."""
     title = clean_line(payload.title, MAX_TITLE_CHARS)
     return title or breadcrumbs(payload.url)[-1] or "Untitled"
 
 
 def context_of(payload: StatementPayload) -> tuple[str, ...]:
-    """The context of a statement, the widest first, without the page's title, which is shown above it."""
+    """Return the context of a statement, the widest first, without the page's title, which is shown above it."""
     title = title_of(payload)
     cleaned = (clean_line(line, MAX_TITLE_CHARS) for line in payload.context)
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
 
 
-def ago(seconds: float) -> str:
-    """The age in the largest unit that fits: `3 hours ago`."""
+def format_age(seconds: float) -> str:
+    """Return an age in the largest unit that fits: `3 hours ago`."""
     for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             number = int(seconds // length)
@@ -125,19 +125,19 @@ def ago(seconds: float) -> str:
 
 
 def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The headings of a context, and its sentences (the antecedents of the statement)."""
+    """Return the headings of a context, and its sentences (the antecedents of the statement)."""
     lines = tuple(context)
     sentences = tuple(line for line in lines if line.endswith((".", "!", "?", ":", "…", "。", "！", "？")))
     return tuple(line for line in lines if line not in sentences), sentences
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record as JSON: bytes, UUIDs and times as text, long text shortened."""
+    """Return the fields of a record as JSON: bytes, UUIDs and times as text, long text shortened."""
     return {str(name): _plain(value) for name, value in values.items()}
 
 
 def one_line(value: Any) -> str:
-    """A field's value, for people."""
+    """Return a field's value, for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

@@ -16,11 +16,11 @@ _URN = "urn:riffle:problem:"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One failure of a request. `hint` is what to do; `headers` are sent with the response."""
+    """One failure of a request. `hint` says what to do; `headers` are sent with the response."""
 
     status: int
     kind: str
-    """The end of the `type` URN: stable, in kebab-case."""
+    """The end of the `type` URN. It is stable, and in kebab-case."""
     title: str
     detail: str = ""
     hint: str = ""
@@ -29,7 +29,7 @@ class Problem:
     headers: dict[str, str] = field(default_factory=dict)
 
     def to_json(self, instance: str = "") -> dict[str, Any]:
-        """The members of RFC 9457, section 3.1, and the extensions `hint` and `parameter`. Empty ones are left out."""
+        """Return the members of RFC 9457 (section 3.1), `hint` and `parameter`. Empty members are left out."""
         members = {
             "type": _URN + self.kind,
             "title": self.title,
@@ -43,7 +43,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """Ends the request; the response is this problem."""
+    """An error that ends the request with this problem as the response."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(f"{problem.kind}: {problem.detail or problem.title}")
@@ -59,7 +59,7 @@ def invalid_query(error: InvalidQuery) -> Problem:
 
 
 def search_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
-    """The problem of a search while the index does not answer."""
+    """Return the problem of a search while the index does not answer."""
     return Problem(
         503,
         "search-unavailable",
@@ -71,7 +71,7 @@ def search_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
 
 
 def records_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
-    """The problem of a page while the records do not answer."""
+    """Return the problem of a page while the records do not answer."""
     return Problem(
         503,
         "records-unavailable",
@@ -93,7 +93,7 @@ def unknown_page(subject: str) -> Problem:
 
 
 def of_status(status: int, detail: str = "", headers: dict[str, str] | None = None) -> Problem:
-    """The problem for an HTTP status that the framework set: unknown path, wrong method."""
+    """Return the problem of an HTTP status that the framework set: unknown path, wrong method."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -106,7 +106,7 @@ def of_status(status: int, detail: str = "", headers: dict[str, str] | None = No
 
 
 def internal() -> Problem:
-    """The problem of a fault in the gateway. It has no details; the log has the traceback."""
+    """Return the problem of a fault in the gateway. It has no details; the log has the traceback."""
     return Problem(
         500,
         "internal",

@@ -1,4 +1,4 @@
-"""Turns problems, and all other exceptions, into responses."""
+"""Responses for problems and for all other exceptions."""
 
 import orjson
 import structlog
@@ -68,7 +68,7 @@ def install(app: FastAPI, views: Views) -> None:
 
 
 def _search_box(request: Request) -> dict[str, str]:
-    """The content of the search box and its filters, so that a person can correct it instead of typing it again."""
+    """Return the content of the search box and its filters, so that a person can correct a wrong query."""
     given = {name: clean_line(request.query_params.get(name, "")) for name in ("q", "host", "language")}
     path = "/" + request.url.path.lstrip("/")  # `//host/` would lead to another site
     retry = f"{path}?{request.url.query}" if request.url.query else path
@@ -76,7 +76,7 @@ def _search_box(request: Request) -> dict[str, str]:
 
 
 def problem_response(problem: Problem, instance: str = "") -> Response:
-    # orjson refuses lone surrogates. No URL can hold one: its bytes are decoded with replacement.
+    # orjson refuses lone surrogates. A URL holds none, since its bytes are decoded with replacement.
     return Response(
         orjson.dumps(problem.to_json(instance)),
         status_code=problem.status,
@@ -86,7 +86,7 @@ def problem_response(problem: Problem, instance: str = "") -> Response:
 
 
 def _first_fault(error: RequestValidationError) -> Problem:
-    """The problem of the first wrong parameter: one clear sentence instead of a list."""
+    """Return the problem of the first wrong parameter: one clear sentence instead of a list."""
     fault = error.errors()[0]
     location = [str(step) for step in fault["loc"]]
     name = location[-1]

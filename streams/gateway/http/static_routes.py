@@ -6,12 +6,12 @@ from starlette.responses import PlainTextResponse, Response
 from streams.gateway.http.templates import Views
 
 ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /page\nDisallow: /labs/\nDisallow: /api/\n"
-"""Results are made from other sites' pages: other search engines should crawl those instead."""
+"""The gateway's robots.txt. Results come from other sites' pages: other search engines should crawl those pages."""
 _DAY = {"Cache-Control": "public, max-age=86400"}
 
 
 def static_routes(views: Views, public_url: str) -> APIRouter:
-    """`public_url`: the gateway's address for people; empty where it is not known."""
+    """Return the routes. `public_url` is the gateway's address for people, or empty if it is not known."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/static/{name}")
@@ -28,7 +28,7 @@ def static_routes(views: Views, public_url: str) -> APIRouter:
 
     @router.get("/opensearch.xml")
     async def opensearch(request: Request) -> Response:
-        # Without a configured address the Host header decides, and a shared cache must not keep what one client sent.
+        # Without a configured address the Host header decides: a shared cache must not keep an address of one client.
         headers = _DAY if public_url else {"Cache-Control": "no-store", "Vary": "Host"}
         base = (public_url or str(request.base_url)).rstrip("/")
         content = views.render("opensearch.xml", request, base=base)

@@ -20,7 +20,7 @@ _YEAR_SECONDS = 31_536_000
 
 
 class Views:
-    """Renders the pages for people. Everything is escaped by default; no template marks anything as safe."""
+    """The renderer of the pages for people. Every value is escaped; no template marks a value as safe."""
 
     def __init__(self) -> None:
         self.static = StaticFiles(_HERE / "static")
@@ -32,7 +32,7 @@ class Views:
 
 @cache
 def _templates() -> Environment:
-    """The compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
+    """Return the compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
     templates = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -46,11 +46,11 @@ def _templates() -> Environment:
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,
         "line": presentation.clean_line,
-        "folded": presentation.folded,
+        "fold": presentation.fold_text,
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
     }
-    templates.globals |= {"address": address, "ago": presentation.ago}
+    templates.globals |= {"address": address, "format_age": presentation.format_age}
     return templates
 
 
@@ -58,7 +58,7 @@ _DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "subject":
 
 
 def address(path: str, **parameters: object) -> str:
-    """A link to another page of the gateway. Empty parameters are left out."""
+    """Return a link to another page of the gateway. Empty parameters are left out."""
     given = {name: value for name, value in parameters.items() if value not in ("", None)}
     return f"{path}?{urlencode(given)}" if given else path
 

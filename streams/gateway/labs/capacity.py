@@ -1,4 +1,4 @@
-"""The number of labs pages that are made at the same time: each reads, decodes and shows up to 10 MB."""
+"""The limit of labs pages that are made at the same time: each page reads, decodes and shows up to 10 MB."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from streams.gateway.http.problems import Problem, ProblemError
 AT_ONCE = 2
 """Maximum labs pages that are made at the same time."""
 MAX_WAITING = 8
-"""Maximum labs pages that wait. The next ones are refused."""
+"""Maximum labs pages that wait. Further pages are refused."""
 RETRY_AFTER_SECONDS = 10
 
 
@@ -23,7 +23,7 @@ class LabsCapacity:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it. Raises ProblemError when too many wait already."""
+        """Wait for a slot, and hold it. Raises ProblemError when MAX_WAITING pages wait already."""
         if self._inside >= self._max:
             raise ProblemError(_busy())
         self._inside += 1

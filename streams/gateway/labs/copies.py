@@ -1,4 +1,4 @@
-"""Pages that ask for no copies: labs show nothing of them."""
+"""Pages that ask for no copies: labs do not show them."""
 
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.page.lookup import PageData

@@ -1,6 +1,6 @@
-"""Explains in a separate process why texts were removed from a page, so that no page can stop the gateway.
+"""A separate process that explains why texts were removed from a page, so that no page can stop the gateway.
 
-The process starts with the first question (it takes a second or two, and some 100 MB), and ends with the gateway.
+The process starts with the first question (the start takes 1 to 2 seconds, and some 100 MB), and ends with the gateway.
 The result is an explanation, or a sentence that says why there is none.
 """
 
@@ -15,20 +15,23 @@ from streams.pages.sandbox.original import as_html
 from streams.pages.sandbox.pool import ParsePool
 
 MAX_WAITING = 8
-"""Maximum pages in the process and waiting for it. The next ones are refused."""
+"""Maximum pages in the process and waiting for it. Further pages are refused."""
 EXPLAIN_SECONDS = 10.0
-"""Seconds from the question to the answer, the process's start included. The limit of its CPU time is lower."""
+"""Maximum time from the question to the answer, the process's start included (seconds).
+
+The limit of the process's CPU time is lower.
+"""
 _PARSER = "the parser failed, as it does when it gets no more memory"
 
 log = structlog.get_logger(__name__)
 
 
 class UnexplainedError(Exception):
-    """A page can't be explained. The message is a sentence for people."""
+    """Nobody can say why texts were removed from a page. The message is a sentence for people."""
 
 
 class Explainer:
-    """One process, started with the first question."""
+    """The process that explains pages, started with the first question."""
 
     def __init__(
         self, open_pool: Callable[[], ParsePool] = lambda: ParsePool(1), *, seconds: float = EXPLAIN_SECONDS
@@ -63,7 +66,7 @@ class Explainer:
             self._waiting -= 1
 
     async def close(self) -> None:
-        """End the process. The pages that wait are refused."""
+        """End the process. Pages that wait are refused."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()

@@ -16,7 +16,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.capacity import LabsCapacity
-from streams.gateway.labs.labelling import export_rows, task, valid
+from streams.gateway.labs.labelling import export_rows, next_task, select_valid
 from streams.gateway.labs.labels import LABELLER, Label, LabelsFull, LabelStore
 from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
@@ -25,7 +25,7 @@ from streams.statements.codec import PageStatements
 MAX_FORM_BYTES = 20_000
 MAX_FORM_FIELDS = 20
 MAX_SKIPPED = 200
-"""Maximum statements that a labeller may pass over before the first of them comes again."""
+"""Maximum statements that a labeller passes over before the first of them is shown again."""
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -43,13 +43,13 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
         request: Request, url: str = "", labeller: str = "", skipped: str = "", statement: int = -1
     ) -> Response:
         labels = store()
-        passed = _ordinals(skipped)
+        passed = _parse_ordinals(skipped)
         if not url or not LABELLER.fullmatch(labeller):
             return HTMLResponse(views.render("labs_label_start.html", request, subject=url, labeller=labeller))
         async with capacity.slot():
             data = await look_up(context, url)
             page = await page_statements(context, data)
-            made = task(page, await labels.of_page(data.page_id), labeller, frozenset(passed), statement)
+            made = next_task(page, await labels.of_page(data.page_id), labeller, frozenset(passed), statement)
             content = await asyncio.to_thread(
                 views.render,
                 "labs_label.html",
@@ -66,7 +66,7 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
     async def answer(request: Request) -> Response:
         labels = store()
         _refuse_other_sites(request)
-        form = await _form(request)
+        form = await _read_form(request)
         data = await look_up(context, form.get("url", ""))
         page = await page_statements(context, data)
         skipped = await _carry_out(labels, data, page, form)
@@ -89,47 +89,47 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
 
 
 async def _carry_out(labels: LabelStore, data: PageData, page: PageStatements, form: Mapping[str, str]) -> str:
-    """Write the label of a form, undo the last one, or pass over a statement. Returns the statements passed over."""
-    labeller, skipped = form.get("labeller", ""), _ordinals(form.get("skipped", ""))
+    """Write the label of a form, undo the last label, or pass over a statement. Return the ordinals passed over."""
+    labeller, skipped = form.get("labeller", ""), _parse_ordinals(form.get("skipped", ""))
     if not LABELLER.fullmatch(labeller):
         raise ProblemError(invalid_parameter("labeller", "A name has up to 40 letters, digits, dots and dashes."))
     by_id = {str(statement.id): statement for statement in page.statements}
     if form.get("do") == "undo":
-        shown = valid(by_id, await labels.of_page(data.page_id))
+        shown = select_valid(by_id, await labels.of_page(data.page_id))
         mine = [each for each in shown if each.labeller == labeller]
         if mine:
             await _add(labels, data, Label(labeller, mine[-1].statement, undone=True))
-        return _joined(skipped)
+        return _join_ordinals(skipped)
     statement, antecedent = by_id.get(form.get("statement", "")), by_id.get(form.get("antecedent", ""))
     if statement is None:
         raise ProblemError(invalid_parameter("statement", "The page has no such statement now: it was fetched again."))
     if form.get("do") == "skip":
-        return _joined([*skipped, statement.ordinal])
+        return _join_ordinals([*skipped, statement.ordinal])
     if form.get("antecedent") and (antecedent is None or antecedent.ordinal >= statement.ordinal):
         raise ProblemError(invalid_parameter("antecedent", "An antecedent is an earlier statement of the same page."))
     chosen = "" if antecedent is None else str(antecedent.id)
     await _add(labels, data, Label(labeller, str(statement.id), chosen, form.get("leaf") == "yes"))
-    return _joined(skipped)
+    return _join_ordinals(skipped)
 
 
 async def _add(labels: LabelStore, data: PageData, label: Label) -> None:
-    """Append a label, or an undo. Raises ProblemError where there is no room for it."""
+    """Append a label, or an undo. Raises ProblemError if the page's file is full."""
     try:
         await labels.add(data.page_id, label)
     except LabelsFull as full:
         raise ProblemError(Problem(507, "labels-full", "This page takes no more labels", f"{full}.")) from full
 
 
-def _ordinals(text: str) -> list[int]:
+def _parse_ordinals(text: str) -> list[int]:
     return [int(part) for part in text.split(".")[-MAX_SKIPPED:] if part.isascii() and part.isdigit() and len(part) < 6]
 
 
-def _joined(ordinals: list[int]) -> str:
+def _join_ordinals(ordinals: list[int]) -> str:
     return ".".join(map(str, ordinals[-MAX_SKIPPED:]))
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a posted form, the last of each name. Raises ProblemError for one that is too large."""
+async def _read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a posted form, the last of each name. Raises ProblemError if the form is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -143,7 +143,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Raise ProblemError for a form of another site. Programs without these headers are no browsers."""
+    """Raise ProblemError for a form of another site. A program that sends no such headers is no browser."""
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
     foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
     if site != "same-origin" or foreign:

@@ -1,7 +1,7 @@
 """Labelling: which statement is next, where labels differ, and the labels in the format of the training.
 
-Labelled are sentences and items, in the order of the page. A labeller sees the statements before each one, and names
-the one that it needs.
+Sentences and list items are labelled, in the order of the page. A labeller sees the statements before each statement,
+and names the antecedent that it needs.
 """
 
 from collections import Counter
@@ -15,9 +15,9 @@ from streams.statements.statement import Statement
 
 KINDS = frozenset({"sentence", "item"})
 MAX_BEFORE = 12
-"""Maximum statements shown before the one that is labelled."""
+"""Maximum statements shown before the statement to label."""
 MAX_DIFFERENCES = 50
-"""Maximum statements listed whose labels differ."""
+"""Maximum statements in the list of those with different labels."""
 LEAF = 0.5
 """Minimum probability of a leaf."""
 MODEL = "the model"
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A statement about which answers differ."""
+    """A statement with different answers."""
 
     statement: Statement
     answers: tuple[Answer, ...]
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The statement to label next, with those before it (the nearest first), and the progress."""
+    """The statement to label next, with the statements before it (the nearest first), and the progress."""
 
     statement: Statement | None
     before: tuple[Statement, ...]
@@ -56,21 +56,23 @@ class Task:
     """The labeller's last answer with all other answers about that statement."""
     differences: tuple[Difference, ...]
     agreement: int | None
-    """Share of the labeller's answers that the model gave, too, in percent."""
+    """Share of the labeller's answers that equal the model's answer (percent)."""
 
 
-def task(page: PageStatements, labels: Sequence[Label], labeller: str, skipped: frozenset[int], wanted: int) -> Task:
-    """The next task of a labeller. `wanted` is an ordinal that is to be labelled (again), or -1."""
+def next_task(
+    page: PageStatements, labels: Sequence[Label], labeller: str, skipped: frozenset[int], wanted: int
+) -> Task:
+    """Return the next task of a labeller. `wanted` is the ordinal of the statement to label (again), or -1."""
     labelled = [statement for statement in page.statements if statement.kind in KINDS]
     by_id = {str(statement.id): statement for statement in page.statements}
-    mine = [label for label in valid(by_id, labels) if label.labeller == labeller]
+    mine = [label for label in select_valid(by_id, labels) if label.labeller == labeller]
     done = {label.statement for label in mine}
     following = next((each for each in labelled if each.ordinal == wanted), None) or next(
         (each for each in labelled if str(each.id) not in done and each.ordinal not in skipped), None
     )
     answers = answers_of(by_id, labels)
     compared = [answers[label.statement] for label in mine]
-    agreeing = sum(_of(labeller, given).key == _of(MODEL, given).key for given in compared)
+    agreeing = sum(_find_answer_by(labeller, given).key == _find_answer_by(MODEL, given).key for given in compared)
     return Task(
         statement=following,
         before=tuple(_before(labelled, following)) if following else (),
@@ -89,17 +91,17 @@ def _before(labelled: Sequence[Statement], statement: Statement) -> Iterator[Sta
     yield from reversed(labelled[max(0, place - MAX_BEFORE) : place])
 
 
-def valid(by_id: Mapping[str, Statement], labels: Sequence[Label]) -> list[Label]:
-    """The labels that hold for the page as it was last fetched. A statement's id changes with its text.
+def select_valid(by_id: Mapping[str, Statement], labels: Sequence[Label]) -> list[Label]:
+    """Return the labels that hold for the page as it was last fetched. A statement's id changes with its text.
 
-    Where the antecedent is gone, or is no longer before the statement, nobody knows what the statement needs now. The
-    label is left out: without its antecedent it would say that the statement needs none.
+    A label is left out if its antecedent is gone, or is no longer before the statement: nobody knows what the
+    statement needs now, and without an antecedent the label would say that the statement needs none.
     """
     return [label for label in labels if label.statement in by_id and _is_before(by_id, label)]
 
 
 def _is_before(by_id: Mapping[str, Statement], label: Label) -> bool:
-    """The antecedent, if there is one, is an earlier statement."""
+    """Return True if the label's antecedent is an earlier statement, or if it has none."""
     if not label.antecedent:
         return True
     antecedent = by_id.get(label.antecedent)
@@ -107,10 +109,10 @@ def _is_before(by_id: Mapping[str, Statement], label: Label) -> bool:
 
 
 def answers_of(by_id: Mapping[str, Statement], labels: Sequence[Label]) -> dict[str, tuple[Answer, ...]]:
-    """All answers about each labelled statement, the model's first."""
+    """Return all answers about each labelled statement, the model's first."""
     statements = list(by_id.values())
     found: dict[str, list[Answer]] = {}
-    for label in valid(by_id, labels):
+    for label in select_valid(by_id, labels):
         model = Answer(MODEL, *_model_answer(by_id[label.statement], statements))
         given = found.setdefault(label.statement, [model])
         given.append(Answer(label.labeller, by_id.get(label.antecedent), label.leaf))
@@ -123,15 +125,15 @@ def _model_answer(statement: Statement, statements: Sequence[Statement]) -> tupl
     return antecedent, statement.leaf >= LEAF
 
 
-def _of(name: str, answers: Sequence[Answer]) -> Answer:
+def _find_answer_by(name: str, answers: Sequence[Answer]) -> Answer:
     return next(answer for answer in answers if answer.by == name)
 
 
 def export_rows(page: PageStatements, labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
-    """One row a sentence, in the format of the training and of `riffle eval chains`.
+    """Yield a row for each sentence, in the format of the training and of `riffle eval chains`.
 
-    Where labellers differ the most frequent answer counts. A sentence without a label has no `needs_context` (null):
-    it is only read as context.
+    If labellers differ, the most frequent answer counts. A sentence without a label has no `needs_context` (null): it
+    is only context for others.
     """
     sentences = [statement for statement in page.statements if statement.kind in KINDS]
     agreed = {
@@ -161,7 +163,7 @@ def _most_frequent(answers: Sequence[Answer]) -> Answer:
 
 
 def _chain_end(statement: Statement, agreed: Mapping[str, Answer]) -> Statement:
-    """The first sentence of the chain that needs none itself, as the labels have it."""
-    while (answer := agreed.get(str(statement.id))) and answer.antecedent:  # each one is earlier: see valid()
+    """Return the first sentence of the chain, by the labels: it needs no antecedent itself."""
+    while (answer := agreed.get(str(statement.id))) and answer.antecedent:  # each is earlier: see select_valid()
         statement = answer.antecedent
     return statement

@@ -1,7 +1,7 @@
-"""The labels that people give to statements: one file a page, one line a label or undo.
+"""The labels that people give to statements: a file for each page, with a line for each label and each undo.
 
-Lines are only appended, so that several labellers write side by side and an undo loses nothing. The last line of a
-labeller about a statement counts.
+Lines are only appended, so that several labellers write side by side and an undo loses nothing. Each labeller's last
+line about a statement counts.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from uuid import UUID
 LABELLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The form of a labeller's name."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Maximum bytes of a page's labels. A file that has as many takes no more: about 20,000 labels."""
+"""Maximum size of the file of a page's labels, for about 20,000 labels (bytes). A full file takes no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Label:
     labeller: str
     statement: str
     antecedent: str = ""
-    """The statement that it needs. Empty: it needs none."""
+    """The id of the statement that this statement needs. Empty: it needs none."""
     leaf: bool = True
-    """It can be matched alone."""
+    """True if the statement can be matched alone."""
     undone: bool = False
 
 
@@ -47,7 +47,7 @@ class LabelStore:
         self._folder = folder
 
     async def of_page(self, page_id: UUID) -> list[Label]:
-        """The labels that count, each labeller's in the order of labelling."""
+        """Return the labels of a page that count, the labels of each labeller in the order of labelling."""
         return await asyncio.to_thread(self._read, page_id)
 
     async def add(self, page_id: UUID, label: Label) -> None:
@@ -59,7 +59,7 @@ class LabelStore:
             lines = self._path(page_id).read_text(encoding="utf-8", errors="replace").split("\n")
         except FileNotFoundError:
             return []
-        return counting(_labels(lines))
+        return select_counting(_labels(lines))
 
     def _append(self, page_id: UUID, label: Label) -> None:
         path = self._path(page_id)
@@ -69,10 +69,10 @@ class LabelStore:
         try:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                line = b"\n" + line  # behind a line that a crash cut short, neither could be read
+                line = b"\n" + line  # appended to a line that a crash cut short, both would be unreadable
             if size + len(line) > MAX_FILE_BYTES:
                 raise LabelsFull(f"{path} has {MAX_FILE_BYTES:,} bytes of labels")
-            # One write of one line: lines of several processes don't mix.
+            # A line is written at once, so that lines of several processes don't mix.
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
@@ -81,8 +81,8 @@ class LabelStore:
         return self._folder / f"{page_id}.jsonl"
 
 
-def counting(labels: Iterable[Label]) -> list[Label]:
-    """The last label of each labeller about each statement, without those that were undone."""
+def select_counting(labels: Iterable[Label]) -> list[Label]:
+    """Return the last label of each labeller about each statement, without labels that were undone."""
     last: dict[tuple[str, str], Label] = {}
     for label in labels:
         last.pop((label.labeller, label.statement), None)
@@ -103,6 +103,6 @@ def _labels(lines: Iterable[str]) -> Iterator[Label]:
 
 
 def _is_label(label: Label) -> bool:
-    """The line is one that `add` writes. Others, edited by hand, are left out: each page would fail at them."""
+    """Return True if `add` could have written the line. A line broken by hand is left out: its page would fail."""
     typed = all(isinstance(getattr(label, name), kind) for name, kind in _KINDS.items())
     return typed and LABELLER.fullmatch(label.labeller) is not None

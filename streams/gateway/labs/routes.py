@@ -10,7 +10,7 @@ from streams.gateway.http.templates import Views
 from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.labs.label_routes import label_routes
-from streams.gateway.labs.statements_view import KINDS, SHOWN, checked, statements_view
+from streams.gateway.labs.statements_view import KINDS, SHOWN, read_request, statements_view
 from streams.gateway.labs.view import labs_view
 from streams.gateway.page.lookup import look_up
 
@@ -34,7 +34,7 @@ def labs_routes(context: GatewayContext, explainer: Explainer, views: Views) -> 
     ) -> Response:
         data = await look_up(context, url)
         async with capacity.slot():
-            view = await statements_view(context, data, checked(show, kind, words, ask, start))
+            view = await statements_view(context, data, read_request(show, kind, words, ask, start))
             content = await asyncio.to_thread(
                 views.render, "labs_statements.html", request, view=view, shown=SHOWN, kinds=KINDS
             )

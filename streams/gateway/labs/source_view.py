@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from streams.plain_text import is_unsafe
 
 MIN_FOLDED_CHARS = 200
-"""Minimum length of a part that is folded."""
+"""Minimum characters of a part that is folded."""
 MAX_PIECE_CHARS = 4_000
 """Maximum characters shown of a folded part when it is opened."""
 MAX_PIECES = 2_000
@@ -27,7 +27,7 @@ _DATA = re.compile(r"[A-Za-z0-9+/=%;,_.~-]*")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of the source. With a `label` it is folded, and `text` may be cut: the label says how long it is."""
+    """A run of the source. A run with a `label` is folded, and its `text` may be cut: the label says its length."""
 
     text: str
     label: str = ""
@@ -38,12 +38,12 @@ class Piece:
 class Source:
     pieces: tuple[Piece, ...]
     shown_chars: int
-    """Characters of the source that are shown, folded ones included."""
+    """Number of characters of the source that are shown, including folded characters."""
     chars: int
 
 
 def read_source(source: str, max_chars: int) -> Source:
-    """The start of the source, in pieces. Folded characters don't count for `max_chars`."""
+    """Return the start of the source, in pieces. Folded characters don't count for `max_chars`."""
     pieces: list[Piece] = []
     shown = left = 0
     for start, end, label in _folds(source):
@@ -61,7 +61,7 @@ def read_source(source: str, max_chars: int) -> Source:
 
 
 def _folds(source: str) -> Iterator[tuple[int, int, str]]:
-    """The start, end and label of each part that is folded."""
+    """Yield the start, end and label of each part to fold."""
     position = 0
     tag_ends = _Next(re.compile(">"), source)
     ends = {name: _Next(pattern, source) for name, pattern in _ENDS.items()}
@@ -81,7 +81,7 @@ def _folds(source: str) -> Iterator[tuple[int, int, str]]:
 
 
 class _Next:
-    """The next match of a pattern after a growing position. The source is read once in all."""
+    """Finds the next match of a pattern after a growing position. The source is read only once."""
 
     def __init__(self, pattern: re.Pattern[str], source: str) -> None:
         self._pattern = pattern
@@ -89,7 +89,7 @@ class _Next:
         self._found = -1
 
     def after(self, position: int) -> int:
-        """The start of the next match; the end of the source when there is none."""
+        """Return the start of the next match, or the end of the source if there is none."""
         if self._found < position:
             match = self._pattern.search(self._source, position)
             self._found = match.start() if match else len(self._source)
@@ -97,7 +97,7 @@ class _Next:
 
 
 def _clean(text: str) -> str:
-    """The text without runs of blank lines. Controls and direction overrides become U+FFFD."""
+    """Return the text without runs of blank lines. Controls and direction overrides become U+FFFD."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     kept = [
         line

@@ -31,7 +31,7 @@ MAX_TEXT_CHARS = 2_000
 MAX_EMBEDDED_CHARS = 4_000
 """Maximum characters shown of an embedding text."""
 MAX_PAGE_CHARS = 200_000
-"""Maximum characters on one page of the list. The next statements are on the next one."""
+"""Maximum characters on one page of the list. The next statements are on the next page."""
 MAX_QUERY_CHARS = 2_000
 LEAF = 0.5
 """Minimum probability of a leaf."""
@@ -42,13 +42,13 @@ SHOWN = {
     "chain": "with a chain",
     "no-chain": "without a chain",
 }
-"""The filters by chain and leaf, with their names for people."""
+"""The filters by chain and leaf, each with its name for people."""
 KINDS = ("sentence", "item", "row", "code", "heading")
 
 
 @dataclass(frozen=True, slots=True)
 class StatementsRequest:
-    """The filters of a list of statements, the query that is tried, and the number of statements before the list."""
+    """The filters of a list of statements, the query to try, and the number of statements before the list."""
 
     show: str = ""
     kind: str = ""
@@ -59,7 +59,7 @@ class StatementsRequest:
 
 @dataclass(frozen=True, slots=True)
 class ShownStatement:
-    """A statement as the list has it."""
+    """A statement as the list shows it."""
 
     ordinal: int
     kind: str
@@ -73,12 +73,12 @@ class ShownStatement:
     """The exact embedding text, or its start."""
     embedded_chars: int
     score: float | None = None
-    """Cosine of its vector to the query's vector."""
+    """Cosine of the statement's vector and the query's vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementsView:
-    """The list, its filters, and why the query could not be tried (if it could not)."""
+    """The list, its filters, and the reason if the query could not be tried."""
 
     url: str
     title: str
@@ -93,13 +93,13 @@ class StatementsView:
 
     @property
     def following(self) -> int:
-        """The start of the next page of the list, or 0."""
+        """The number of statements before the next page of the list, or 0."""
         end = self.request.start + len(self.statements)
         return end if end < self.matching else 0
 
 
-def checked(show: str, kind: str, words: str, ask: str, start: int) -> StatementsRequest:
-    """The request. Unknown filters are left out, and overlong texts are cut."""
+def read_request(show: str, kind: str, words: str, ask: str, start: int) -> StatementsRequest:
+    """Return the request of these parameters. Unknown filters are left out, and overlong texts are cut."""
     return StatementsRequest(
         show=show if show in SHOWN else "",
         kind=kind if kind in KINDS else "",
@@ -110,7 +110,10 @@ def checked(show: str, kind: str, words: str, ask: str, start: int) -> Statement
 
 
 async def statements_view(context: GatewayContext, data: PageData, request: StatementsRequest) -> StatementsView:
-    """Raises ProblemError when the page asks for no copies, has no statements, or their store doesn't answer."""
+    """Return the list of a page's statements.
+
+    Raises ProblemError when the page asks for no copies, has no statements, or their store doesn't answer.
+    """
     page = await page_statements(context, data)
     ref = data.record.chunked.statements_ref
     scores, unasked = await _scores(context, data, ref, request.ask)
@@ -118,13 +121,13 @@ async def statements_view(context: GatewayContext, data: PageData, request: Stat
 
 
 async def page_statements(context: GatewayContext, data: PageData) -> PageStatements:
-    """The statements of a page. Raises ProblemError as `statements_view` does."""
+    """Return the statements of a page. Raises ProblemError as `statements_view` does."""
     refuse_copies(data)
     ref = data.record.chunked.statements_ref
-    return await asyncio.to_thread(_decoded, await read_blob(context, ref) if ref else None)
+    return await asyncio.to_thread(_decode_statements, await read_blob(context, ref) if ref else None)
 
 
-def _decoded(packed: bytes | None) -> PageStatements:
+def _decode_statements(packed: bytes | None) -> PageStatements:
     try:
         if packed is not None:
             return decode_statements(packed)
@@ -144,7 +147,7 @@ def _decoded(packed: bytes | None) -> PageStatements:
 async def _scores(
     context: GatewayContext, data: PageData, ref: str, ask: str
 ) -> tuple[NDArray[np.float32] | None, str]:
-    """The cosine of each statement to the query; or None, and why there are none."""
+    """Return the cosine of each statement and the query; or None, and the reason why."""
     embedded = data.record.embedded
     if not ask:
         return None, ""
@@ -173,7 +176,7 @@ async def _embed(embedder: Embedder, text: str) -> tuple[ModelInfo, NDArray[np.f
 
 
 def _cosines(packed: bytes, ref: str, query: NDArray[np.float32]) -> NDArray[np.float32]:
-    vectors = decode_vectors(packed, ref)  # belongs to these statements: their reference is in it
+    vectors = decode_vectors(packed, ref)  # read_request: they hold the reference of these statements
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
     cosines: NDArray[np.float32] = vectors @ query / np.maximum(lengths, np.float32(1e-12))
     return cosines
@@ -198,17 +201,17 @@ def _view(
         request=request,
         count=len(page.statements),
         matching=len(found),
-        statements=tuple(_on_one_page(found[request.start :], page.statements, scores)),
+        statements=tuple(_fill_page(found[request.start :], page.statements, scores)),
         leaves=sum(statement.leaf >= LEAF for statement in page.statements),
         chained=sum(bool(statement.chain) for statement in page.statements),
         unasked=unasked,
     )
 
 
-def _on_one_page(
+def _fill_page(
     found: Sequence[Statement], statements: Sequence[Statement], scores: NDArray[np.float32] | None
 ) -> Iterator[ShownStatement]:
-    """The first of these statements, as far as there is room."""
+    """Yield the first of these statements, as many as fit on one page of the list."""
     left = MAX_PAGE_CHARS
     for statement in found[:MAX_SHOWN]:
         shown = _shown(statement, statements, scores)

@@ -1,6 +1,6 @@
 """A page taken apart: the original, the document, and the texts that were removed with the reason of each.
 
-The original is shown as text, never as a page: nothing of it is loaded or run. A separate process finds the reasons
+The original is shown as text, never as a page: nothing in it is loaded or run. A separate process finds the reasons
 (`explainer`). A page that asks for no copies (`noarchive`, `nosnippet`, `noindex`, or removed on request) is not
 shown.
 """
@@ -32,14 +32,14 @@ MAX_DOCUMENT_CHARS = 200_000
 MAX_REMOVED_CHARS = 200_000
 """Maximum characters shown of all removed texts."""
 MAX_PATH = 12
-"""Maximum containers named around a block, the innermost."""
+"""Maximum containers named around a block. The innermost are named."""
 _LABELS = {"blockquote": "quote", "figcaption": "caption"}
 _NESTING = frozenset({"ul", "ol", "dl", "blockquote"})
 
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """The start of a text, and how many characters of it are not shown."""
+    """The start of a text, and the number of its characters that are not shown."""
 
     text: str
     beyond: int = 0
@@ -50,15 +50,15 @@ class ShownBlock:
     """A block of the document, or a row of a table."""
 
     tag: str
-    """The block's tag, or for a `p` its container's, in short: `li`, `dd`, `quote`."""
+    """The block's tag, or for a `p` the tag of its container, in short: `li`, `dd`, `quote`."""
     path: str
     """The containers around it: `table › tr › td › p`."""
     depth: int
     """The number of lists and quotations around it."""
     texts: tuple[ShownText, ...]
-    """One text; for a row, one for each block in its cells."""
+    """The block's text; for a row, the text of each block in its cells."""
     spoken: str = ""
-    """Its language, script and the confidence, where they differ from the page's: `ru, Cyrl, 98 %`."""
+    """The block's language, script and confidence, if they differ from the page's: `ru, Cyrl, 98 %`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LabsView:
     title: str = ""
     language: str = ""
     spoken: str = ""
-    """The page's language, script and the confidence: `en, Latn, 99 %`."""
+    """The page's language, script and confidence: `en, Latn, 99 %`."""
     note: str = ""
     source: Source | None = None
     source_bytes: int = 0
@@ -87,20 +87,23 @@ class LabsView:
 
     @property
     def kept_share(self) -> int | None:
-        """In percent of the page's text."""
+        """The share of the page's text that was kept (percent)."""
         chars = self.kept_chars + self.explanation.chars if self.explanation else 0
         return round(100 * self.kept_chars / chars) if chars else None
 
 
 async def labs_view(context: GatewayContext, explainer: Explainer, data: PageData) -> LabsView:
-    """Raises ProblemError when the page asks for no copies, or its contents' store doesn't answer."""
+    """Return the three columns of a page.
+
+    Raises ProblemError when the page asks for no copies, or the store of its contents doesn't answer.
+    """
     refuse_copies(data)
     body, packed = await asyncio.gather(
         _blob(context, data.record.fetched.body_ref), _blob(context, data.record.normalized.document_ref)
     )
     headers = data.record.fetched.headers
     (explained, unexplained), (document, blocks), (source, no_source) = await asyncio.gather(
-        _explained(explainer, data, body, headers),
+        _explain(explainer, data, body, headers),
         asyncio.to_thread(_document, packed),
         asyncio.to_thread(_source, body, headers),
     )
@@ -108,7 +111,7 @@ async def labs_view(context: GatewayContext, explainer: Explainer, data: PageDat
         url=data.url or str(data.page_id),
         title=presentation.clean_line(document.title, presentation.MAX_TITLE_CHARS) if document else "",
         language=document.language if document else "",
-        spoken=_spoken(document.language, document.language_confidence, document.script) if document else "",
+        spoken=_describe_language(document.language, document.language_confidence, document.script) if document else "",
         note=_note(data),
         source=source,
         source_bytes=len(body or b""),
@@ -135,7 +138,7 @@ def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, 
 
 
 def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | None, str]:
-    """The original as text, or the reason why it isn't shown."""
+    """Return the original as text, or the reason why it isn't shown."""
     if body is None:
         return None, "The original is no longer kept."
     kind = media_type(headers)
@@ -144,20 +147,20 @@ def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | No
     return read_source(original_text(body, headers), MAX_ORIGINAL_CHARS), ""
 
 
-async def _explained(
+async def _explain(
     explainer: Explainer, data: PageData, body: bytes | None, headers: Mapping[str, str]
 ) -> tuple[Explanation | None, str]:
-    """The removed texts with their reasons, or why they are not known."""
+    """Return the removed texts with their reasons, or a sentence that says why they are not known."""
     if body is None:
         return None, "Without the original this is not known."
     try:
-        return _shortened(await explainer.explain(body, url=data.url, headers=headers)), ""
+        return _shorten_explanation(await explainer.explain(body, url=data.url, headers=headers)), ""
     except UnexplainedError as error:
         return None, str(error)
 
 
-def _shortened(explanation: Explanation) -> Explanation:
-    """The explanation with its first texts, MAX_REMOVED_CHARS in all. Each group still has its counts."""
+def _shorten_explanation(explanation: Explanation) -> Explanation:
+    """Return the explanation with its first texts, MAX_REMOVED_CHARS in all. Each group keeps its counts."""
     left, groups = MAX_REMOVED_CHARS, []
     for group in explanation.groups:
         texts = []
@@ -183,13 +186,13 @@ def _note(data: PageData) -> str:
 
 
 def _shown(document: Document) -> tuple[ShownBlock, ...]:
-    """The first blocks, as far as there is room. The blocks of a table row are one."""
+    """Return the first blocks that fit in MAX_DOCUMENT_CHARS. The blocks of a table row are one block."""
     shown: list[ShownBlock] = []
     row, left = -1, MAX_DOCUMENT_CHARS
     for block in document.blocks[:MAX_BLOCKS]:
         if left <= 0:
             break
-        around = _around(document, block)
+        around = _find_containers(document, block)
         inside = next((index for index in around if document.containers[index].tag == "tr"), -1)
         tags = [document.containers[index].tag for index in around]
         text = _start(block, min(left, MAX_BLOCK_CHARS))
@@ -208,8 +211,8 @@ def _start(block: Block, max_chars: int) -> ShownText:
     return ShownText(shown, len(block.text) - len(start))
 
 
-def _around(document: Document, block: Block) -> list[int]:
-    """The indices of the containers around a block, at most MAX_PATH, the innermost first."""
+def _find_containers(document: Document, block: Block) -> list[int]:
+    """Return the indices of the containers around a block, at most MAX_PATH, the innermost first."""
     found: list[int] = []
     index = block.parent
     while index >= 0 and len(found) < MAX_PATH:
@@ -219,7 +222,7 @@ def _around(document: Document, block: Block) -> list[int]:
 
 
 def _block(block: Block, around: list[str], text: ShownText, *, in_row: bool) -> ShownBlock:
-    """`around`: the tags of its containers, the innermost first."""
+    """Return the block as it is shown. `around` are the tags of its containers, the innermost first."""
     held = around[0] if block.tag == "p" and around else block.tag
     depth = sum(tag in _NESTING for tag in around)
     return ShownBlock(
@@ -227,11 +230,11 @@ def _block(block: Block, around: list[str], text: ShownText, *, in_row: bool) ->
         " › ".join([*reversed(around), block.tag]),
         min(depth, 4),
         (text,),
-        _spoken(block.language, block.confidence, block.script),
+        _describe_language(block.language, block.confidence, block.script),
     )
 
 
-def _spoken(language: str, confidence: float, script: str) -> str:
+def _describe_language(language: str, confidence: float, script: str) -> str:
     return ", ".join(
         part for part in (language, script, f"{confidence:.0%}".replace("%", " %") if confidence else "") if part
     )

@@ -1,1 +1,1 @@
-"""One page's life: what is known of it, and why it is (not) indexed."""
+"""One page's life: all that is known of the page, and why it is (not) indexed."""

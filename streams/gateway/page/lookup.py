@@ -1,7 +1,7 @@
-"""Reads all that is known of one page: its record, its history, its duplicates, its statements.
+"""The look-up of all that is known of one page: its record, its history, its duplicates, its statements.
 
-Without the record and the history there is nothing to show. Duplicates and statements are optional: when their store
-fails, the answer names them as missing and has the rest.
+Without the record and the history there is nothing to show. Duplicates and statements are optional: if their store
+fails, the answer names them as missing.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ MAX_STATEMENTS = 200
 MAX_DUPLICATES = 50
 """Maximum duplicates shown of a page."""
 OPTIONAL_SHARE = 0.4
-"""Share of the deadline for the optional parts. The rest is for the record and the history."""
+"""Share of the deadline for the optional parts. The rest of the time is for the record and the history."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedPage:
-    """Another page. Its URL is empty where it is not known."""
+    """Another page. An unknown URL is empty."""
 
     page_id: UUID
     url: str = ""
@@ -60,7 +60,7 @@ class PageData:
 
 @dataclass(slots=True)
 class _OptionalParts:
-    """Reads the parts that may fail, and remembers those that did."""
+    """Reads the parts that may fail, and remembers which failed."""
 
     context: GatewayContext
     missing: list[str] = field(default_factory=list)
@@ -79,12 +79,12 @@ class _OptionalParts:
 
 
 async def _in_tuple(read: Callable[[], Awaitable[T]]) -> tuple[T]:
-    """Return what is read, also if it is None."""
+    """Return the value read, even None, in a tuple."""
     return (await read(),)
 
 
 def resolve(subject: str) -> tuple[UUID, str]:
-    """The page's id, and its canonical URL if the subject is one. A URL may lack its scheme. Raises ProblemError."""
+    """Return the page's id, and its canonical URL if the subject is a URL, even without scheme. Raises ProblemError."""
     subject = subject.strip()
     try:
         return UUID(subject), ""
@@ -107,7 +107,10 @@ def resolve(subject: str) -> tuple[UUID, str]:
 
 
 async def look_up(context: GatewayContext, subject: str) -> PageData:
-    """Raises ProblemError for a subject that is no address, an unknown page, or records that don't answer."""
+    """Return all that is known of a page.
+
+    Raises ProblemError for a subject that is no address, an unknown page, or records that don't answer.
+    """
     page_id, url = resolve(subject)
     record, history = await _records(context, page_id)
     if not record.rows and not history:
@@ -146,7 +149,7 @@ def _url_of(record: PageRecord, history: list[Transition]) -> str:
 
 
 async def _representative(context: GatewayContext, page_id: UUID, record: PageRecord) -> RelatedPage | None:
-    """Taken from the fingerprint, which holds the last decision; without one from the record.
+    """Return the representative by the page's fingerprint, which holds the last decision, or else by its record.
 
     A URL that an alias rule maps to another was never fetched: it has no fingerprint, only the record of its removal.
     """
@@ -167,7 +170,7 @@ async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:
 
 
 async def _statements(context: GatewayContext, page_id: UUID, record: PageRecord) -> list[Hit]:
-    """The page's statements that searches can find now."""
+    """Return the page's statements that searches can find now."""
     collection = record.indexed.collection
     if not collection:
         return []
@@ -175,7 +178,7 @@ async def _statements(context: GatewayContext, page_id: UUID, record: PageRecord
 
 
 async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
-    """A blob, or None when it no longer exists. Raises ProblemError when its store doesn't answer."""
+    """Return a blob, or None if it no longer exists. Raises ProblemError if its store doesn't answer."""
     seconds = context.settings.gateway.deadline_seconds
     async with or_problem(context, "The store of page contents does not answer.", seconds):
         try:
@@ -186,7 +189,7 @@ async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
 
 @asynccontextmanager
 async def or_problem(context: GatewayContext, detail: str, seconds: float) -> AsyncIterator[None]:
-    """Bound a read of the records that nothing replaces. Raises ProblemError with this detail if it fails."""
+    """Limit the time of a read without which there is no answer. Raises ProblemError with this detail if it fails."""
     try:
         async with asyncio.timeout(seconds):
             yield

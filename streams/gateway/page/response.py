@@ -14,7 +14,7 @@ from streams.ledger.status import PageStatus, Status, status_of
 from streams.stores.protocols import Transition
 
 MAX_TRANSITIONS = 200
-"""Maximum events shown of a page, the newest: eight days of a page that is fetched every hour."""
+"""Maximum events shown of a page. The newest are shown: eight days of a page that is fetched every hour."""
 _MOODS: dict[Status, str] = {"indexed": "good", "removed": "bad", "refused": "bad", "not_indexed": "bad"}
 """The colour of the status box; `open` for the others."""
 
@@ -101,7 +101,7 @@ def to_page_record(data: PageData) -> PageRecord:
 
 
 def _sentence(words: str) -> str:
-    """The words with a full stop, but not right after an address, which would seem to end with it."""
+    """Return the words with a full stop, but without one after an address, which would seem to end with it."""
     ends = "://" in words.rpartition(" ")[2] or words.endswith((".", "?", "!"))
     return words if ends else f"{words}."
 

@@ -68,7 +68,7 @@ class Result(_Model):
 
 
 class Reason(_Model):
-    """A part of the search that failed, or had nothing to do."""
+    """A part of the search that failed or was left out, and why."""
 
     part: str = Field(
         description="`dense` (meaning), `sparse` (words), `index`, `rerank` (the cross-encoder), or a source."
@@ -147,7 +147,7 @@ def to_search_answer(found: Found) -> SearchAnswer:
 
 
 def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
-    """The page's duplicates, and the results that are left out as its near-duplicates, each once."""
+    """Return the page's duplicates, and the results left out as its near-duplicates, each once."""
     known = [SimilarPage(page_id=one.page_id, url=one.url) for one in (found.similar or {}).get(page.page_id, ())]
     near = [
         SimilarPage(page_id=one.page_id, url=one.hits[0].payload.url) for one in found.left_out.get(page.page_id, ())
@@ -155,8 +155,8 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
     return list({one.page_id: one for one in (*known, *near)}.values())
 
 
-def with_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
-    """Return the answer with what the sources beside the results have, and the reasons of those that are missing."""
+def add_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
+    """Return the answer with the answers of the sources beside the results, and the reasons why sources are missing."""
     reasons = (Reason(part=name, detail=detail) for name, detail in beside.missing.items())
     return answer.model_copy(update={"beside": beside.found or None, "reasons": (*answer.reasons, *reasons)})
 

@@ -16,10 +16,12 @@ from streams.search.errors import SearchUnavailable
 from streams.search.request import ALL_LANGUAGES, SearchRequest
 
 FIRST_PAINT_SECONDS = 0.15
-"""Seconds after which a search that has no answer yet shows its head and search box. A faster one is one response with
-an exact status."""
+"""Time after which a search without an answer yet shows its head and search box (seconds).
+
+A faster search is one response with an exact status.
+"""
 CACHE = "private, max-age=60"
-"""Going back to the results does not search again. No proxy keeps a person's search."""
+"""The cache header of results: going back does not search again, and no proxy keeps a person's search."""
 
 
 def search_html_routes(service: SearchService, views: Views) -> APIRouter:
@@ -39,7 +41,7 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        # The value of `language` with which all languages are searched.
+        # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
         running = service.start(q, page=page, host=host, language=language)
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
@@ -59,9 +61,9 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
 
 
 async def _head_first(views: Views, request: Request, running: RunningSearch, everywhere: str) -> AsyncIterator[str]:
-    """Yield the page's head at once, then the results, then what comes beside them.
+    """Yield the page's head at once, then the results, then the answers beside them.
 
-    The status is sent by then: a failure is shown in words.
+    The status is already sent when a failure is found: it is shown in words.
     """
     query = _query_values(running.request)
     try:
@@ -87,12 +89,12 @@ def _result_values(answer: SearchAnswer, query: SearchRequest, everywhere: str) 
         **_query_values(query),
         "answer": answer,
         "first": (query.page - 1) * query.per_page + 1,
-        "hosts": facet(result.host for result in answer.results),
+        "hosts": count_values(result.host for result in answer.results),
         "everywhere": everywhere,
-        "languages": facet(result.language for result in answer.results),
+        "languages": count_values(result.language for result in answer.results),
     }
 
 
-def facet(values: Any) -> list[tuple[str, int]]:
-    """The values by which the results can be narrowed, each with its number on this page, the most frequent first."""
+def count_values(values: Any) -> list[tuple[str, int]]:
+    """Return the values of a filter with their counts on this page, the most frequent first."""
     return Counter(value for value in values if value).most_common(6)

@@ -1,4 +1,4 @@
-"""The event `queries.made`: sent in the background, so that no search waits for Kafka or fails with it.
+"""The event `queries.made`, sent in the background, so that no search waits for Kafka or fails with it.
 
 It is sent only where the operator wants it (`gateway.publish_queries`).
 """
@@ -18,7 +18,7 @@ from streams.search.searcher import Found
 Publish = Callable[[Event], Awaitable[None]]
 
 MAX_IN_FLIGHT = 1_000
-"""Maximum query events that wait for Kafka. With Kafka down, more would fill the memory: they are dropped."""
+"""Maximum query events that wait for Kafka. Further events are dropped, so that they don't fill the memory."""
 
 SECRET_AGE = timedelta(days=1)
 """Maximum age of the secret of query hashes."""
@@ -44,7 +44,7 @@ class DailySecret:
 
 
 class QueryEvents:
-    """Sends an event for each search. `publish` is None where no events are sent."""
+    """The sender of an event for each search. If `publish` is None, no events are sent."""
 
     def __init__(self, publish: Publish | None, metrics: Metrics, secret: DailySecret) -> None:
         self._publish = publish

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from streams.gateway.context import GatewayContext
-from streams.gateway.search.answers import SearchAnswer, to_search_answer, with_beside
+from streams.gateway.search.answers import SearchAnswer, add_beside, to_search_answer
 from streams.gateway.search.query_events import DailySecret, Publish, QueryEvents
 from streams.search.core import MAX_AT_ONCE, SearchCore
 from streams.search.options import SearchOptions
@@ -22,27 +22,27 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunningSearch:
-    """A search that runs: the answer with the results, and what comes beside them, perhaps later."""
+    """A search that runs: the answer with the results, and the answers beside them, perhaps later."""
 
     request: SearchRequest
     results: asyncio.Task[SearchAnswer]
     beside: asyncio.Task[Beside]
 
     async def answer(self) -> SearchAnswer:
-        """Wait for all of it. Raises SearchUnavailable when there are no results in time."""
+        """Wait for the whole answer. Raises SearchUnavailable if there are no results in time."""
         try:
-            return with_beside(await self.results, await self.beside)
+            return add_beside(await self.results, await self.beside)
         finally:
             self.cancel()
 
     def cancel(self) -> None:
-        """Stop what still runs. A finished task ignores it."""
+        """Cancel the tasks that still run. A finished task ignores the call."""
         self.results.cancel()
         self.beside.cancel()
 
 
 class SearchService:
-    """Answers the searches of one gateway process."""
+    """The searches of one gateway process."""
 
     def __init__(
         self,
@@ -101,13 +101,13 @@ class SearchService:
                 self._metrics.partial_answers.labels(name).inc()
 
     def warm_up(self) -> None:
-        """Load what the first query would wait for otherwise."""
+        """Load the language model, which the first query would wait for otherwise."""
         self._core.warm_up()
 
     async def rehearse(self) -> None:
-        """Search once for nobody: it opens the connections that the first person's search would wait for.
+        """Search once for nobody, to open the connections that the first person's search would wait for.
 
-        Raises nothing: the process is as ready as it would be without it.
+        Raises nothing: a failed rehearsal leaves the process as ready as none.
         """
         try:
             running = self._core.start("rehearsal of a search")
@@ -116,6 +116,6 @@ class SearchService:
             log.warning("the search before the first one of a person failed", error=str(error))
 
     async def drain(self) -> None:
-        """Wait for the query events that are being sent, and end what runs in the background."""
+        """Wait for the query events that are being sent, and end the tasks in the background."""
         await self._events.drain()
         await self.recall.drain()

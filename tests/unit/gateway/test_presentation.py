@@ -96,13 +96,13 @@ def test_the_context_is_headings_and_the_sentences_before() -> None:
 
 @given(st.text(alphabet="ab \n", max_size=200), st.integers(1, 60))
 def test_a_folded_text_is_whole_and_its_start_is_short(text: str, max_chars: int) -> None:
-    start, rest = show.folded(text, max_chars)
+    start, rest = show.fold_text(text, max_chars)
     assert start + rest == text
     assert len(start) <= max_chars + max_chars // 3
     assert not rest or len(start) <= max_chars
 
 
 def test_a_text_is_folded_between_words_and_not_for_half_a_line() -> None:
-    assert show.folded("one two three four five", 12) == ("one two", " three four five")
-    assert show.folded("one two three", 12) == ("one two three", "")
-    assert show.folded("x" * 30, 12) == ("x" * 12, "x" * 18)
+    assert show.fold_text("one two three four five", 12) == ("one two", " three four five")
+    assert show.fold_text("one two three", 12) == ("one two three", "")
+    assert show.fold_text("x" * 30, 12) == ("x" * 12, "x" * 18)
