@@ -7,11 +7,12 @@ from typing import Any, TextIO, cast
 
 import structlog
 
+from streams.log_throttle import LogThrottle
 from streams.plain_text import clean_text
 from streams.settings import Settings
 
 QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "kafka", "asyncio", "opentelemetry")
-"""Libraries whose info messages are not logged."""
+"""Libraries whose info messages are not logged, and whose other messages are limited."""
 
 
 def clean_values(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
@@ -61,6 +62,7 @@ def configure_logging(settings: Settings) -> None:
     )
     handler = logging.StreamHandler(_Stderr())
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    handler.addFilter(LogThrottle(QUIET))
     logging.basicConfig(handlers=[handler], level=level, force=True)
     for name in QUIET:
         logger = logging.getLogger(name)

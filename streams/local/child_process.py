@@ -1,6 +1,7 @@
 """Child processes that end with their parent, each with its own log, stopped only by process id."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,13 @@ from streams.niceness import raise_session_niceness
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
 """The environment variable that marks a child and all processes that it starts, with a value of each child."""
 KEPT_LOG_SUFFIX = ".previous"
+CRASH_LOGS = 3
+"""Number of logs that are kept of the first crashes of a process: the first one has the cause."""
+CRASH_SECONDS = 7 * 86_400.0
+"""Age after which the log of a crash gives way to another one (seconds)."""
+LOG_BYTES = 20_000_000
+"""Size from which a log is rotated (bytes). The part before is kept once."""
+ROTATED_LOG_SUFFIX = ".older"
 KILLED_SECONDS = 5.0
 """Maximum wait for a killed process to end."""
 TAIL_LINES = 15
@@ -156,6 +164,25 @@ def keep_previous(log: Path) -> None:
     """Rename the log of the last start, so that a log holds only one start."""
     if log.exists():
         log.replace(log.with_name(log.name + KEPT_LOG_SUFFIX))
+
+
+def keep_crash(log: Path) -> None:
+    """Rename the log of a process that ended by itself. The logs of the first crashes stay, and the last one."""
+    for number in range(1, CRASH_LOGS + 1):
+        kept = log.with_name(f"{log.name}.crash-{number}")
+        if log.exists() and (not kept.exists() or time.time() - kept.stat().st_mtime > CRASH_SECONDS):
+            log.replace(kept)
+    keep_previous(log)
+
+
+def rotate(log: Path, max_bytes: int = LOG_BYTES) -> None:
+    """Copy a large log aside and empty it. The process goes on writing: it appends."""
+    try:
+        if log.stat().st_size > max_bytes:
+            shutil.copyfile(log, log.with_name(log.name + ROTATED_LOG_SUFFIX))
+            os.truncate(log, 0)
+    except OSError:
+        return  # as on a full disk: the next look tries again
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:

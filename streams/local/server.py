@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from streams.errors import StartError
-from streams.local.child_process import Child, Launch, keep_previous, stop, tail
+from streams.local.child_process import Child, Launch, keep_crash, keep_previous, stop, tail
 from streams.local.tls.identities import Identities
 from streams.settings import Settings
 
@@ -146,10 +146,10 @@ class _Start:
         self.report(what, {**details, "seconds": seconds})
 
 
-def spawn(server: Server, launch: Launch, logs: Path) -> Child:
-    """Start a server's process with a new log. The previous log is kept."""
+def spawn(server: Server, launch: Launch, logs: Path, *, crashed: bool = False) -> Child:
+    """Start a server's process with a new log. The previous log is kept, and more logs of processes that `crashed`."""
     log = logs / f"{server.name}.log"
-    keep_previous(log)
+    (keep_crash if crashed else keep_previous)(log)
     return Child(server.name, launch, log, server.port)
 
 

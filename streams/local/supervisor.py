@@ -23,7 +23,7 @@ import psutil
 
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
-from streams.local.child_process import kill_orphans, stop
+from streams.local.child_process import kill_orphans, rotate, stop
 from streams.local.health_checks import HealthChecks
 from streams.local.pausing import PAUSED, pause_asked
 from streams.local.reporting import PipeReport
@@ -140,6 +140,8 @@ class Supervisor:
                 for watched in self.watched:
                     self._check(watched, now)
                 running = [watched for watched in self.watched if watched.start_again_at is None]
+                for watched in running:
+                    rotate(watched.child.log)
                 for watched, reason in checks.look(running, now):
                     self._end_hanging(watched, reason, now)
 
@@ -177,7 +179,7 @@ class Supervisor:
 
     def _start_again(self, watched: Watched, now: float) -> None:
         try:
-            watched.child = spawn(watched.server, watched.server.prepare(), self.home / "logs")
+            watched.child = spawn(watched.server, watched.server.prepare(), self.home / "logs", crashed=True)
         except (RiffleError, OSError) as error:
             self._warn(f"{watched.server.title} can't be restarted: {error}")
             watched.ended(now)

@@ -9,6 +9,7 @@ import asyncio
 import math
 import os
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -40,6 +41,8 @@ from streams.topology import STAGES, Stage, in_regions
 log = structlog.get_logger()
 
 WATCH_SECONDS = 1.0
+END_SECONDS = 3.0
+"""Time for the end of a worker after the grace for its events (seconds)."""
 EXIT_FAILED = 70
 """Exit status EX_SOFTWARE of sysexits: a restart may help."""
 EXIT_CONFIGURATION = 78
@@ -72,8 +75,13 @@ async def run_worker(
     stages = with_region(stages, settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def ask_to_stop() -> None:
+        stop.set()
+        end_in_time(settings.runtime.grace_seconds)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, ask_to_stop)
     metrics = Metrics()
     names = "+".join(stage.label for stage in stages)
     provider = tracer_provider(names, settings.otlp_endpoint)
@@ -110,12 +118,27 @@ async def run_worker(
         if failure:
             # At once: an orderly stop would wait for events that must be delivered again, and perhaps commit them.
             os._exit(_report_failure(failure, names))
+        await asyncio.gather(*(item.app.stop(runtime.grace_seconds) for item in running))
         for item in running:
-            await item.app.stop(runtime.grace_seconds)
             await item.agent.stop()
         provider.shutdown()
     log.info("worker stopped", stages=names)
     return 0
+
+
+def end_in_time(grace_seconds: float) -> None:
+    """End this process soon after the grace, whatever its orderly stop waits for.
+
+    A client of Kafka waits for a broker that is away. The events in progress are delivered again.
+    """
+
+    def end() -> None:
+        log.warning("the orderly stop took too long: the worker ends, and events in progress are delivered again")
+        os._exit(0)
+
+    timer = threading.Timer(grace_seconds + END_SECONDS, end)
+    timer.daemon = True
+    timer.start()
 
 
 def _report_failure(failure: BaseException, names: str) -> int:

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from streams.local.child_process import KEPT_LOG_SUFFIX
 from streams.local.probing import answers, listens
 from streams.local.state import ProcessState, running_state
 
@@ -145,7 +144,7 @@ async def until_logged(log: Path, text: str) -> None:
 
 
 def read_log(log: Path) -> str:
-    logs = (log.with_name(log.name + KEPT_LOG_SUFFIX), log)
+    logs = (*sorted(log.parent.glob(f"{log.name}.*")), log)
     return "".join(path.read_text(errors="replace") for path in logs if path.exists())
 
 

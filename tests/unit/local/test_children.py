@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams.local.child_process import Child, Launch, keep_previous, kill_orphans, stop, tail
+from streams.local.child_process import Child, Launch, keep_crash, keep_previous, kill_orphans, rotate, stop, tail
 from streams.local.riffle_processes import gateway, workers
 from streams.niceness import raise_session_niceness
 from tests.child_processes import unreaped
@@ -232,3 +232,35 @@ def test_a_child_whose_end_nobody_waited_for_is_found_though_it_has_ended() -> N
     child.wait()
     child.stdout.close()
     assert not [command for command in unreaped() if "of this test" in command]
+
+
+def test_the_logs_of_the_first_crashes_stay_and_the_last_one(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    for number in range(1, 10):
+        log.write_text(f"crash {number}")
+        keep_crash(log)
+    kept = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert kept == {f"a.log.crash-{n}": f"crash {n}" for n in (1, 2, 3)} | {"a.log.previous": "crash 9"}
+
+
+def test_the_log_of_an_old_crash_gives_way(tmp_path: Path) -> None:
+    log, kept = tmp_path / "a.log", tmp_path / "a.log.crash-1"
+    kept.write_text("last month")
+    os.utime(kept, (0, 0))
+    log.write_text("today")
+    keep_crash(log)
+    assert kept.read_text() == "today"
+
+
+def test_a_log_is_rotated_by_size_while_its_process_writes(tmp_path: Path) -> None:
+    child = started(f"{READY}\nimport sys, time\nwhile True: print('x' * 99, flush=True); time.sleep(0.001)", tmp_path)
+    try:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not (older := tmp_path / "child.log.older").exists() and time.monotonic() < deadline:
+            rotate(child.log, max_bytes=10_000)
+        assert older.read_text().startswith("ready\n" + "x" * 99)
+        while child.log.stat().st_size == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert child.log.read_bytes()[:1] == b"x", "it goes on at the beginning, and leaves no hole"
+    finally:
+        stop([child], grace_seconds=0)
