@@ -18,7 +18,14 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka import Producer as RawProducer
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
 
 from streams.local.ports import free_ports
 from streams.runtime import topic_tail
@@ -28,7 +35,7 @@ from streams.runtime.lag import check_retention, stage_lags
 from streams.runtime.processing import SHORT_ROUNDS
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import encode
-from streams.runtime.topics import create_topics
+from streams.runtime.topics import create_topics, set_record_times
 from streams.runtime.worker import EXIT_CONFIGURATION
 from streams.settings import Settings
 from streams.topology import Stage, topics_of
@@ -150,6 +157,23 @@ async def test_poison_is_dead_lettered_exactly_once_with_its_error_and_bytes(run
     assert poison is not None
     assert (poison.error_type, poison.error) == ("PoisonError", "this can't be digested")
     assert poison.topic == Asked.topic
+
+
+async def test_kafkas_clock_gives_records_their_times_also_in_topics_of_a_former_release(run: Run) -> None:
+    topics = topics_of((Asked, Answered), (run.stage,))
+    admin = AdminClient(client_config(run.settings.kafka))
+    former = ConfigEntry("message.timestamp.type", "CreateTime", incremental_operation=AlterConfigOpType.SET)
+    place = ConfigResource(ResourceType.TOPIC, Asked.topic, incremental_configs=[former])
+    admin.incremental_alter_configs([place])[place].result(30)
+    assert set_record_times(run.settings, topics) == [Asked.topic]
+    assert set_record_times(run.settings, topics) == []
+    producer = RawProducer(client_config(run.settings.kafka))
+    for seconds in (0, time.time() - 8 * 86_400, time.time() + 10 * 365 * 86_400):
+        producer.produce(Asked.topic, b"x", timestamp=int(seconds * 1_000))
+    producer.flush(30)
+    times = [message.timestamp()[1] / 1_000 for message in run.read_topic(Asked.topic)]
+    assert len(times) == 3
+    assert all(abs(found - time.time()) < 300 for found in times)
 
 
 async def test_headers_without_a_value_stop_no_worker_and_stay_in_the_letter(run: Run) -> None:
