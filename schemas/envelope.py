@@ -18,6 +18,8 @@ from pydantic_core import ErrorDetails
 
 SPEC_VERSION = "1.0"
 CONTENT_TYPE = "application/json"
+Header = tuple[str, bytes | None]
+"""The name and value of a record's header. Kafka allows a header without a value (null)."""
 COPIED_FIELDS = ("page_id", "url", "host", "generation", "crawl_id")
 """Fields that an event has from its cause: the page, the fetch and the crawl that both are about."""
 
@@ -110,7 +112,7 @@ class Envelope(BaseModel):
     traceparent: str = ""
     """W3C Trace Context, level 1: `00-<trace id>-<span id>-<flags>`."""
 
-    def to_headers(self) -> list[tuple[str, bytes | None]]:
+    def to_headers(self) -> list[Header]:
         headers = {
             "ce_specversion": SPEC_VERSION,
             "ce_id": str(self.id),
@@ -124,7 +126,7 @@ class Envelope(BaseModel):
         return [(name, value.encode()) for name, value in headers.items() if value]
 
     @classmethod
-    def from_headers(cls, headers: Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]) -> Self:
+    def from_headers(cls, headers: Mapping[str, bytes | None] | Iterable[Header]) -> Self:
         """Read the attributes from headers. A header without a value (null) counts as missing.
 
         Raises InvalidEvent if an attribute is missing or malformed.

@@ -3,6 +3,7 @@
     RiffleError
     ├── TransientError        try again later: a store is slow, a connection was cut
     │   ├── StoreUnavailable
+    │   │   └── RestoreUnfinished
     │   ├── DeadlineExceeded
     │   ├── SandboxAway
     │   ├── EventOverdue
@@ -40,6 +41,10 @@ class TransientError(RiffleError):
 
 class StoreUnavailable(TransientError):
     """A store or model server didn't answer. The message names the server, its address and the cause."""
+
+
+class RestoreUnfinished(StoreUnavailable):
+    """A restore of the installation runs, or has failed: parts of what it held are missing. The message has advice."""
 
 
 class DeadlineExceeded(TransientError):

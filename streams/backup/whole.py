@@ -21,6 +21,8 @@ from streams.local.pausing import workers_paused
 from streams.local.server_set import ensure_collection
 from streams.runtime.lag import active_groups
 from streams.settings import Settings
+from streams.stores.cassandra import migrate
+from streams.stores.cassandra.restoring import check_restored, mark_restore, unmark_restore
 from streams.topology import STAGES, in_regions
 
 _LOOK_SECONDS = 0.5
@@ -32,6 +34,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress, *, vectors: bo
     """Write a backup into an empty folder. Raises UsageError, StoreUnavailable."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not an empty folder: name one that does not exist yet")
+    asyncio.run(check_restored(settings.cassandra))
     with _no_worker_runs(settings):
         folder.mkdir(parents=True, exist_ok=True)
         manifest = Manifest(datetime.now(UTC).isoformat(), version("riffle-search"))
@@ -48,7 +51,9 @@ def back_up(settings: Settings, folder: Path, progress: Progress, *, vectors: bo
 def restore(settings: Settings, folder: Path, progress: Progress, *, replace: bool = False) -> Manifest:
     """Bring an empty installation to the state of a backup. Raises UsageError, StoreUnavailable.
 
-    With `replace`, all that the installation holds is removed first. An interrupted restore is repeated with `replace`.
+    With `replace`, all that the installation holds is removed first. A restore that was interrupted is repeated with
+    `replace`. Until a restore is finished, workers wait and searches are refused
+    (`streams.stores.cassandra.restoring`).
     """
     manifest = read_manifest(folder)
     cassandra.refuse_other_schema(manifest)
@@ -59,6 +64,9 @@ def restore(settings: Settings, folder: Path, progress: Progress, *, replace: bo
             kafka.refuse_events(settings)
             asyncio.run(cassandra.refuse_rows(settings.cassandra))
             qdrant.refuse_points(settings.qdrant)
+        # What was deleted, and not yet written, is missing: the mark keeps workers and searches away until the end.
+        asyncio.run(migrate(settings.cassandra))
+        asyncio.run(mark_restore(settings.cassandra, _description(folder)))
         kafka.empty_topics(settings, manifest)
         asyncio.run(cassandra.empty_tables(settings.cassandra))
         qdrant.drop_collections(settings.qdrant)
@@ -70,7 +78,13 @@ def restore(settings: Settings, folder: Path, progress: Progress, *, replace: bo
         kafka.restore_records(settings, folder, manifest, progress)
         kafka.restore_offsets(settings, manifest)
         kafka.verify_records(settings, manifest)
+        asyncio.run(unmark_restore(settings.cassandra))
     return manifest
+
+
+def _description(folder: Path) -> str:
+    """Return which restore begins now, for people."""
+    return f"restore of {folder.resolve()}, begun {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 @contextmanager

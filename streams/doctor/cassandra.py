@@ -10,8 +10,10 @@ from streams.errors import UsageError
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
 from streams.stores.cassandra.migrating import Migration, packaged_migrations
+from streams.stores.cassandra.restoring import unfinished_restore
 from streams.tls import TlsFiles
 
+RESTORE_ADVICE = "Workers and searches wait. Repeat it, or restore another backup: riffle restore DIR --replace"
 _VERSION = "SELECT release_version FROM system.local"
 _PEERS = "SELECT peer FROM system.peers"
 _KEYSPACE = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = :name"
@@ -62,6 +64,8 @@ async def _ask(session: CassandraSession, settings: Settings, addresses: str) ->
     (replication,) = (await session.execute(_KEYSPACE, {"name": keyspace}))[0]
     for finding in judge_replication(dict(replication), nodes, settings.cassandra):
         yield finding
+    if problem := await unfinished_restore(session):
+        yield failure("restore", f"{problem[0].upper()}{problem[1:].partition('. ')[0]}", RESTORE_ADVICE)
     applied: dict[str, str] = dict(await session.execute(_APPLIED))
     yield judge_migrations(applied, packaged_migrations())
     yield judge_clock(await session.clock_ahead_seconds(), settings.crawl.clock_bound_seconds)

@@ -1,7 +1,7 @@
 """Stores that may come after the start: each is opened in the background, and tried again until it opens.
 
 Until then a placeholder takes its place: its calls raise StoreUnavailable with the reason. So the gateway starts
-without its stores, answers in part, and recovers by itself.
+without its stores, answers in part, and recovers by itself. During a restore, all stores are placeholders.
 """
 
 import asyncio
@@ -11,13 +11,15 @@ from typing import Any, cast
 
 import structlog
 
-from streams.errors import StoreUnavailable
+from streams.errors import RestoreUnfinished, StoreUnavailable
 from streams.servers import STORES, Store, server_of
 from streams.settings import Settings
 from streams.stores.opener import Stores, fields_of, open_stores
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Pauses between tries to open a store (seconds). The last pause repeats."""
+RESTORE_SECONDS = 2.0
+"""Time between two looks at whether a restore of the installation runs (seconds)."""
 OpenStores = Callable[[Settings, Iterable[Store]], AbstractAsyncContextManager[Stores]]
 
 log = structlog.get_logger(__name__)
@@ -39,6 +41,43 @@ class AbsentStore:
         return unavailable
 
 
+class _Shown:
+    """The stores that requests use: each is the opened store, or a placeholder with the reason.
+
+    While a restore of the installation is not finished, all are placeholders: parts of what they hold are missing.
+    """
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        self._opened: dict[Store, Stores] = {}
+        self._absent: dict[Store, str] = {}
+        self._unfinished = ""
+
+    def open(self, store: Store, opened: Stores) -> None:
+        self._opened[store] = opened
+        log.info("a store was opened", store=store)
+        self._show(store)
+
+    def absent(self, store: Store, reason: str) -> None:
+        self._absent[store] = reason
+        self._show(store)
+
+    def restoring(self, reason: str) -> None:
+        """Show placeholders for all stores, or the stores again if there is no reason any more."""
+        if reason == self._unfinished:
+            return
+        self._unfinished = reason
+        log.warning("a restore is not finished" if reason else "the restore is finished", reason=reason)
+        for store in self._absent:
+            self._show(store)
+
+    def _show(self, store: Store) -> None:
+        opened = None if self._unfinished else self._opened.get(store)
+        absent = cast(Any, AbsentStore(store, self._unfinished or self._absent[store]))
+        for name in fields_of(store):
+            setattr(self.stores, name, getattr(opened, name) if opened else absent)
+
+
 @asynccontextmanager
 async def open_lazily(
     settings: Settings,
@@ -46,16 +85,19 @@ async def open_lazily(
     *,
     open_store: OpenStores = open_stores,
     retry_seconds: Sequence[float] = RETRY_SECONDS,
+    restore_seconds: float = RESTORE_SECONDS,
 ) -> AsyncIterator[Stores]:
     """Provide the stores at once, open or not, and close them at the end."""
-    stores = Stores()
+    shown = _Shown(Stores())
     stop = asyncio.Event()
     tasks = []
     for store in needs:
-        _use_placeholder(stores, store, AbsentStore(store, "it is being opened"))
-        tasks.append(asyncio.create_task(_hold_open(settings, store, stores, open_store, retry_seconds, stop)))
+        shown.absent(store, "it is being opened")
+        tasks.append(
+            asyncio.create_task(_hold_open(settings, store, shown, open_store, retry_seconds, restore_seconds, stop))
+        )
     try:
-        yield stores
+        yield shown.stores
     finally:
         stop.set()
         await asyncio.gather(*tasks)
@@ -64,9 +106,10 @@ async def open_lazily(
 async def _hold_open(
     settings: Settings,
     store: Store,
-    stores: Stores,
+    shown: _Shown,
     open_store: OpenStores,
     retry_seconds: Sequence[float],
+    restore_seconds: float,
     stop: asyncio.Event,
 ) -> None:
     """Open the store, hold it until the end, and close it: all in one task, as some clients require."""
@@ -76,17 +119,31 @@ async def _hold_open(
                 opened = await _or_stop(stop, stack.enter_async_context(open_store(settings, (store,))))
             except Exception as error:  # the other stores are used meanwhile
                 wait_seconds = retry_seconds[min(attempt, len(retry_seconds) - 1)]
-                _use_placeholder(stores, store, AbsentStore(store, str(error) or type(error).__name__))
+                shown.absent(store, str(error) or type(error).__name__)
+                if isinstance(error, RestoreUnfinished):
+                    shown.restoring(str(error))
                 log.warning(
                     "a store could not be opened yet", store=store, error=str(error), next_try_seconds=wait_seconds
                 )
                 await _or_stop(stop, asyncio.sleep(wait_seconds))
             else:
                 if opened is not None:
-                    _use(stores, store, opened)
-                    await stop.wait()
+                    shown.open(store, opened)
+                    await _watch_restores(opened, shown, restore_seconds, stop)
             if stop.is_set():
                 return
+
+
+async def _watch_restores(opened: Stores, shown: _Shown, restore_seconds: float, stop: asyncio.Event) -> None:
+    """Wait for the end. If the records were opened, look now and then whether a restore has begun or ended."""
+    if opened.unfinished_restore is None:
+        await stop.wait()
+    while not stop.is_set() and opened.unfinished_restore:
+        try:
+            shown.restoring(await opened.unfinished_restore())
+        except Exception as error:
+            log.debug("unknown whether a restore runs", error=repr(error))
+        await _or_stop(stop, asyncio.sleep(restore_seconds))
 
 
 async def _or_stop(stop: asyncio.Event, awaitable: Any) -> Any:
@@ -97,14 +154,3 @@ async def _or_stop(stop: asyncio.Event, awaitable: Any) -> Any:
         task.cancel()
     await asyncio.gather(*pending, return_exceptions=True)
     return work.result() if work in done else None
-
-
-def _use(stores: Stores, store: Store, opened: Stores) -> None:
-    for name in fields_of(store):
-        setattr(stores, name, getattr(opened, name))
-    log.info("a store was opened", store=store)
-
-
-def _use_placeholder(stores: Stores, store: Store, absent: AbsentStore) -> None:
-    for name in fields_of(store):
-        setattr(stores, name, cast(Any, absent))

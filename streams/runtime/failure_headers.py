@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from streams.runtime.records import Header
+from schemas.envelope import Header
 
 PREFIX = "riffle-"
 MAX_ERROR_CHARS = 2_000

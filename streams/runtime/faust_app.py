@@ -24,12 +24,11 @@ from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.connection import ssl_context
-from streams.runtime.incoming import Incoming, incoming_of, order_key
 from streams.runtime.lag import PartitionOffsets, input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.processing import Processor
-from streams.runtime.records import Record
+from streams.runtime.records import Incoming, Record, incoming_of, order_key
 from streams.settings import Settings
 from streams.topology import Stage
 

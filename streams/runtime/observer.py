@@ -15,10 +15,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Delivery
-from streams.runtime.incoming import Incoming
 from streams.runtime.metrics import Metrics
 from streams.runtime.processing import Result
-from streams.runtime.records import Record
+from streams.runtime.records import Incoming, Record
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""The preparation of a worker: Kafka's topics are checked, the stores opened and the agents built.
+"""The preparation of a worker: the stores are opened, Kafka's topics checked and the agents built.
 
 A server that is away before the first event is an outage like any other. The worker waits for it, instead of ending
 and being started again and again by its supervisor, with pauses that grow to minutes.
@@ -70,14 +70,17 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 async def prepare(stages: Sequence[Stage], settings: Settings, stores: Stores | None, *, accept_loss: bool) -> Prepared:
-    """Check Kafka's topics, open the stores and build the agents. Raises UsageError, TransientError."""
-    await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
-    partitions = await asyncio.to_thread(check_partitions, settings, stages)
-    await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
+    """Open the stores, check Kafka's topics and build the agents. Raises UsageError, TransientError.
+
+    The stores come first: during a restore they can't be opened, and its topics must not be created by a worker.
+    """
     async with AsyncExitStack() as stack:
         needs = {store for stage in stages for store in stage.stores}
         if stores is None:
             stores = await stack.enter_async_context(open_stores(settings, needs))
+        await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
+        partitions = await asyncio.to_thread(check_partitions, settings, stages)
+        await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)
         if stores.clock_ahead:
             await require_clock(stores.clock_ahead, settings.crawl.clock_bound_seconds)
         agents = {stage.label: await build_agent(stage, settings, stores) for stage in stages}

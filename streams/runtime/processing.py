@@ -10,7 +10,7 @@
     PoisonError         dead-letter topic at once
     RecordTooLarge      an output is too large for Kafka: dead-letter topic at once
     UsageError          a permission, table or setting is missing: `process` raises, and the worker stops
-    InvalidEvent        the record can't be read (see `incoming`): dead-letter topic at once
+    InvalidEvent        the record can't be read (see `records`): dead-letter topic at once
     NewerEvent          only a newer release can read it: it goes through the long retry topic for about a day, so that
                         the worker can be upgraded, and then to the dead-letter topic
     any other Exception tried again in place once, then dead-lettered: one event that hits a bug must not stop all
@@ -43,8 +43,7 @@ from streams.errors import (
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
 from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.incoming import Incoming, event_of, failure_of, original_of
-from streams.runtime.records import Record, encode
+from streams.runtime.records import Incoming, Record, encode, event_of, failure_of, original_of
 from streams.settings import RuntimeSettings
 from streams.topology import Stage
 

@@ -1,18 +1,25 @@
-"""Events to Kafka records and back. Pure: bytes and headers in, models out.
+"""Events to Kafka records and back: the one place that reads what any producer may have written to a topic.
+
+A record may have any bytes as its key, its value and its headers, and each of them may be null. For such a record
+`failure_of` and `event_of` raise only InvalidEvent (or NewerEvent), and the stage makes a dead letter of the record. An
+exception of any other type would end the worker, and the same record would end the next worker, for ever.
 
 An event's id is computed from its cause (`schemas.ids.event_id`). So a stage that handles an event twice sends the same
 ids, and readers recognise the copy.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
+from schemas.envelope import Header
 from schemas.ids import event_id
+from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
+from streams.topology import Stage
 
-Header = tuple[str, bytes | None]
-"""A header's name and value. Kafka allows a header without a value (null)."""
+Found = TypeVar("Found")
 Headers = Iterable[Header] | Mapping[str, bytes | None] | None
 
 
@@ -53,3 +60,88 @@ def _is_newer(found: str, known: str) -> bool:
     name, _, version = found.rpartition(".v")
     known_name, _, known_version = known.rpartition(".v")
     return name == known_name and version.isdecimal() and int(version) > int(known_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A record as received from Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes
+    value: bytes | None
+    headers: list[Header]
+    time: float = 0.0
+    """Kafka's time of the record (seconds since 1970 UTC). 0 if it is unknown."""
+
+    def header(self, name: str) -> bytes:
+        """Return the last value of a header, or an empty value if the header is missing or null."""
+        return dict(self.headers).get(name) or b""
+
+
+def incoming_of(event: Any) -> Incoming:
+    """Return the record of a Faust event."""
+    message = event.message
+    headers = message.headers or ()
+    return Incoming(
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        key=message.key or b"",
+        value=message.value,
+        headers=list(headers.items() if isinstance(headers, Mapping) else headers),
+        time=message.timestamp or 0.0,
+    )
+
+
+def order_key(stage: Stage, incoming: Incoming) -> bytes:
+    """Return an event's key by the stage's order. Events with the same key are handled one after the other.
+
+    Events with the same subject are in one partition, and so at one worker, if they have the same record key.
+    """
+    match stage.order:
+        case "none":
+            return f"{incoming.topic}/{incoming.partition}/{incoming.offset}".encode()
+        case "subject":
+            return incoming.header("ce_subject") or incoming.key
+    return incoming.key
+
+
+def failure_of(incoming: Incoming) -> FailureInfo | None:
+    """Return the failure in a record's headers, or None if the record is an original. Raises InvalidEvent."""
+    return _read(lambda: read_failure(dict(incoming.headers)))
+
+
+def original_of(incoming: Incoming, failure: FailureInfo, value: bytes | None) -> Incoming:
+    """Return the original of a record in a retry topic, with its value."""
+    return replace(
+        incoming,
+        topic=failure.topic,
+        partition=failure.partition,
+        offset=failure.offset,
+        value=value,
+        headers=original_headers(incoming.headers),
+    )
+
+
+def event_of(models: Iterable[type[Event]], record: Incoming) -> tuple[Event, Envelope]:
+    """Return the event in a record of one of the models' topics. Raises InvalidEvent, NewerEvent."""
+    return _read(lambda: decode(_model(models, record.topic), record.value, record.headers))
+
+
+def _model(models: Iterable[type[Event]], topic: str) -> type[Event]:
+    for model in models:
+        if model.topic == topic:
+            return model
+    raise InvalidEvent(f"no event with the topic {topic!r} is read here")
+
+
+def _read(read: Callable[[], Found]) -> Found:
+    """Return what `read` returns. Raises InvalidEvent (or NewerEvent) instead of each other exception."""
+    try:
+        return read()
+    except InvalidEvent:
+        raise
+    except Exception as error:
+        raise InvalidEvent(f"the record can't be read: {type(error).__name__}: {error}") from error

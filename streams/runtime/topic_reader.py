@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from streams.errors import StoreUnavailable
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config
-from streams.runtime.incoming import Incoming
+from streams.runtime.records import Incoming
 from streams.settings import Settings
 from streams.topology import READER_GROUP
 

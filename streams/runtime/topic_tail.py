@@ -15,7 +15,7 @@ from streams.runtime.connection import (
     retry_while_moving,
     unreachable_error,
 )
-from streams.runtime.incoming import event_of
+from streams.runtime.records import event_of
 from streams.runtime.topic_reader import incoming_from
 from streams.settings import Settings
 

@@ -54,6 +54,10 @@ class Stores:
     embedder: Embedder = _of("models")
     chains: ChainModel = _of("models")
     reranker: Reranker = _of("models")
+    unfinished_restore: Callable[[], Awaitable[str]] | None = dataclasses.field(
+        default=None, metadata={_ROLE: "records"}
+    )
+    """Returns why a restore is not finished, or an empty string. None: the records were not opened."""
     clock_ahead: Callable[[], Awaitable[float]] | None = dataclasses.field(default=None, metadata={_ROLE: "records"})
     """Returns by how many seconds this machine's clock is ahead of the records' server. None: it was not opened."""
 

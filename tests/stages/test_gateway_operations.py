@@ -15,7 +15,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from streams.errors import StartError, StoreUnavailable
+from streams.errors import RestoreUnfinished, StartError, StoreUnavailable
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.ledger.history import history_of
@@ -57,6 +57,57 @@ async def test_a_store_that_comes_late_is_used_from_then_on() -> None:
         assert await stores.vectors.collections() == []
         assert await history_of(stores, UUID(int=1)) == [], "what a page's view needs is there, too"
     assert sorted(opener.closed) == ["models", "records", "vectors"]
+
+
+class Restoring:
+    """Opens memory stores. `reason` says why a restore is not finished, as the mark in Cassandra does."""
+
+    def __init__(self, reason: str, *, refuses: bool) -> None:
+        self.reason, self.refuses = reason, refuses
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
+        if "records" in needs and self.refuses and self.reason:
+            raise RestoreUnfinished(self.reason)
+        stores = memory_stores()
+        stores.unfinished_restore = self.ask if "records" in needs else None
+        yield stores
+
+    async def ask(self) -> str:
+        return self.reason
+
+
+async def until_vectors(stores: Stores, *, answer: bool) -> None:
+    """Wait until searches can be answered, or can't."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await stores.vectors.collections()
+            except StoreUnavailable:
+                if not answer:
+                    return
+            else:
+                if answer:
+                    return
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("refuses", [False, True], ids=["the restore began later", "the restore was under way"])
+async def test_nothing_is_answered_until_a_restore_is_finished(refuses: bool) -> None:
+    """Also searches, which need no records: parts of the index are missing as well."""
+    opener = Restoring("a restore is not finished" if refuses else "", refuses=refuses)
+    opened = open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,), restore_seconds=0.01)
+    async with opened as stores:
+        if not refuses:
+            await until_vectors(stores, answer=True)
+            opener.reason = "a restore is not finished"
+        await asyncio.sleep(0.1)
+        await until_vectors(stores, answer=False)
+        with pytest.raises(StoreUnavailable, match="a restore is not finished"):
+            await stores.ledger.history(UUID(int=1))
+        opener.reason = ""
+        await until_vectors(stores, answer=True)
+        assert await history_of(stores, UUID(int=1)) == []
 
 
 async def test_the_end_does_not_wait_for_a_store_that_never_comes() -> None:

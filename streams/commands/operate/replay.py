@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import EXIT_NO, chosen_stages, command, err, load_kafka_settings, out
-from streams.runtime.incoming import Incoming
 from streams.runtime.producer import EventProducer
+from streams.runtime.records import Incoming
 from streams.runtime.replays.replaying import replay_record, stage_inputs
 from streams.runtime.topics import create_topics
 

@@ -17,7 +17,7 @@ import orjson
 from schemas import InvalidEvent
 from streams.errors import UsageError
 from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.incoming import Incoming, failure_of
+from streams.runtime.records import Incoming, failure_of
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.topology import STAGES, Stage

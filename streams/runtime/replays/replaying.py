@@ -12,8 +12,7 @@ from datetime import datetime
 import orjson
 
 from streams.runtime.failure_headers import FailureInfo, original_headers
-from streams.runtime.incoming import Incoming
-from streams.runtime.records import Record
+from streams.runtime.records import Incoming, Record
 from streams.runtime.replays.dead_letters import REPLAYED_AT, DeadLetter
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings

@@ -12,6 +12,7 @@ from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.reindexing import CassandraReindexing
+from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
 
 
@@ -27,13 +28,19 @@ class Records:
     frontier: CassandraFrontier
     host_links: CassandraHostLinks
     reindexing: CassandraReindexing
+    unfinished_restore: Callable[[], Awaitable[str]]
     clock_ahead: Callable[[], Awaitable[float]]
     close: Callable[[], Awaitable[None]]
 
 
 async def open_records(settings: Settings) -> Records:
-    """Connect to the keyspace. Raises StoreUnavailable, and UsageError without a keyspace."""
+    """Connect to the keyspace. Raises StoreUnavailable, also during a restore, and UsageError without a keyspace."""
     session = await connect(settings.cassandra)
+    try:
+        await refuse_unfinished_restore(session)
+    except BaseException:
+        await session.close()
+        raise
     return Records(
         blobs=CassandraBlobs(session, settings.cassandra.blob_ttl_days),
         blob_collection=CassandraBlobCollection(session),
@@ -43,6 +50,7 @@ async def open_records(settings: Settings) -> Records:
         frontier=CassandraFrontier(session),
         host_links=CassandraHostLinks(session),
         reindexing=CassandraReindexing(session),
+        unfinished_restore=lambda: unfinished_restore(session),
         clock_ahead=session.clock_ahead_seconds,
         close=session.close,
     )

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from streams.errors import UsageError
-from streams.settings import CassandraSettings
+from streams.backup.cassandra import empty_tables
+from streams.errors import RestoreUnfinished, UsageError
+from streams.settings import CassandraSettings, Settings
 from streams.stores import cassandra
 from streams.stores.cassandra.migrating import Migration, packaged_migrations
+from streams.stores.cassandra.opening import open_records
+from streams.stores.cassandra.restoring import check_restored, mark_restore, unmark_restore
 from tests.conftest import fresh_name
 
 pytestmark = pytest.mark.integration("cassandra")
@@ -53,6 +56,25 @@ async def test_one_that_was_cut_off_is_applied_again(fresh: CassandraSettings) -
     with pytest.raises(Exception, match="refuses a statement"):
         await cassandra.migrate(fresh, [FIRST, broken])
     assert await cassandra.migrate(fresh, [FIRST, SECOND]) == ["0002_second.cql"]
+
+
+async def test_a_restore_that_is_not_finished_keeps_the_records_closed(fresh: CassandraSettings) -> None:
+    settings = Settings(cassandra=fresh)
+    await cassandra.migrate(fresh)
+    await mark_restore(fresh, "restore of /backups/monday")
+    for _ in range(2):  # also after another start, which migrates
+        with pytest.raises(RestoreUnfinished, match="restore of /backups/monday"):
+            await open_records(settings)
+        with pytest.raises(RestoreUnfinished):
+            await check_restored(fresh)
+        await cassandra.migrate(fresh)
+    await empty_tables(fresh)
+    with pytest.raises(RestoreUnfinished):
+        await check_restored(fresh)
+    await unmark_restore(fresh)
+    records = await open_records(settings)
+    assert await records.unfinished_restore() == ""
+    await records.close()
 
 
 async def test_what_is_shipped_may_be_applied_by_several_processes_at_once(fresh: CassandraSettings) -> None:

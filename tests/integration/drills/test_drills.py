@@ -23,9 +23,12 @@ from streams.cli import COMMANDS
 from streams.commands.pages.crawl import seed
 from streams.commands.pages.search import ask
 from streams.errors import RiffleError
+from streams.gateway.lazy_stores import RESTORE_SECONDS
 from streams.local.state import running_state
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
+from streams.stores.cassandra import connect
+from streams.stores.cassandra.restoring import unfinished_restore
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_500)]
 
@@ -57,9 +60,16 @@ class Drill:
     home: Path
     web: Path
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "RIFFLE_HOME": str(self.home), "RIFFLE_LOCAL_WEB": str(self.web)}
+
+    def start(self, *arguments: str, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        """Start a command without waiting for its end."""
+        return subprocess.Popen([*RIFFLE, *arguments], env=self.environment, stdout=stdout, stderr=subprocess.DEVNULL)
+
     def riffle(self, *arguments: str) -> str:
-        environment = {**os.environ, "RIFFLE_HOME": str(self.home), "RIFFLE_LOCAL_WEB": str(self.web)}
-        done = subprocess.run([*RIFFLE, *arguments], env=environment, capture_output=True, text=True)
+        done = subprocess.run([*RIFFLE, *arguments], env=self.environment, capture_output=True, text=True)
         assert done.returncode == 0, f"riffle {' '.join(arguments)}: {done.stdout[-3_000:]}{done.stderr[-3_000:]}"
         return done.stdout
 
@@ -124,6 +134,7 @@ def test_everything_is_lost_and_restored(drill: Drill, tmp_path: Path) -> None:
     drill.riffle("up")
     drill.riffle("restore", str(tmp_path / "backup"))
 
+    drill.until_found(QUESTIONS[0], HOST)
     assert drill.answers() == before
     found = drill.until_found("why do lighthouses flash?", LATE_HOST)
     assert LATE_PAGE in found["results"][0]["statements"][0]["text"], "the event in flight was handled"
@@ -136,6 +147,38 @@ def test_everything_is_lost_and_restored(drill: Drill, tmp_path: Path) -> None:
 async def _discover(settings: Settings, url: str) -> None:
     async with EventProducer(settings, "drill") as producer:
         await producer(seed(url, 0))
+
+
+def test_a_restore_that_is_killed_is_refused_until_it_is_repeated(drill: Drill, tmp_path: Path) -> None:
+    before = drill.answers()
+    drill.riffle("backup", str(tmp_path / "backup"))
+    restoring = drill.start("restore", str(tmp_path / "backup"), "--replace")
+    while not asyncio.run(_restore_mark(drill.settings)):
+        assert restoring.poll() is None, "the restore ended before it was killed"
+        time.sleep(0.05)
+    restoring.kill()
+    restoring.wait()
+
+    time.sleep(2 * RESTORE_SECONDS)
+    with pytest.raises(RiffleError):
+        ask(drill.settings, QUESTIONS[0], host=HOST)
+    doctor = drill.start("doctor", stdout=subprocess.PIPE)
+    shown = doctor.communicate(timeout=WAIT_SECONDS)[0].decode()
+    assert doctor.returncode != 0
+    assert "A restore is not finished" in shown
+    assert drill.start("backup", str(tmp_path / "half")).wait(WAIT_SECONDS) != 0, "half an installation is no backup"
+
+    drill.riffle("restore", str(tmp_path / "backup"), "--replace")
+    drill.until_found(QUESTIONS[0], HOST)
+    assert drill.answers() == before
+
+
+async def _restore_mark(settings: Settings) -> str:
+    session = await connect(settings.cassandra)
+    try:
+        return await unfinished_restore(session)
+    finally:
+        await session.close()
 
 
 @pytest.mark.skipif("reindex" not in COMMANDS, reason="needs `riffle reindex`")

@@ -15,7 +15,7 @@ from schemas.ids import page_id
 from streams.cli import app
 from streams.commands.operate import blobs as blobs_module
 from streams.commands.pages import remove as remove_module
-from streams.runtime.incoming import Incoming
+from streams.runtime.records import Incoming
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Normalized, Removed

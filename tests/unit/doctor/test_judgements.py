@@ -14,8 +14,8 @@ from streams.doctor.versions import judge_version
 from streams.local.tls.identities import Identities
 from streams.models.protocols import ModelInfo
 from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.incoming import Incoming
 from streams.runtime.lag import Lag
+from streams.runtime.records import Incoming
 from streams.runtime.replays.dead_letters import DeadLetter
 from streams.runtime.topics import topic_config
 from streams.settings import (

@@ -12,11 +12,10 @@ from schemas import Event
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.failure_headers import FailureInfo
 from streams.runtime.faust_app import StageApp
-from streams.runtime.incoming import Incoming
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver
 from streams.runtime.processing import Processor
-from streams.runtime.records import Record, encode
+from streams.runtime.records import Incoming, Record, encode
 from streams.settings import RuntimeSettings, Settings
 from streams.topology import Stage
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streams.errors import UsageError
 from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.incoming import Incoming
+from streams.runtime.records import Incoming
 from streams.runtime.replays.dead_letters import REPLAYED_AT, DeadLetters, Selection, find_dead_letters
 from streams.settings import Settings
 from streams.topology import stage

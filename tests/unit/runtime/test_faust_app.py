@@ -12,7 +12,7 @@ from faust.types import TP
 from schemas import Event
 from streams.runtime.agent import Delivery
 from streams.runtime.faust_app import REPLAYS_PER_SLOT, PartitionsChanged, StageApp, new_app
-from streams.runtime.incoming import Incoming
+from streams.runtime.records import Incoming
 from streams.settings import Settings
 from streams.topology import Order
 from tests.unit.runtime.stage_harness import STAGE, Asked, RunningStage, asked, retried, settle
