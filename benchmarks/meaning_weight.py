@@ -3,6 +3,8 @@
     python -m benchmarks.meaning_weight features DIR... --out FILE    features and gains of the queries, by set
     python -m benchmarks.meaning_weight fit FILE                      the parameters, and each set left out in turn
 
+FILE of the parameters in use is meaning_weight.jsonl, beside this file.
+
 For each query of a test collection, the two lists are the gateway's: the features come from the first
 search, the gains from the lists after the feedback. A row has the features and nDCG@10
 for weights from 0 to 1, without any text. The parameters maximize the mean of the sets' mean nDCG@10, each set with the
@@ -195,9 +197,7 @@ def _arguments() -> argparse.Namespace:
     features.add_argument("folders", type=Path, nargs="+", metavar="DIR")
     features.add_argument("--out", type=Path, required=True)
     features.add_argument("--cache", type=Path)
-    fitting = commands.add_parser(
-        "fit", help="the parameters for these rows, written into the ranking.s training folder"
-    )
+    fitting = commands.add_parser("fit", help="the parameters for these rows, written where the ranking reads them")
     fitting.add_argument("file", type=Path)
     return parser.parse_args()
 

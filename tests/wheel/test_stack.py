@@ -14,16 +14,18 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PAGE = "<title>Harbours</title><h1>Harbours</h1><p>The harbour of Oulu freezes in November each year.</p>"
 URL = "https://harbours.test/"
+QUESTION = "when does the harbour of Oulu freeze"
 
 
 @pytest.fixture(scope="module")
 def product(local: Installed) -> Iterator[Installed]:
-    """The environment, with a running stack and a web of one page."""
+    """The environment, with a running stack and a crawled web of one page."""
     page = local.folder / "web" / "harbours.test" / "index.html"
     page.parent.mkdir(parents=True)
     page.write_text(PAGE)
     try:
         output_of(local, "up", "--web", "web")
+        output_of(local, "crawl", URL)
         yield local
     finally:
         local.run("riffle", "down")
@@ -44,12 +46,9 @@ def answer(product: Installed, *arguments: object, status: int = 0) -> Any:
     return json.loads(output_of(product, *arguments, "--json", status=status))
 
 
-def test_a_page_is_crawled_found_and_removed(product: Installed, tmp_path: Path) -> None:
-    output_of(product, "crawl", URL)
-    assert answer(product, "search", "when does the harbour of Oulu freeze")["results"][0]["url"] == URL
+def test_a_crawled_page_is_found_and_has_its_history(product: Installed) -> None:
+    assert answer(product, "search", QUESTION)["results"][0]["url"] == URL
     assert answer(product, "page", URL)["url"] == URL
-    output_of(product, "remove", URL, "--yes")
-    assert answer(product, "search", "when does the harbour of Oulu freeze")["results"] == []
 
 
 @pytest.mark.parametrize(
@@ -66,3 +65,8 @@ def test_an_installation_is_copied(product: Installed) -> None:
 
 def test_a_page_makes_a_round_trip(product: Installed) -> None:
     output_of(product, "round-trip")
+
+
+def test_a_page_is_removed_on_request(product: Installed) -> None:
+    output_of(product, "remove", URL, "--yes")
+    assert answer(product, "search", QUESTION, status=1)["results"] == []

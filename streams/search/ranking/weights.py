@@ -4,8 +4,8 @@
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
     question  1 if it is a question: its words are the asker's, not the answer's
 
-Parameters and their training data are in `training/`, made by `python -m benchmarks.meaning_weight`. The data have
-few short questions, so their bonus is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is shown
+The parameters in `weights.json` are made by `python -m benchmarks.meaning_weight`. Its training data have few short
+questions, so their bonus is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is shown
 with its features in `explain=true`.
 """
 
@@ -20,7 +20,7 @@ from streams.search.ranking.fusion import best_of_pages
 from streams.stores.protocols import Candidates, SparseVector
 
 FEATURES = ("terms", "fall", "question")
-PARAMETERS = Path(__file__).parent / "training" / "weights.json"
+PARAMETERS = Path(__file__).with_name("weights.json")
 FALL_PAGES = 10
 SHORT_QUESTION_TERMS = 2.0
 """Maximum `terms` of a short question: about six words."""

@@ -1,16 +1,18 @@
 """The weight of meaning: its features, its direction, and that it is what its training data give."""
 
 import json
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+from benchmarks import meaning_weight
 from benchmarks.meaning_weight import fit, quality_of
 from streams.search.ranking.weights import PARAMETERS, features_of, is_question, parameters, weight_of
 from streams.stores.protocols import Candidates, Hit, SparseVector
 from streams.stores.statement_payload import StatementPayload
 
-ROWS = PARAMETERS.parent / "queries.jsonl"
+ROWS = Path(meaning_weight.__file__).with_suffix(".jsonl")
 
 
 def found(*scores: float) -> Candidates:
