@@ -13,7 +13,7 @@ from streams.stores.cassandra.migrating import packaged_migrations
 
 BATCH_ROWS = 500
 BATCH_BYTES = 8 * 1024 * 1024
-"""Size of the values of the rows that are written at a time (bytes)."""
+"""Size of the rows that are written together (bytes)."""
 OF_RUNNING_WORKERS = frozenset({"frontier_owners"})
 """Tables in which workers write as soon as they start."""
 _APPLIED = "SELECT name, checksum FROM migrations"
@@ -38,7 +38,7 @@ async def write_tables(settings: CassandraSettings, folder: Path, manifest: Mani
 
 
 def refuse_other_schema(manifest: Manifest) -> None:
-    """Raise UsageError for a backup of a release with tables that this one doesn't have."""
+    """Raise UsageError for a backup of a release with tables that this release lacks."""
     known = {migration.name: migration.checksum for migration in packaged_migrations()}
     if newer := sorted(name for name, checksum in manifest.migrations.items() if known.get(name) != checksum):
         raise UsageError(

@@ -24,7 +24,7 @@ MAX_ITEM_BYTES = 64 * 1024 * 1024
 
 
 class ItemWriter:
-    """A context manager that writes items to `folder / file`. `part` describes the file after its end."""
+    """A context manager that writes items to `folder / file`. After its end, `part` describes the file."""
 
     def __init__(self, folder: Path, file: str) -> None:
         self._folder, self._file = folder, file
@@ -56,7 +56,7 @@ class ItemWriter:
 
 
 def read_items(folder: Path, part: Part) -> Iterator[Any]:
-    """The items of a file, in order. Raises UsageError for a damaged one."""
+    """Yield the items of a file, in order. Raises UsageError for a damaged file."""
     unpacker = msgpack.Unpacker(
         ext_hook=_value, raw=False, use_list=True, strict_map_key=False, max_buffer_size=MAX_ITEM_BYTES
     )

@@ -1,8 +1,8 @@
-"""Kafka's part of a backup: the events that are still to be handled, and those that are kept nowhere else.
+"""Kafka's part of a backup: the events that are still to be handled, and the events that no other store keeps.
 
 An event that every stage has handled is not kept: its effects are in Cassandra. Kept are
 
-- events that some stage has not handled, and with them all later ones of the partition
+- events that some stage has not handled, and all later events of their partitions
 - the whole of compacted topics (the last state of each key), of dead letters, and of topics that no stage reads
 
 Personal topics (queries, clicks) are left out: a backup lives longer than a day.
@@ -42,12 +42,12 @@ Offsets = dict[str, dict[Place, int]]
 FLUSH_RECORDS = 5_000
 """Number of records after which the producer waits until all are delivered."""
 GONE_SECONDS = 30.0
-"""Maximum time until a deleted topic is gone and a new one answers (seconds)."""
+"""Maximum time until a deleted topic is gone and a new topic answers (seconds)."""
 _LOOK_SECONDS = 0.2
 
 
 def partitions_of(settings: Settings) -> dict[str, int]:
-    """The number of partitions of each topic of the topology that exists. Raises StoreUnavailable."""
+    """Return the number of partitions of each topic of the topology that exists. Raises StoreUnavailable."""
     try:
         metadata = AdminClient(client_config(settings.kafka)).list_topics(timeout=TIMEOUT_SECONDS).topics
     except KafkaException as error:
@@ -55,8 +55,8 @@ def partitions_of(settings: Settings) -> dict[str, int]:
     return {topic.name: len(metadata[topic.name].partitions) for topic in TOPICS if topic.name in metadata}
 
 
-def committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
-    """The committed offsets of all stages. Raises StoreUnavailable."""
+def read_committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
+    """Return the committed offsets of all stages. Raises StoreUnavailable."""
     try:
         return {
             stage.label: committed_offsets(
@@ -70,8 +70,8 @@ def committed(settings: Settings, partitions: Mapping[str, int]) -> Offsets:
         raise unreachable_error(settings.kafka, error) from error
 
 
-def first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
-    """The offset of the first record of a partition that a backup keeps. Retention may have deleted it."""
+def find_first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
+    """Return the offset of the first record of a partition that a backup keeps. Retention may have deleted it."""
     # A stage in a region is called STAGE-REGION.
     readers = [name for name in offsets if topic.name in input_topics(stage_called(name.partition("-")[0]))]
     if topic.compacted or not readers:
@@ -80,7 +80,7 @@ def first_kept(topic: Topic, number: int, offsets: Offsets) -> int:
 
 
 def kept_topics(existing: Container[str], topics: Iterable[Topic] = TOPICS) -> list[Topic]:
-    """The topics whose records a backup keeps. `existing`: names of the topics that exist."""
+    """Return the topics whose records a backup keeps. `existing`: names of the topics that exist."""
     return [topic for topic in topics if topic.name in existing and not topic.personal]
 
 
@@ -91,11 +91,11 @@ def refuse_events(settings: Settings) -> None:
 
 
 def write_records(settings: Settings, folder: Path, manifest: Manifest, offsets: Offsets, progress: Progress) -> None:
-    """Write the records that are kept to files, and note in the manifest which of them each stage has handled."""
+    """Write the records to keep to files, and note in the manifest how many of them each stage has handled."""
     total = 0
     handled: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
     for topic in kept_topics(manifest.partitions):
-        starts = {number: first_kept(topic, number, offsets) for number in range(manifest.partitions[topic.name])}
+        starts = {number: find_first_kept(topic, number, offsets) for number in range(manifest.partitions[topic.name])}
         with ItemWriter(folder, f"kafka/{topic.name}.msgpack.zst") as writer:
             for record in read_topic(settings, topic.name, starts=starts):
                 writer.write(_item(record))
@@ -120,7 +120,7 @@ def empty_topics(settings: Settings, manifest: Manifest) -> None:
     present = partitions_of(settings)
     wrong = {name for name, count in present.items() if manifest.partitions.get(name, count) != count}
     admin = AdminClient(client_config(settings.kafka))
-    # A topic whose records were deleted by retention is made anew, too, so that its offsets begin with 0.
+    # A topic that retention has emptied is created again, too, so that its offsets begin with 0.
     used = {topic for (topic, _), end in end_offsets(settings, present).items() if end}
     _delete(admin, sorted(used | wrong))
     for topic in (topic for topic in TOPICS if topic.name in manifest.partitions):
@@ -216,7 +216,7 @@ def _headers(record: Incoming) -> Any:
 
 
 class _Sending:
-    """Sends records and remembers the first that could not be delivered."""
+    """Sends records, and remembers the first record that was not delivered."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer

@@ -20,7 +20,7 @@ from streams.errors import UsageError
 FORMAT = 1
 _READ_BYTES = 1 << 20
 Progress = Callable[[str, int], None]
-"""Called with the name of a part and the number of its items that are done."""
+"""A function that gets the name of a part and the number of its items that are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Manifest:
     """Collection -> the request that creates it, and its payload indexes."""
 
     def parts(self) -> Iterator[tuple[str, Part]]:
-        """All files with a name for people."""
+        """Yield all files, each with a name for people."""
         for kind, parts in (("table", self.tables), ("topic", self.topics), ("collection", self.collections)):
             for name, part in parts.items():
                 yield f"{kind} {name}", part
 
     def write(self, folder: Path) -> None:
-        """Write it so that a crash leaves none or a whole one."""
+        """Write the manifest so that a crash leaves no manifest or a whole one."""
         draft = folder / "manifest.json.new"
         with draft.open("w") as file:
             json.dump(asdict(self), file, indent=1)
@@ -72,7 +72,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder. Raises UsageError."""
+    """Return the manifest of a folder. Raises UsageError."""
     try:
         content = json.loads((folder / "manifest.json").read_text())
         if content["format"] != FORMAT:
@@ -100,7 +100,7 @@ def verify(folder: Path, manifest: Manifest, progress: Progress = lambda _name, 
 
 
 def checksum(path: Path) -> str:
-    """The blake2b-256 of a file."""
+    """Return the blake2b-256 of a file."""
     digest = blake2b(digest_size=32)
     with path.open("rb") as file:
         while block := file.read(_READ_BYTES):

@@ -1,7 +1,7 @@
-"""Qdrant's part of a backup: the points of every collection of Riffle. It may be left out, and made again.
+"""Qdrant's part of a backup: the points of every collection of Riffle. This part may be left out.
 
-Everything in Qdrant follows from Cassandra (`riffle reindex`). A copy saves the time of that, and the searches give the
-same answers at once.
+Everything in Qdrant follows from Cassandra (`riffle reindex`). A copy saves the time of reindexing, and searches give
+the same answers at once.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ def write_collections(settings: QdrantSettings, folder: Path, manifest: Manifest
     """Write all collections of Riffle to files. Raises StoreUnavailable."""
     total = 0
     with QdrantRest(settings, REQUEST_SECONDS) as qdrant:
-        names = _own(qdrant)
+        names = _own_collections(qdrant)
         manifest.aliases = {alias: name for alias, name in qdrant.aliases().items() if name in names}
         for name in names:
             manifest.descriptions[name] = description_of(qdrant.info(name))
@@ -38,14 +38,14 @@ def write_collections(settings: QdrantSettings, folder: Path, manifest: Manifest
 def refuse_points(settings: QdrantSettings) -> None:
     """Raise UsageError if a collection holds points."""
     with QdrantRest(settings, REQUEST_SECONDS) as qdrant:
-        if full := [name for name in _own(qdrant) if qdrant.info(name).get("points_count")]:
+        if full := [name for name in _own_collections(qdrant) if qdrant.info(name).get("points_count")]:
             raise UsageError(f"Qdrant holds points in {', '.join(full)}. {REPLACE_ADVICE}")
 
 
 def drop_collections(settings: QdrantSettings) -> None:
     """Drop all collections of Riffle."""
     with QdrantRest(settings, REQUEST_SECONDS) as qdrant:
-        for name in _own(qdrant):
+        for name in _own_collections(qdrant):
             qdrant.drop(name)
 
 
@@ -70,5 +70,5 @@ def restore_collections(settings: QdrantSettings, folder: Path, manifest: Manife
             qdrant.point_alias(alias, name)
 
 
-def _own(qdrant: QdrantRest) -> list[str]:
+def _own_collections(qdrant: QdrantRest) -> list[str]:
     return [name for name in qdrant.collections() if name.startswith(f"{ALIAS}-")]

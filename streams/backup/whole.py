@@ -1,7 +1,7 @@
 """A whole backup and a whole restore: the stores in the order that makes the result safe.
 
 The workers stand still meanwhile, so that all parts are of one moment. For all stages but the frontier only the order
-would do (docs/operate/backup.md): offsets, then events, then Cassandra, then Qdrant. The effects of each event that a
+is enough (docs/operate/backup.md): offsets, then events, then Cassandra, then Qdrant. The effects of each event that a
 stage had acknowledged when the offsets were read are in the later copies. All other events are delivered again.
 """
 
@@ -39,7 +39,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress, *, vectors: bo
         folder.mkdir(parents=True, exist_ok=True)
         manifest = Manifest(datetime.now(UTC).isoformat(), version("riffle-search"))
         manifest.partitions = kafka.partitions_of(settings)
-        offsets = kafka.committed(settings, manifest.partitions)
+        offsets = kafka.read_committed(settings, manifest.partitions)
         kafka.write_records(settings, folder, manifest, offsets, progress)
         asyncio.run(cassandra.write_tables(settings.cassandra, folder, manifest, progress))
         if vectors:

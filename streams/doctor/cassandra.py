@@ -22,7 +22,7 @@ _DISK = "SELECT table_name, mebibytes FROM system_views.disk_usage WHERE keyspac
 
 
 def check_cassandra(settings: Settings) -> Iterator[Finding]:
-    """All that is asked over one connection."""
+    """Check the nodes, the keyspace, the migrations and the clocks, over one connection."""
     addresses = ",".join(f"{host}:{settings.cassandra.port}" for host in settings.cassandra.hosts)
     if problem := refused(addresses):
         yield failure(
@@ -40,7 +40,7 @@ def check_cassandra(settings: Settings) -> Iterator[Finding]:
 
 
 def endpoint(settings: Settings) -> Endpoint | None:
-    """The first of the nodes, if the connections are encrypted."""
+    """Return the first of the nodes, if the connections are encrypted."""
     own = settings.cassandra
     if not own.ca_file:
         return None
@@ -74,7 +74,7 @@ async def _ask(session: CassandraSession, settings: Settings, addresses: str) ->
 
 
 def judge_replication(replication: Mapping[str, str], nodes: int, settings: CassandraSettings) -> Iterator[Finding]:
-    """The keyspace has the wanted replicas, in the data centre that is queried."""
+    """Check that the keyspace has the wanted replicas in the data centre of the queries."""
     held = int(replication.get(settings.datacenter, replication.get("replication_factor", 0)))
     if not held:
         yield failure(
@@ -95,7 +95,7 @@ def judge_replication(replication: Mapping[str, str], nodes: int, settings: Cass
 
 
 def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) -> Finding:
-    """Check that the tables are this version's."""
+    """Check that the tables are the tables of this version."""
     missing = [migration.name for migration in packaged if migration.name not in applied]
     if missing:
         return failure("schema", f"{len(missing)} migrations were not applied", "Apply them: riffle migrate", *missing)
@@ -120,7 +120,7 @@ def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) 
 
 
 def judge_clock(ahead_seconds: float, bound_seconds: float) -> Finding:
-    """The difference between the clock of this machine and the clock of a Cassandra node."""
+    """Check the difference between the clocks of this machine and of a Cassandra node."""
     says = f"This machine's clock differs from Cassandra's by {abs(ahead_seconds):.2f} s"
     advice = "Synchronize the clocks of all machines (NTP, chrony)."
     if abs(ahead_seconds) > bound_seconds:

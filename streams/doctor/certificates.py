@@ -1,4 +1,4 @@
-"""Certificates: the files of this installation, and those that the servers present, with the days that are left."""
+"""Certificates in the files of this installation and from its servers, with the days until they expire."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ from streams.settings import Settings
 from streams.tls import TlsFiles, client_context
 
 WARN_DAYS = 14
-"""Days of validity below which a certificate is late: cert-manager and the local stack renew it with 30 days left."""
+"""Minimum validity (days). cert-manager and the local stack renew a certificate 30 days before it expires."""
 FAIL_DAYS = 2
 CONNECT_SECONDS = 5.0
 _RENEW = (
@@ -27,7 +27,7 @@ _RENEW = (
 
 
 def check_certificates(settings: Settings) -> Iterator[Finding]:
-    """The files first, then each server."""
+    """Check the files first, then each server."""
     now = datetime.now(UTC)
     files = {path: name for name, path in reversed(list(certificate_files(settings)))}
     judged = [judge_file(name, path, now) for path, name in reversed(files.items())]
@@ -43,7 +43,7 @@ def check_certificates(settings: Settings) -> Iterator[Finding]:
 
 
 def certificate_files(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """Each certificate file that is set, with the name of its setting."""
+    """Yield each certificate file that is set, with the name of its setting."""
     for group in (*NAMES, "gateway"):
         values = getattr(settings, group)
         for field in ("ca_file", "cert_file", "client_ca_file", "client_cert_file"):
@@ -53,7 +53,7 @@ def certificate_files(settings: Settings) -> Iterator[tuple[str, Path]]:
 
 
 def judge_file(name: str, path: Path, now: datetime) -> Finding:
-    """A file is readable and valid for a while. `name`: its setting."""
+    """Check that a file is readable and its certificate valid for WARN_DAYS. `name` is the file's setting."""
     try:
         certificates = x509.load_pem_x509_certificates(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -66,7 +66,7 @@ def judge_file(name: str, path: Path, now: datetime) -> Finding:
 
 
 def judge_days(what: str, until: datetime, now: datetime) -> Finding:
-    """The days that are left until a certificate expires."""
+    """Check the days until a certificate expires."""
     days = (until - now).total_seconds() / 86_400
     if days <= 0:
         return failure("certificates", f"{what} expired {-days:.0f} days ago, on {until:%Y-%m-%d}", _RENEW)
@@ -77,7 +77,7 @@ def judge_days(what: str, until: datetime, now: datetime) -> Finding:
 
 
 def endpoints(settings: Settings) -> Iterator[Endpoint]:
-    """The servers that the settings reach with TLS, one address of each."""
+    """Yield the servers that the settings reach with TLS, one address of each."""
     found = (find(server.endpoint)(settings) for server in SERVERS)
     yield from (endpoint for endpoint in found if endpoint is not None)
     if settings.gateway.cert_file:
@@ -87,7 +87,7 @@ def endpoints(settings: Settings) -> Iterator[Endpoint]:
 
 
 def ask_server(endpoint: Endpoint, now: datetime) -> Finding:
-    """The certificate that a server presents, checked as a client checks it."""
+    """Check the certificate that a server presents, as a client checks it."""
     where = f"{endpoint.name} at {endpoint.host}:{endpoint.port}"
     try:
         context = client_context(endpoint.files, check_hostname=endpoint.check_hostname)

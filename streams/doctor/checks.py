@@ -12,7 +12,7 @@ from streams.settings import Settings
 
 
 def all_checks(settings: Settings, *, gateway_address: str = "", only: Sequence[str] = ()) -> list[Check]:
-    """The checks, or those whose names are in `only`. Raises UsageError for an unknown name."""
+    """Return the checks, or those whose names are in `only`. Raises UsageError for an unknown name."""
     functions: dict[str, Callable[[Settings], Iterable[Finding]]] = {
         "settings": machine.check_settings,
         **{server.name: find(server.check) for server in SERVERS if server.role == "events"},

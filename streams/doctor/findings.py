@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """The severity of a finding. Its value is the exit status of `riffle doctor` if it is the worst."""
+    """The severity of a finding. The highest one is the exit status of `riffle doctor`."""
 
     OK = 0
     WARNING = 1
@@ -17,7 +17,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was checked."""
+    """The result of checking one thing."""
 
     check: str
     """Name of the check, such as `topics`."""
@@ -27,7 +27,7 @@ class Finding:
     advice: str = ""
     """The next step. Empty if nothing is to be done."""
     details: tuple[str, ...] = field(default=())
-    """Further lines, one for each thing concerned."""
+    """Further lines, one for each topic, file or server concerned."""
 
 
 def ok(check: str, says: str, *details: str) -> Finding:
@@ -42,6 +42,6 @@ def failure(check: str, says: str, advice: str, *details: str) -> Finding:
     return Finding(check, Level.FAILURE, says, advice, details)
 
 
-def worst(findings: Iterable[Finding]) -> Level:
-    """The highest level of the findings. OK if there is none."""
+def highest_level(findings: Iterable[Finding]) -> Level:
+    """Return the highest level of the findings. OK if there is none."""
     return max((finding.level for finding in findings), default=Level.OK)

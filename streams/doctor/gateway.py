@@ -13,14 +13,14 @@ REQUEST_SECONDS = 8.0
 
 
 def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
-    """`address`: where to ask, if it is not the one of the settings."""
+    """Check the gateway at `address`, or at the address of the settings."""
     base = address or gateway_address(settings)
     try:
         answer = httpx.get(
             f"{base}/readyz", verify=_context(base, settings.gateway), timeout=REQUEST_SECONDS, trust_env=False
         )
         if answer.status_code == httpx.codes.NOT_FOUND:  # with an admin port, only that port knows the stores
-            yield _alive(base, settings.gateway)
+            yield _check_alive(base, settings.gateway)
             return
         stores: Mapping[str, str] = answer.json()["stores"]
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
@@ -33,7 +33,7 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
     yield judge_readiness(base, stores)
 
 
-def _alive(base: str, settings: GatewaySettings) -> Finding:
+def _check_alive(base: str, settings: GatewaySettings) -> Finding:
     answer = httpx.get(f"{base}/healthz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
     if answer.status_code != httpx.codes.OK:
         return failure("gateway", f"{base} is no gateway of Riffle", "Say where it is: riffle doctor --gateway URL")
@@ -41,7 +41,7 @@ def _alive(base: str, settings: GatewaySettings) -> Finding:
 
 
 def gateway_address(settings: Settings) -> str:
-    """The public address in production, if it is set. Else the one that commands on this machine use."""
+    """Return the public address in production, if it is set, or else the address for commands on this machine."""
     public = settings.gateway.public_url if settings.profile == "production" else ""
     return public or settings.gateway.address
 
@@ -53,7 +53,7 @@ def _context(base: str, settings: GatewaySettings) -> ssl.SSLContext | bool:
 
 
 def judge_readiness(address: str, stores: Mapping[str, str]) -> Finding:
-    """Without vectors nothing can be searched. Without another store, searches are answered in part."""
+    """Check the stores: without vectors there are no searches, without another store they are answered in part."""
     away = {name: state for name, state in stores.items() if state != "ok"}
     lines = [f"{name}: {state}" for name, state in away.items()]
     if "vectors" in away:

@@ -21,7 +21,7 @@ from streams.topology import STAGES, TOPICS, Topic
 
 REQUEST_SECONDS = 8.0
 MANY_DEAD_LETTERS = 20_000
-"""Number of dead letters from which they are counted but not read."""
+"""Number of dead letters above which they are counted, not read."""
 SHOWN = 8
 """Maximum number of lines of details."""
 
@@ -39,7 +39,7 @@ class ActualTopic:
 
 
 def check_brokers(settings: Settings) -> Iterator[Finding]:
-    """The brokers answer, and are new enough."""
+    """Check that the brokers answer and are new enough."""
     problem = refused(settings.kafka.bootstrap)
     if problem:
         yield failure(
@@ -64,7 +64,7 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
 
 
 def endpoint(settings: Settings) -> Endpoint | None:
-    """The first of the brokers, if the connections are encrypted."""
+    """Return the first of the brokers, if the connections are encrypted."""
     if settings.kafka.security_protocol != "SSL":
         return None
     host, _, port = settings.kafka.bootstrap.split(",")[0].strip().rpartition(":")
@@ -72,7 +72,7 @@ def endpoint(settings: Settings) -> Endpoint | None:
 
 
 def _version(admin: AdminClient, broker: int) -> str:
-    """The protocol version of a broker. Kafka 4 has no such option, and a stage may not read it: then unknown."""
+    """Return the protocol version of a broker; unknown for Kafka 4, which lacks the option, or without the right."""
     resource = ConfigResource(ResourceType.BROKER, str(broker))
     try:
         (answer,) = admin.describe_configs([resource], request_timeout=REQUEST_SECONDS).values()
@@ -83,13 +83,13 @@ def _version(admin: AdminClient, broker: int) -> str:
 
 
 def check_topics(settings: Settings) -> Iterator[Finding]:
-    """Each topic of the topology exists with its settings."""
+    """Check that each topic of the topology exists with its settings."""
     if not refused(settings.kafka.bootstrap):
         yield from judge_topics(read_topics(settings), settings)
 
 
 def read_topics(settings: Settings, topics: Sequence[Topic] = TOPICS) -> dict[str, ActualTopic]:
-    """The topics, as far as they exist. Raises StoreUnavailable."""
+    """Return the topics that exist, by name. Raises StoreUnavailable."""
     try:
         admin = AdminClient(client_config(settings.kafka))
         metadata = admin.list_topics(timeout=REQUEST_SECONDS).topics
@@ -99,14 +99,14 @@ def read_topics(settings: Settings, topics: Sequence[Topic] = TOPICS) -> dict[st
         configs = {resource.name: _config(answer) for resource, answer in answers.items()}
     except KafkaException as error:
         raise unreachable_error(settings.kafka, error) from error
-    return {name: _actual(metadata[name], configs[name]) for name in names}
+    return {name: _to_actual_topic(metadata[name], configs[name]) for name in names}
 
 
 def _config(answer: Any) -> dict[str, str]:
     return {name: str(entry.value) for name, entry in answer.result(timeout=REQUEST_SECONDS).items()}
 
 
-def _actual(metadata: Any, config: dict[str, str]) -> ActualTopic:
+def _to_actual_topic(metadata: Any, config: dict[str, str]) -> ActualTopic:
     parts = metadata.partitions.values()
     replicas = min((len(part.replicas) for part in parts), default=0)
     return ActualTopic(len(parts), replicas, min((len(part.isrs) for part in parts), default=0), config)
@@ -140,7 +140,7 @@ def judge_topics(
             f"{len(different)} settings differ from the topology",
             "Set them with kafka-configs.sh --alter (or in the KafkaTopic). Only message.timestamp.type is set by "
             "`riffle topics --create`.",
-            *_some(different),
+            *_shorten_list(different),
         )
     lagging = [name for name, topic in actual.items() if topic.in_sync < topic.replicas]
     if lagging:
@@ -148,7 +148,7 @@ def judge_topics(
             "topics",
             f"{len(lagging)} topics have replicas that are not in sync",
             "Check the brokers' logs.",
-            *_some(lagging),
+            *_shorten_list(lagging),
         )
     if not missing and not different:
         yield ok("topics", f"All {len(topics)} exist as the topology has them")
@@ -167,21 +167,21 @@ def _differences(topic: Topic, actual: ActualTopic, settings: Settings) -> Itera
 
 
 def check_lag(settings: Settings) -> Iterator[Finding]:
-    """The stages keep up, and somebody works for each."""
+    """Check that each stage has a worker and keeps up."""
     if not refused(settings.kafka.bootstrap):
         lags = stage_lags(settings)
         yield from judge_lag(lags, active_groups(settings), settings.crawl.max_stage_lag_events)
 
 
 def judge_lag(lags: Sequence[Lag], groups: set[str], max_events: int) -> Iterator[Finding]:
-    """Events that wait, events that were lost, and stages without a worker."""
+    """Find events that wait, events that were lost, and stages without a worker."""
     lost = [f"{lag.stage}: {lag.lost} events of {lag.topic}" for lag in lags if lag.lost]
     if lost:
         yield failure(
             "lag",
             "Kafka deleted events before they were handled",
             "Find out why the stage was behind for so long. Its workers start only with --accept-loss.",
-            *_some(lost),
+            *_shorten_list(lost),
         )
     waiting: Counter[str] = Counter()
     for lag in lags:
@@ -208,7 +208,7 @@ def judge_lag(lags: Sequence[Lag], groups: set[str], max_events: int) -> Iterato
 
 
 def check_dead_letters(settings: Settings) -> Iterator[Finding]:
-    """No event failed for good without anybody having looked at it."""
+    """Check that no dead letter waits for an operator."""
     if refused(settings.kafka.bootstrap):
         return
     total = _dead_records(settings)
@@ -224,7 +224,7 @@ def _dead_records(settings: Settings) -> int:
 
 
 def judge_dead_letters(letters: Sequence[DeadLetter], records: int) -> Finding:
-    """`records`: number of records in the dead-letter topics, of which those already replayed are no letters."""
+    """Judge the dead letters. `records` is the number of records in their topics, including replayed letters."""
     advice = "See why: riffle dead-letters list. After the fault is mended: riffle dead-letters replay"
     if records > MANY_DEAD_LETTERS:
         return warning("dead letters", f"About {records:,} events failed for good", advice)
@@ -235,5 +235,5 @@ def judge_dead_letters(letters: Sequence[DeadLetter], records: int) -> Finding:
     return warning("dead letters", f"{len(letters):,} events failed for good", advice, *lines)
 
 
-def _some(lines: Sequence[str]) -> Sequence[str]:
+def _shorten_list(lines: Sequence[str]) -> Sequence[str]:
     return lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"... and {len(lines) - SHOWN} more"]

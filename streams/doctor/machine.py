@@ -1,4 +1,4 @@
-"""The machine that the checks run on: free space, and settings that only fit a single machine."""
+"""The machine that runs the checks: its free space, and settings that only fit a single machine."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from streams.servers import SERVERS
 from streams.settings import Settings
 
 LOW_BYTES, FULL_BYTES = 5_000_000_000, 1_000_000_000
-"""Free space below which a disk is nearly full, and below which the local stack does not start (bytes)."""
+"""Minimum free space of a disk that is not nearly full, and of a disk on which the local stack starts (bytes)."""
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
-    """The disk of the local stack. Disks of other machines can only be seen by their own metrics."""
+    """Check the disk of the local stack. Only the metrics of other machines show their disks."""
     if settings.profile == "production":
         yield ok("disk", "Disks of the servers are not visible from here: watch their own metrics")
         return
@@ -22,7 +22,7 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 
 
 def judge_space(folder: str, free_bytes: int, total_bytes: int) -> Finding:
-    """The free space of a disk."""
+    """Check the free space of a disk."""
     says = f"{free_bytes / 1e9:,.1f} GB of {total_bytes / 1e9:,.0f} GB are free on the disk of {folder}"
     advice = "Free some space, or set RIFFLE_HOME to a folder on another disk."
     if free_bytes < FULL_BYTES:
@@ -31,7 +31,7 @@ def judge_space(folder: str, free_bytes: int, total_bytes: int) -> Finding:
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
-    """Settings that lose data when a machine is lost."""
+    """Find settings that lose data when a machine is lost."""
     if settings.profile != "production":
         yield ok("settings", f"Profile {settings.profile}")
         return

@@ -23,7 +23,7 @@ INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation"})
 
 
 def check_qdrant(settings: Settings) -> Iterator[Finding]:
-    """The server answers, and searches have a collection to read."""
+    """Check that the server answers and searches have a collection to read."""
     try:
         with QdrantRest(settings.qdrant, REQUEST_SECONDS) as qdrant:
             yield judge_version("qdrant", settings.qdrant.url, qdrant.version())
@@ -44,7 +44,7 @@ def check_qdrant(settings: Settings) -> Iterator[Finding]:
 
 
 def endpoint(settings: Settings) -> Endpoint | None:
-    """The server, if its address is https."""
+    """Return the server, if its address is https."""
     address = urlsplit(settings.qdrant.url)
     if address.scheme != "https":
         return None
@@ -61,7 +61,7 @@ def _refused(settings: QdrantSettings, status: int) -> Finding:
 def judge_collection(
     target: str | None, info: Mapping[str, Any] | None, collections: list[str], settings: QdrantSettings
 ) -> Iterator[Finding]:
-    """The alias leads to a collection with the wanted shards, replicas and payload indexes."""
+    """Check that the alias leads to a collection with the wanted shards, replicas and payload indexes."""
     if target is None:
         others = [name for name in collections if name.startswith(f"{ALIAS}-")]
         yield failure(
@@ -108,7 +108,7 @@ def judge_collection(
 
 
 def judge_model(target: str | None, info: Mapping[str, Any] | None, model: ModelInfo) -> Iterator[Finding]:
-    """The collection that searches read holds vectors of the model that embeds the queries."""
+    """Check that searches read a collection with vectors of the model that embeds the queries."""
     wanted = collection_name(ALIAS, model)
     if target is not None and target != wanted:
         yield failure(

@@ -10,7 +10,7 @@ CONNECT_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server that should speak TLS, and the files with which this process comes."""
+    """A server with TLS, and the certificate files of this process."""
 
     name: str
     host: str
@@ -20,7 +20,7 @@ class Endpoint:
 
 
 def refused(addresses: str) -> str:
-    """The reason why none of the addresses (HOST:PORT, separated by commas) can be connected to. Empty: one can."""
+    """Return why no address (HOST:PORT, separated by commas) accepts a connection; an empty string if one does."""
     reason = "no address is set"
     for address in addresses.split(","):
         host, _, port = address.strip().rpartition(":")

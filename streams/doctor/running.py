@@ -15,7 +15,7 @@ from streams.errors import RiffleError
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A named check. Its function yields what it finds, and may raise."""
+    """A named check. Its function yields findings, and may raise."""
 
     name: str
     run: Callable[[], Iterable[Finding]]
@@ -40,7 +40,7 @@ class _Run:
 
 
 def run_checks(checks: Sequence[Check], deadline_seconds: float) -> Iterator[list[Finding]]:
-    """The findings of each check, in the order of the checks, as soon as they and those before them are there."""
+    """Yield the findings of each check, in the order of the checks, each as soon as the earlier checks have ended."""
     runs = [_Run(check) for check in checks]
     for run in runs:
         threading.Thread(target=run, name=f"check-{run.check.name}", daemon=True).start()

@@ -18,7 +18,7 @@ REQUEST_SECONDS = 8.0
 
 
 def check_triton(settings: Settings) -> Iterator[Finding]:
-    """The server answers, and has the models."""
+    """Check that the server answers and has the models."""
     url = settings.triton.url
     if url.startswith(IN_PROCESS):
         yield ok("triton", "The models run inside each process")
@@ -36,7 +36,7 @@ def check_triton(settings: Settings) -> Iterator[Finding]:
 
 
 def endpoint(settings: Settings) -> Endpoint | None:
-    """The server for statements, if the connections are encrypted."""
+    """Return the server for statements, if the connections are encrypted."""
     if not settings.triton.ca_file:
         return None
     host, _, port = settings.triton.url.rpartition(":")
@@ -44,14 +44,14 @@ def endpoint(settings: Settings) -> Endpoint | None:
 
 
 def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """The models that a server must have: a server only for queries, as gateways have it, needs one."""
+    """Return the models that a server must have. A server only for queries, as gateways use, needs one."""
     names = {model["name"] for model in models}
     queries_alone = settings.query_model in names and not names & {settings.model, CHAIN_MODEL}
     return (settings.query_model,) if queries_alone else (settings.model, CHAIN_MODEL)
 
 
 def embedding_model(settings: Settings) -> ModelInfo | None:
-    """The model that embeds statements and queries, or None if no server answers."""
+    """Return the model that embeds statements and queries, or None if no server answers."""
     url = settings.triton.url
     if url.startswith(IN_PROCESS) or refused(url):  # loading a model only to ask for its name would take seconds
         return None
@@ -70,7 +70,7 @@ async def _embedding_model(settings: Settings) -> ModelInfo:
 
 
 def judge_models(models: Sequence[Mapping[str, str]], needed: Sequence[str]) -> Finding:
-    """Each needed model is ready."""
+    """Check that each needed model is ready."""
     states = {model["name"]: model for model in models}
     wrong = [
         f"{name}: {state.get('state', 'no state').lower()}, {state.get('reason') or 'no reason given'}"

@@ -15,7 +15,7 @@ def numbers_of(version: str) -> tuple[int, int] | None:
 
 
 def judge_version(server: str, where: str, version: str) -> Finding:
-    """A server that answers, and is new enough. An unknown version is no fault."""
+    """Check that the version of a server that answers is new enough. An unknown version is no fault."""
     needed, numbers = named(server), numbers_of(version)
     if numbers is not None and numbers < needed.oldest:
         oldest = ".".join(map(str, needed.oldest))

@@ -1,6 +1,6 @@
 """The ablation: the same documents, queries and ranking over other units than statements in their context.
 
-page                     the whole page with its title, as far as the model reads (its maximum of tokens)
+page                     the whole page with its title, up to the model's maximum of tokens
 tokens-256               windows of 256 tokens, without context
 sentence                 statements without context
 sentence+context         statements with title, headings and lead-ins
@@ -14,7 +14,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from schemas.ids import page_id, statement_id
-from streams.evaluation.indexing import Progress, pages_of, with_statements
+from streams.evaluation.indexing import Progress, change_statements, pages_of
 from streams.models.inference.repository import find_file, parameters_of, read_config
 from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
 from streams.models.protocols import ChainModel, Link
@@ -38,19 +38,19 @@ class NoChains:
 async def variants(
     documents: Sequence[Document], chained: Sequence[PageStatements], settings: Settings, progress: Progress | None
 ) -> dict[str, list[PageStatements]]:
-    """The pages of each variant but the one that Riffle indexes."""
+    """Return the pages of each variant except the variant that Riffle indexes."""
     no_chains: ChainModel = NoChains()
     tokenizer = local_tokenizer(settings)
     return {
         "page": [_page(document, [(0, len(document.text))], document.title) for document in documents],
         "tokens-256": [_page(document, _windows(tokenizer, document.text)) for document in documents],
-        "sentence": [with_statements(page, _alone) for page in chained],
+        "sentence": [change_statements(page, _drop_context) for page in chained],
         "sentence+context": await pages_of(documents, no_chains, progress),
     }
 
 
 def local_tokenizer(settings: Settings) -> Tokenizer:
-    """The tokenizer of the local model. Raises UsageError when its file is missing."""
+    """Return the tokenizer of the local model. Raises UsageError when its file is missing."""
     folder: Path = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     file = find_file(parameters_of(read_config(folder)), "tokenizer", folder / VERSION)
     tokenizer = Tokenizer.from_file(str(file))
@@ -59,7 +59,7 @@ def local_tokenizer(settings: Settings) -> Tokenizer:
     return tokenizer
 
 
-def _alone(statement: Statement) -> Statement:
+def _drop_context(statement: Statement) -> Statement:
     return replace(statement, context=())
 
 
@@ -73,7 +73,7 @@ def _page(document: Document, spans: Sequence[tuple[int, int]], context: str = "
 
 
 def _windows(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """The spans of a text's windows, each of WINDOW_TOKENS tokens."""
+    """Return the spans of a text's windows, each of WINDOW_TOKENS tokens."""
     offsets = tokenizer.encode(text, add_special_tokens=False).offsets
     windows = [offsets[start : start + WINDOW_TOKENS] for start in range(0, len(offsets), WINDOW_TOKENS)]
     return [(window[0][0], window[-1][1]) for window in windows] or [(0, len(text))]

@@ -6,8 +6,8 @@ FILE is a JSON list, or has a JSON object a line, with these fields:
     answer     a text that answers it, or a list of such texts
     url        the page that has the answer, or a list of pages (optional)
 
-An answer counts where one of its texts is in a statement of the first results, or in its context, whatever its case
-and spaces. Empty texts are left out: they are in every text. A page counts where one of its addresses is among the
+An answer counts if one of its texts is in a statement of the first results or in a statement's context, whatever its
+case and spaces. Empty texts are left out: they are in every text. A page counts if one of its addresses is among the
 first results.
 """
 
@@ -30,7 +30,7 @@ Ask = Callable[[str], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the texts that answer it, and the pages that have them."""
+    """A question, the texts that answer it, and the pages with these texts."""
 
     text: str
     answers: tuple[str, ...]
@@ -38,7 +38,7 @@ class Question:
 
 
 def read_questions(file: Path) -> list[Question]:
-    """Read the questions. Raises UsageError that names what is missing where."""
+    """Read the questions. Raises UsageError, which names the line and its missing field."""
     questions = [_question(row, where) for where, row in read_objects(file)]
     if not questions:
         raise UsageError(f"{file} has no questions")
@@ -56,7 +56,7 @@ def _question(row: Mapping[str, Any], where: str) -> Question:
 
 
 def _texts(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    """The texts of a field that are not blank."""
+    """Return the texts of a field that are not blank."""
     value = row.get(name)
     texts = [] if value is None else value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) for text in texts):
@@ -65,7 +65,7 @@ def _texts(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
 
 
 def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
-    """The shares of answers and of pages among the first results, and the questions that stay without an answer."""
+    """Return the shares of answers and of pages among the first results, and the questions without an answer."""
     found: dict[str, list[bool]] = {f"{kind}@{depth}": [] for kind in ("answer", "page") for depth in DEPTHS}
     missed: list[str] = []
     for question in questions:

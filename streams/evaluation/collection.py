@@ -21,7 +21,7 @@ from streams.pages.document.model import Block, Document
 from streams.pages.text.language import identify
 
 QRELS = ("qrels.tsv", "qrels/test.tsv")
-"""Places of the judgements, in the order in which they are looked for."""
+"""Places of the judgements, in the order of the search."""
 _NO_LABEL = re.compile(r"[^a-z0-9-]")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*+(?=\n)")
 _GRADE = re.compile(r"-?[0-9]{1,9}")
@@ -29,7 +29,7 @@ _GRADE = re.compile(r"-?[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A judged query: its text, and the grade of each document that answers it, by the document's URL."""
+    """A judged query: its text, and the grade of each document that answers the query, by the document's URL."""
 
     text: str
     grades: Mapping[str, int]
@@ -45,7 +45,7 @@ class Collection:
 
 
 def read_collection(folder: Path, limit: int | None = None) -> Collection:
-    """Read a folder; `limit` is the maximum number of queries. Raises UsageError that names the file and the line."""
+    """Read a folder. `limit` is the maximum number of queries. Raises UsageError, which names the file and the line."""
     documents: dict[str, Document] = {}
     for number, (where, row) in enumerate(_rows(folder / "corpus.jsonl")):
         documents[_identity(row, where)] = _document(f"d{number}.{_label(folder.name)}.test", row, where)
@@ -61,7 +61,7 @@ def read_collection(folder: Path, limit: int | None = None) -> Collection:
 
 
 def _document(host: str, row: Mapping[str, Any], where: str) -> Document:
-    """The document of a row, as the normalizer would have made it of a page with this title and these paragraphs.
+    """Return the document of a row, as the normalizer would make it from a page with this title and these paragraphs.
 
     It has a host of its own, since the first page of results shows few results of one host.
     """
@@ -79,12 +79,12 @@ def _document(host: str, row: Mapping[str, Any], where: str) -> Document:
 
 
 def _label(name: str) -> str:
-    """A part of a host name, of any text."""
+    """Return a part of a host name, of any text."""
     return _NO_LABEL.sub("-", name.lower())[:60] or "collection"
 
 
 def _grades(folder: Path, documents: Mapping[str, Document]) -> dict[str, dict[str, int]]:
-    """The grades above 0 of each query, by the document's URL."""
+    """Return the grades above 0 of each query, by the document's URL."""
     file = next((folder / name for name in QRELS if (folder / name).is_file()), None)
     if file is None:
         raise UsageError(f"{folder} has no {' or '.join(QRELS)}")
@@ -102,7 +102,7 @@ def _grades(folder: Path, documents: Mapping[str, Document]) -> dict[str, dict[s
 
 
 def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The place and the content of each line."""
+    """Yield the place and the content of each line."""
     if not file.is_file():
         raise UsageError(f"{file} is missing: a BEIR folder has corpus.jsonl, queries.jsonl and qrels.tsv")
     for number, row in read_rows(file):
@@ -110,7 +110,7 @@ def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _identity(row: Mapping[str, Any], where: str) -> str:
-    """The id, as the judgements have it: some collections write numbers."""
+    """Return the id as text: some collections write numbers."""
     value = row.get("_id")
     return str(value) if type(value) is int else _needed(row, "_id", where)
 
@@ -123,7 +123,7 @@ def _needed(row: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
-    """A text that may be missing."""
+    """Return a text that may be missing."""
     value = row.get(name)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{where}: {name!r} is {shown(value)}, and should be a text")

@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 async def pages_of(
     documents: Sequence[Document], chains: ChainModel, progress: Progress | None = None
 ) -> list[PageStatements]:
-    """The statements of each document, as the statements stage makes them."""
+    """Return the statements of each document, as the statements stage makes them."""
     pages: list[PageStatements] = []
     for document in documents:
         pages.append(await _page(document, chains))
@@ -46,13 +46,13 @@ async def _page(document: Document, chains: ChainModel) -> PageStatements:
     return PageStatements(identity, document.url, found.title, found.language, made)
 
 
-def with_statements(page: PageStatements, change: Callable[[Statement], Statement]) -> PageStatements:
-    """The page with each statement changed."""
+def change_statements(page: PageStatements, change: Callable[[Statement], Statement]) -> PageStatements:
+    """Return the page with each statement changed."""
     return replace(page, statements=tuple(change(statement) for statement in page.statements))
 
 
 async def index_of(pages: Sequence[PageStatements], embedder: Embedder) -> MemoryIndex:
-    """An index with the points of these pages, as the embed and the index stage make them."""
+    """Return an index with the points of these pages, as the embed and the index stage make them."""
     texts = [text for page in pages for text in texts_of(page)]
     vectors = await embedder.embed(texts)
     # The vectors pass through Cassandra on their way, in half precision.

@@ -12,7 +12,7 @@ Grades = Mapping[str, int]
 
 
 def figures(rankings: Sequence[Ranking], relevant: Sequence[Grades]) -> dict[str, float]:
-    """The mean of each figure over all queries, rounded to four digits."""
+    """Return the mean of each figure over all queries, rounded to four digits."""
     pairs = list(zip(rankings, relevant, strict=True))
     return {
         "ndcg@10": _mean([ndcg(ranking, grades) for ranking, grades in pairs]),
@@ -28,17 +28,17 @@ def ndcg(ranking: Ranking, grades: Grades, at: int = 10) -> float:
 
 
 def recall(ranking: Ranking, grades: Grades, at: int = 100) -> float:
-    """The share of the relevant documents that are among the first."""
+    """Return the share of the relevant documents that are among the first."""
     return len(grades.keys() & set(ranking[:at])) / len(grades) if grades else 0.0
 
 
 def reciprocal_rank(ranking: Ranking, grades: Grades, at: int = 10) -> float:
-    """One over the rank of the first relevant document; 0 if none is among the first."""
+    """Return one over the rank of the first relevant document; 0 if none is among the first."""
     return next((1 / rank for rank, document in enumerate(ranking[:at], start=1) if document in grades), 0.0)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of all values does not exceed. 0 without values."""
+    """Return the smallest value that at least this share of all values does not exceed. 0 without values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 

@@ -1,8 +1,8 @@
 """`riffle eval search DIR`: the quality and the time of search on a test collection, by the product's own code.
 
 Documents become statements, vectors and points by the functions of the stages, and each query is a call of the
-gateway's Searcher. Nothing but the index in memory differs from the running stack: it compares all vectors, while
-Qdrant's graph finds nearly all of the nearest ones.
+gateway's Searcher. Only the index in memory differs from the running stack: it compares all vectors, while Qdrant's
+graph finds nearly all of the nearest vectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ DEADLINE_SECONDS = 60.0
 """Maximum duration of a search. Nobody waits for it, so a busy machine changes no figure."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with a step's name, the number of its parts that are done, and of all."""
+"""A function that gets a step's name, the number of its parts that are done, and the number of all parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Options:
 
 
 async def evaluate_search(folder: Path, settings: Settings, options: Options, progress: Progress) -> dict[str, Any]:
-    """All figures. Raises UsageError for a folder that can't be read, or missing model files."""
+    """Return all figures. Raises UsageError for a folder that can't be read, or missing model files."""
     collection = read_collection(folder, options.queries)
     async with AsyncExitStack() as stack:
         opened: list[Models] = []
@@ -58,7 +58,7 @@ async def evaluate_search(folder: Path, settings: Settings, options: Options, pr
             [models.embedder for models in opened], options.cache, lambda done, of: progress("embed", done, of)
         )
         run = _Run(collection, settings, embedder, opened[0], progress)
-        return await run.measured(options)
+        return await run.measure(options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Run:
     def queries(self) -> list[str]:
         return [query.text for query in self.collection.queries]
 
-    async def measured(self, options: Options) -> dict[str, Any]:
+    async def measure(self, options: Options) -> dict[str, Any]:
         documents, model = self.collection.documents, await self.embedder.info()
         pages = await pages_of(documents, self.models.chains, lambda done, of: self.progress("statements", done, of))
         index = await index_of(pages, self.embedder)

@@ -1,6 +1,6 @@
-"""Rankings that are compared over the same documents in the same run: Riffle's own, its parts, and other programs.
+"""Rankings over the same documents in the same run: by Riffle, by its parts, and by another program.
 
-`once` is Riffle's without feedback, `words` and `meaning` are its two lists each, `rrf` fuses them by the rank of
+`once` is Riffle's ranking without feedback, `words` and `meaning` are its two lists, `rrf` fuses them by the rank of
 documents (Cormack, Clarke and Buettcher 2009), and `bm25s` is another program's BM25 over whole documents, with
 stemming.
 """
@@ -26,7 +26,7 @@ from streams.vectors.bm25 import query_vector
 DEPTH = 100
 """Maximum documents of a ranking."""
 LIST_STATEMENTS = 1_000
-"""Statements that are read of a list, so that it has DEPTH documents."""
+"""Statements read from a list, so that the list has DEPTH documents."""
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper."""
 FIRST_PAGE = 10
@@ -43,7 +43,7 @@ async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[l
         try:
             first = await _search(searcher, query, FIRST_PAGE)
             rest = await _search(searcher, query, DEPTH)
-        except InvalidQuery:  # as it is for people
+        except InvalidQuery:  # the gateway refuses it, too
             rankings.append([])
             continue
         times.append(first.took_ms)
@@ -59,7 +59,7 @@ async def _search(searcher: Searcher, query: str, per_page: int) -> Found:
 
 
 async def list_rankings(index: VectorIndex, queries: Sequence[str], vectors: Vectors) -> dict[str, list[Ranking]]:
-    """The rankings of the sparse list, of the dense list, and of both by reciprocal rank."""
+    """Return the rankings of the sparse list, of the dense list, and of both by reciprocal rank."""
     words, meaning, fused = [], [], []
     for query, vector in zip(queries, vectors, strict=True):
         words.append(await _documents(index, None, query_vector(query)))
@@ -74,7 +74,7 @@ async def _documents(index: VectorIndex, dense: Sequence[float] | None, sparse: 
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking]) -> Ranking:
-    """The documents of all rankings, by the sum of their reciprocal ranks."""
+    """Return the documents of all rankings, by the sum of their reciprocal ranks."""
     scores: defaultdict[str, float] = defaultdict(float)
     for ranking in rankings:
         for rank, document in enumerate(ranking, start=1):
@@ -83,7 +83,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking]) -> Ranking:
 
 
 def bm25s_rankings(documents: Sequence[Document], queries: Sequence[str]) -> list[Ranking]:
-    """The rankings of bm25s with English stop words and stems. Raises UsageError when it is not installed."""
+    """Return the rankings of bm25s with English stop words and stems. Raises UsageError when it is not installed."""
     try:
         import bm25s
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""An embedder that keeps its vectors on disk: a text is embedded once by each model, however often it is measured.
+"""An embedder that keeps its vectors on disk: each model embeds a text once for all measurements.
 
 One SQLite file holds the vectors of one model. A run that is interrupted continues where it was, and two runs at once
 do no harm. The vectors have half precision, as the embed stage's vectors have in Cassandra.
@@ -19,7 +19,7 @@ from streams.models.protocols import Embedder, ModelInfo, Vectors
 PART_TEXTS = 256
 """Maximum texts of one call of the model. After each part its vectors are stored, and progress is reported."""
 PART_SECONDS = 600.0
-"""Maximum seconds of such a call. An evaluation is in no hurry: it may share the machine with other work."""
+"""Maximum time of a call of the model (seconds). It is long: the machine may have other work as well."""
 _WAIT_SECONDS = 60.0
 """Maximum wait for another process that writes to the file (seconds)."""
 _READ_KEYS = 500
@@ -28,7 +28,7 @@ _READ_KEYS = 500
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 Progress = Callable[[int, int], None]
-"""Called with the number of texts that are done, and of all that were missing."""
+"""A function that gets the number of texts that are done, and the number of all missing texts."""
 
 
 class CachedEmbedder:
@@ -57,7 +57,7 @@ class CachedEmbedder:
         return vectors
 
     async def _add(self, database: sqlite3.Connection, missing: dict[bytes, str], known: dict[bytes, bytes]) -> None:
-        """Embed what is missing, part by part, texts of about the same length together."""
+        """Embed the missing texts, part by part, texts of about the same length together."""
         waiting = sorted(missing.items(), key=lambda pair: len(pair[1]))
         parts = [waiting[start : start + PART_TEXTS] for start in range(0, len(waiting), PART_TEXTS)]
         parts.reverse()  # the longest first, so that the embedders end at about the same time

@@ -1,1 +1,1 @@
-"""Jobs on stored data: sweeping blobs that nothing refers to, erasing pages, filling a collection."""
+"""Jobs on stored data: sweep blobs that nothing refers to, erase pages, fill a collection."""

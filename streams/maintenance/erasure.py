@@ -1,7 +1,7 @@
-"""Erasure of pages that were removed on request: their blobs, records and history, so that no byte of them is left.
+"""Erasure of pages that were removed on request: of their blobs, records and history.
 
-What stays is the URL and the removal itself, which keeps the page from coming back by an older event, and blobs that
-another page refers to as well.
+The URL and the removal itself stay, so that no older event brings the page back. Blobs that another page refers to as
+well stay, too.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -18,12 +18,12 @@ from streams.stores.references import references_in
 from streams.stores.row_codec import pack_transition
 
 Report = Callable[[str, float], Awaitable[None]]
-"""Called after each batch of rows, with the table and the share of it that is read."""
+"""A function called after each batch of rows, with the table and the share of the table that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The blobs that an erasure deleted, and those that it left to other pages."""
+    """The blobs that an erasure deleted, and the blobs that it left to other pages."""
 
     blobs: int
     bytes: int
@@ -31,14 +31,14 @@ class Erased:
 
 
 class Eraser:
-    """Erases pages. The stages must have removed them before: from the index, and from the groups of duplicates."""
+    """The eraser of pages. The stages must have removed them from the index and from the groups of duplicates."""
 
     def __init__(self, stores: Stores, report: Report) -> None:
         self._stores = stores
         self._report = report
 
     async def is_removed(self, page_id: UUID, generation: int) -> bool:
-        """True if the index and dedup stages have handled a removal on request of this generation."""
+        """Return True if the index and dedup stages have handled a removal on request of this generation."""
         removed = (await self._stores.pages.get(page_id)).removed
         if removed.reason != "request" or removed.generation < generation:
             return False
@@ -48,7 +48,7 @@ class Eraser:
         return not any([await self._stores.vectors.scroll(collection, page_id) for collection in collections])
 
     async def references_of(self, page_id: UUID) -> set[bytes]:
-        """References in the page's records and in its whole history, also of its earlier fetches."""
+        """Return the references in the page's records and in its whole history, earlier fetches included."""
         records = [pack(row) for row in (await self._stores.pages.get(page_id)).rows.values()]
         steps = [pack_transition(step) for step in await self._stores.ledger.history(page_id)]
         return {ref for packed in (*records, *steps) for ref in references_in(packed)}
@@ -56,9 +56,9 @@ class Eraser:
     async def erase(
         self, pages: Collection[UUID], before: int, elsewhere: Iterable[bytes] = (), more: Iterable[bytes] = ()
     ) -> Erased:
-        """Erase what was written about the pages with times earlier than `before` (microseconds since 1970 UTC).
+        """Erase everything that was written about the pages before `before` (microseconds since 1970 UTC).
 
-        Their removals are written again with that time, so they stay.
+        The removals of the pages are written again with that time, so they stay.
         `elsewhere` are references of other pages outside of the stores, and `more` are further blobs of the pages.
         Blobs come first: until they are deleted, the records lead to them, so a broken erasure can be repeated.
         Raises TransientError if a page was written again meanwhile.
@@ -78,7 +78,7 @@ class Eraser:
         return Erased(count, size, len(kept))
 
     async def _shared(self, refs: set[bytes], pages: Collection[UUID]) -> set[bytes]:
-        """Find those that other pages refer to as well. All references are read, as nothing counts them."""
+        """Return the references that other pages have as well. All references are read, as nothing counts them."""
         found: set[bytes] = set()
         for source in self._stores.blob_collection.sources:
             position: int | None = 0

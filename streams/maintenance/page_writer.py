@@ -1,13 +1,13 @@
-"""Writes a page to a model's collection, unless the collection holds it as the page's records say.
+"""The writer of a page to a model's collection, unless the collection already holds what the page's records describe.
 
 A page is written from its statements in Cassandra, without a crawl. Vectors that the embed stage made with the same
 model are taken from their blob.
 
-A page is compared by the payloads of its points: texts, context, date and all else that the index stage writes. The
+A page is compared by the payloads of its points: texts, context, date and all other fields of the index stage. The
 vectors follow from these and from the model, so they are not read.
 
 The page may change meanwhile. As in the index stage, its points are written first and its records read again
-afterwards, and what a newer fetch or a removal has replaced is taken out.
+afterwards, and points that a newer fetch or a removal has replaced are removed.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ from streams.vectors.points import payload_of, points_of, texts_of
 KNOWN_PAGES = 2_000_000
 """Maximum number of pages that are remembered as written: 76 bytes each, 150 MB together.
 
-Pages beyond are compared in each pass. If one of them is lost after that, the verification writes it again.
+Further pages are compared in each pass. If such a page is lost after the last pass, the verification writes it again.
 """
 
 
 class Target(NamedTuple):
-    """The collection that is filled, and its model."""
+    """The collection to fill, and its model."""
 
     collection: str
     model: ModelInfo
@@ -51,9 +51,9 @@ class Outcome:
     pages: int = 0
     """Pages of the index that were visited."""
     statements: int = 0
-    """Their statements."""
+    """Statements of the visited pages."""
     written: int = 0
-    """Pages that the collection lacked, or held otherwise than recorded."""
+    """Pages that the collection lacked, or held in another form than recorded."""
     written_statements: int = 0
     embedded: int = 0
     """Statements that passed through the model."""
@@ -62,7 +62,7 @@ class Outcome:
 
 
 class Pace:
-    """Limits the number of statements in a second. 0: no limit."""
+    """A limit of the statements per second. 0: no limit."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Pace:
 
 
 class PageWriter:
-    """Writes the pages of one run, and remembers which of them the collection holds."""
+    """The writer of the pages of one run. It remembers which pages the collection holds."""
 
     def __init__(self, stores: Stores, embedder: Embedder, pace: Pace) -> None:
         self._stores, self._pace = stores, pace
@@ -97,16 +97,16 @@ class PageWriter:
     async def close(self) -> None:
         await self._batcher.close()
 
-    async def recorded(self, page_id: UUID) -> IndexedPage | None:
-        """The page as its records describe it now, or None if it is in no index."""
+    async def read_recorded(self, page_id: UUID) -> IndexedPage | None:
+        """Return the page as its records describe it now, or None if the page is in no index."""
         return indexed_page(page_id, await self._stores.pages.get(page_id))
 
     def knows(self, page: IndexedPage) -> bool:
-        """True if this run wrote the page, or found it in the collection, with the same records."""
+        """Return True if this run wrote the page, or found it in the collection, with the same records."""
         return hash(page) in self._known
 
     async def statements(self, page: IndexedPage) -> PageStatements:
-        """Raises PoisonError if they are missing or damaged."""
+        """Return the page's statements. Raises PoisonError if they are missing or damaged."""
         if not page.statements_ref:
             raise PoisonError("its record has no reference to its statements: replay it from an earlier stage")
         return decode_statements(await self._stores.blobs.get(page.statements_ref))
@@ -126,7 +126,7 @@ class PageWriter:
             self._known.add(hash(page))
 
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
-        """True if the collection holds the page's points as they would be written now, and no older ones of it."""
+        """Return True if the collection holds the page's points as they would be written now, and no older points."""
         wanted = {
             statement.id: payload_of(statements, statement, page.generation, page.published)
             for statement in statements.statements
@@ -158,7 +158,7 @@ class PageWriter:
         self.outcome.written_statements += page.statements
 
     async def _remove_if_replaced(self, page: IndexedPage, target: Target) -> None:
-        """Take out points that a removal or a newer fetch has replaced since the records were read."""
+        """Remove points that a removal or a newer fetch has replaced since the records were read."""
         below = superseded_below(await self._stores.pages.get(page.page_id), page.generation)
         if below is not None:
             await self._stores.vectors.remove_page(target.collection, page.page_id, before_generation=below)

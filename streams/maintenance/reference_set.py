@@ -11,9 +11,9 @@ _WORDS = REF_BYTES // 8
 
 
 class ReferenceSet:
-    """A Bloom filter: it never misses a reference, and takes a few others for one.
+    """A Bloom filter: it contains each reference that was added, and a few others by mistake.
 
-    An unreferenced blob that it takes for a referenced one stays until a later sweep, which has another salt.
+    An unreferenced blob that it contains by mistake stays until a later sweep, which has another salt.
     """
 
     def __init__(self, memory_bytes: int, salt: bytes, bits: NDArray[np.uint8] | None = None) -> None:
@@ -29,7 +29,7 @@ class ReferenceSet:
         np.bitwise_or.at(self.bits, places >> np.uint64(3), self._masks(places))
 
     def contains(self, references: Iterable[bytes]) -> list[bool]:
-        """True for each reference that was added, and for a few others."""
+        """Return True for each reference that was added, and for a few others."""
         places = self._places(references)
         set_bits = (self.bits[places >> np.uint64(3)] & self._masks(places)) != 0
         return [bool(found) for found in set_bits.all(axis=1)]
@@ -40,7 +40,7 @@ class ReferenceSet:
         return float(np.unpackbits(self.bits).mean()) if self.bits.size < 1 << 20 else _sampled_fill(self.bits)
 
     def _places(self, references: Iterable[bytes]) -> NDArray[np.uint64]:
-        """Four places for each reference. A reference is a hash already, so its words need only be mixed."""
+        """Return four places for each reference. A reference is a hash already, so its words need only be mixed."""
         words = np.frombuffer(b"".join(references), "<u8").reshape(-1, _WORDS)
         places: NDArray[np.uint64] = (words * self._multipliers) >> np.uint64(64 - self._exponent)
         return places

@@ -1,6 +1,6 @@
-"""Writes all pages to a model's collection again: from the statements that Cassandra keeps, without a crawl.
+"""Reindexing: write all pages to a model's collection, from the statements that Cassandra keeps, without a crawl.
 
-For a new model, whose collection is filled beside the one that searches read, and after a loss of the vector index.
+It fills the collection of a new model while searches read the former one, and restores a lost vector index.
 Pages are visited by token, so each part of the ring can go on where it stopped. A page is written if its record
 `indexed` is newer than its record `removed`, and if the collection doesn't hold it as recorded
 (`streams.maintenance.page_writer`).
@@ -30,18 +30,18 @@ FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 PARTS = 64
 """Parts of the ring of tokens, each with a progress of its own."""
 SCANNED_PAGES = 100
-"""Maximum pages of one request of the scan, and between two writes of the progress."""
+"""Maximum pages of one request of the scan. The progress is written after each request."""
 AT_ONCE = 8
 """Maximum pages in progress."""
 SAMPLED_PAGES = 100
-"""Maximum pages that are compared with their statements at the end."""
+"""Maximum pages that the verification compares with their statements."""
 SAMPLED_VECTORS = 50
 """Maximum statements whose nearest vectors are compared with the results of an exact search."""
 LEAST_RECALL = 0.95
 """Minimum recall in a sample for a collection to be searched."""
 
 Fault: TypeAlias = Literal["no-pages", "wrong-pages", "low-recall", "failed-pages"]
-"""Why searches must not read a collection."""
+"""The reasons why searches must not read a collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,15 @@ class Verification:
     wrong: tuple[str, ...]
     """URLs of pages that the collection doesn't hold as recorded."""
     failed: tuple[str, ...]
-    """Pages that can't be compared, because their statements are missing or damaged, with the reason."""
+    """Pages whose statements are missing or damaged, so that they can't be compared, with the reason."""
     recall: float
     """Share of the exact nearest statements that a search finds."""
     statements: int
 
     @property
     def faults(self) -> list[Fault]:
-        """Why searches must not read the collection. Pages that can't be read may be accepted, so they are left out."""
+        """The reasons why searches must not read the collection. Pages that can't be read are left out: an operator may
+        accept them."""
         found: dict[Fault, bool] = {
             "no-pages": self.pages == 0,
             "wrong-pages": len(self.wrong) > 0,
@@ -74,7 +75,7 @@ class Verification:
 
 
 class Reindexer:
-    """Fills the collection of one model."""
+    """The job that fills the collection of one model."""
 
     def __init__(self, stores: Stores, embedder: Embedder, *, host: str = "", per_second: float = 0.0) -> None:
         self._stores = stores
@@ -90,7 +91,7 @@ class Reindexer:
         return self._writer.outcome
 
     async def run(self, *, again: bool = False) -> AsyncIterator[Outcome]:
-        """Visit all pages that are not done yet, or all (`again`), and yield the outcome so far after each request."""
+        """Visit the pages not done yet, or all pages (`again`). Yield the outcome so far after each request."""
         target = await self._target()
         self._visited.clear()
         if again:
@@ -132,7 +133,7 @@ class Reindexer:
         return len(written), sum(max(count, 0) for count in counts)
 
     async def _visit(self, page_id: UUID, target: Target) -> int:
-        """Write one page if the collection lacks it. Returns its number of statements, or -1 for a page without any."""
+        """Write one page if the collection lacks it. Return its number of statements; -1 for a page without any."""
         record = await self._stores.pages.get(page_id)
         page = indexed_page(page_id, record)
         if page is None or not self._wanted(page):
@@ -143,7 +144,7 @@ class Reindexer:
             await self._writer.write(page, record, target)
         except PoisonError as error:
             # A page that was removed on request since has no statements any more.
-            if await self._writer.recorded(page_id) == page:
+            if await self._writer.read_recorded(page_id) == page:
                 self.outcome.failed.append(_failure(page, error))
             return -1
         return page.statements
@@ -158,14 +159,14 @@ class Reindexer:
         compared: list[PageStatements] = []
         wrong, failed = [], []
         for page_id in await self._sample(chance):
-            page = await self._writer.recorded(page_id)
+            page = await self._writer.read_recorded(page_id)
             if page is None:  # removed meanwhile
                 continue
             try:
                 statements = await self._writer.statements(page)
                 is_right = await self._is_right(page, statements, target)
             except PoisonError as error:
-                if await self._writer.recorded(page_id) == page:
+                if await self._writer.read_recorded(page_id) == page:
                     failed.append(_failure(page, error))
                 continue
             compared.append(statements)
@@ -177,18 +178,18 @@ class Reindexer:
         return Verification(len(compared), tuple(wrong), tuple(failed), recall, count)
 
     async def _is_right(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
-        """True if the collection holds the page as recorded, or if the page changed since the last pass.
+        """Return True if the collection holds the page as recorded, or if the page changed since the last pass.
 
-        A page that the passes didn't see as it is now was indexed since, by a worker with the former model. It is
-        written here as the next pass would do it. One that they wrote, and that is not there any more, is a fault.
+        A page that differs from what the passes saw was indexed since, by a worker with the former model. It is
+        written here, as in the next pass. A page that the passes wrote, and that is no longer there, is a fault.
         """
         if not self._writer.knows(page):
             await self._writer.write(page, await self._stores.pages.get(page.page_id), target)
         right = await self._writer.holds(page, statements, target)
-        return right or await self._writer.recorded(page.page_id) != page
+        return right or await self._writer.read_recorded(page.page_id) != page
 
     async def _sample(self, chance: random.Random) -> list[UUID]:
-        """Searchable pages from all parts of the ring. A host has few: the first visited ones are added."""
+        """Return searchable pages from all parts of the ring. A host has few: its first visited pages are added."""
         found: list[UUID] = []
         for _ in range(4 * SAMPLED_PAGES):
             if len(found) == SAMPLED_PAGES:
@@ -198,7 +199,7 @@ class Reindexer:
             page_id = rows[0][1] if rows else None
             if page_id is None or page_id in found:
                 continue
-            page = await self._writer.recorded(page_id)
+            page = await self._writer.read_recorded(page_id)
             if page is not None and self._wanted(page):
                 found.append(page_id)
         visited = [page_id for page_id in self._visited if page_id not in found]
@@ -213,9 +214,9 @@ class Reindexer:
 
 
 def part_tokens(part: int) -> tuple[int, int]:
-    """The tokens of a part of the ring: above the first, and at most the second.
+    """Return the tokens of a part of the ring: above the first, and at most the second.
 
-    The first part leaves out the lowest token, which no page has: Cassandra's hash never gives it.
+    The first part leaves out the lowest token: Cassandra's hash never gives it, so no page has it.
     """
     width = 2**64 // PARTS
     first = FIRST_TOKEN + part * width

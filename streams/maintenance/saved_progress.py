@@ -15,7 +15,7 @@ MAX_AGE_SECONDS = DAY
 
 
 def save(file: Path, progress: Progress, references: ReferenceSet, mode: str) -> None:
-    """Replace the file. `mode` are the options that must be the same when the sweep is continued."""
+    """Write the sweep to the file. `mode` holds the options that must be equal when the sweep continues."""
     state = json.dumps({**asdict(progress), "mode": mode})
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".part")
@@ -25,7 +25,7 @@ def save(file: Path, progress: Progress, references: ReferenceSet, mode: str) ->
 
 
 def load(file: Path, now: float, mode: str) -> tuple[Progress, ReferenceSet] | None:
-    """The sweep of the file. None if there is none, it is too old, or was started with other options."""
+    """Return the sweep of the file, or None if there is no file, or the sweep is too old or had other options."""
     if not file.is_file():
         return None
     try:

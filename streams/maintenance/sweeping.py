@@ -7,7 +7,7 @@
 
 So a deleted blob was unreferenced at two sweeps that are the grace apart. The grace is longer than an event can wait in
 Kafka, so no event in flight refers to the blob either. A blob that is stored again at the same moment stays, as the
-deletion has the write time of what it deletes.
+deletion has the write time of the deleted row.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,10 +28,10 @@ POSITIONS = 1 << 64
 
 
 def minimum_grace_seconds() -> int:
-    """The time for which events may refer to a blob after its last reference in a row is gone.
+    """Return how long events may refer to a blob after its last reference in a row is gone (seconds).
 
-    An event may wait in its topic, the event that follows from it may wait as long, and an operator may replay that
-    one. One day is added for retries.
+    An event may wait in its topic, the event that follows from it may wait as long, and an operator may replay the
+    second event. One day is added for retries.
     """
     replays = {topic for stage in STAGES for topic in stage.own_topics}
     ends = {stage.dead_topic for stage in STAGES}
@@ -47,7 +47,7 @@ class Counts:
     references: int = 0
     blobs: int = 0
     young: int = 0
-    """Unreferenced, but written in the last days: an event in flight may refer to them."""
+    """Unreferenced blobs of the last days: an event in flight may refer to them."""
     noted: int = 0
     """New candidates."""
     waiting: int = 0
@@ -58,7 +58,7 @@ class Counts:
 
 @dataclass
 class Progress:
-    """The place where a sweep is, so that it can be continued."""
+    """The place of a sweep, from which it can continue."""
 
     started_at: float
     phase: str = "mark"
@@ -73,11 +73,11 @@ class Progress:
 
 
 Report = Callable[[Progress, int], Awaitable[None]]
-"""Called after each batch, with the number of rows in it: prints, saves and slows down."""
+"""A function called after each batch, with its number of rows: it prints, saves and slows down."""
 
 
 class Sweeper:
-    """One sweep over a collection of blobs. `references` is the set that it fills, or continues to fill."""
+    """One sweep over a collection of blobs. It fills the set `references`, or continues to fill it."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ VECTOR_BYTES: dict[Quantization, float] = {"int8": 1.0, "binary": 1 / 8}
 """Bytes of one dimension in memory."""
 MIN_PARTITIONS = 8
 SCALES = (1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Sizes in which machines are to be had, as shares of the assumed one."""
+"""Sizes of machines on the market, as shares of the assumed size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Workload:
     recrawl_days: float = 30
     statements_per_page: float = 60
     changed_share: float = 0.4
-    """Fetches whose page has changed since the last one, or is new."""
+    """Share of the fetches that find a new page, or a changed one."""
     duplicate_share: float = 0.25
-    """Changed pages that are duplicates of others: they are not cut into statements."""
+    """Share of the changed pages that are duplicates of others: they are not cut into statements."""
     queries_per_second: float = 10
     regions: int = 1
     replication: int = 3
     """Replicas in Kafka and Cassandra."""
     vector_replication: int = 2
     quantization: Quantization = "int8"
-    """Form of the vectors in memory. The originals are on disk, and rescore the best."""
+    """Form of the vectors in memory. The original vectors are on disk, and rescore the best results."""
     gpus: bool = True
     """False: statements are embedded on CPU cores."""
 
@@ -130,7 +130,7 @@ class Plan:
 
 
 def plan(workload: Workload, costs: UnitCosts) -> Plan:
-    """The plan for a workload."""
+    """Return the plan for a workload."""
     rates = fetch_rates(workload)
     stages = tuple(_stage(name, rates, costs) for name in costs.stages)
     partitions = partitions_for(max(stage.workers for stage in stages))
@@ -149,7 +149,7 @@ def plan(workload: Workload, costs: UnitCosts) -> Plan:
         workload=workload,
         rates=rates,
         stages=stages,
-        pools=tuple(_priced(pool, costs) for pool in pools),
+        pools=tuple(_add_price(pool, costs) for pool in pools),
         partitions=partitions,
         shards=shards,
         statements=statements,
@@ -164,7 +164,7 @@ def plan(workload: Workload, costs: UnitCosts) -> Plan:
 
 
 def fetch_rates(workload: Workload) -> Rates:
-    """The mean rates of a workload: each page is fetched once in `recrawl_days`."""
+    """Return the mean rates of a workload: each page is fetched once in `recrawl_days`."""
     fetch = workload.pages / (workload.recrawl_days * SECONDS_PER_DAY)
     changed = fetch * workload.changed_share
     unique = changed * (1 - workload.duplicate_share)
@@ -172,12 +172,12 @@ def fetch_rates(workload: Workload) -> Rates:
 
 
 def partitions_for(workers: int) -> int:
-    """Partitions of each topic: the next power of two above one and a half times the workers of the largest stage."""
+    """Return the partitions of a topic: the next power of two above 1.5 times the workers of the largest stage."""
     return max(MIN_PARTITIONS, int(2 ** ceil(log2(max(1, workers) * 1.5))))
 
 
 def shards_for(statements: float, costs: UnitCosts) -> int:
-    """Shards of the collection: the next power of two that keeps each within the assumed maximum."""
+    """Return the shards of the collection: the next power of two that keeps a shard within the assumed maximum."""
     return int(2 ** ceil(log2(max(1.0, statements / costs.assumed.qdrant.statements_per_shard))))
 
 
@@ -284,7 +284,7 @@ def _gateway(workload: Workload, costs: UnitCosts) -> Pool:
 
 
 def _traffic(workload: Workload, rates: Rates, costs: UnitCosts) -> tuple[float, float, float]:
-    """Terabytes a month: fetched, sent to the web, and between regions (only events)."""
+    """Return the terabytes a month: fetched, sent to the web, and between regions (only events)."""
     fetched = rates.fetch * MONTH_SECONDS
     web = costs.assumed.web
     between = fetched * costs.kafka.bytes_per_fetch * (workload.regions - 1) / workload.regions
@@ -296,14 +296,14 @@ def _traffic(workload: Workload, rates: Rates, costs: UnitCosts) -> tuple[float,
 
 
 def _busy(cores: float, costs: UnitCosts) -> float:
-    """Cores that keep a pool within its utilization at the peak."""
+    """Return the cores that keep a pool within its utilization at the peak."""
     return cores * costs.assumed.headroom.peak / costs.assumed.headroom.utilization
 
 
 def _pool(
     name: str, needed: dict[str, float], cores: float, memory_gb: float, disk_tb: float = 0.0, minimum: int = 1
 ) -> Pool:
-    """A pool of as many machines as its scarcest resource needs, at least `minimum`, which then may be smaller."""
+    """Return a pool with the machines that its scarcest resource needs. Only `minimum` machines may be smaller ones."""
     bound_by = max(needed, key=lambda resource: needed[resource])
     nodes, scale = ceil(needed[bound_by]), 1.0
     if nodes <= minimum:
@@ -314,11 +314,11 @@ def _pool(
 
 
 def _scale(needed: float) -> float:
-    """The smallest of the sizes of a machine that is enough."""
+    """Return the smallest size of a machine that is enough."""
     return next((scale for scale in SCALES if scale >= needed), 1.0)
 
 
-def _priced(pool: Pool, costs: UnitCosts) -> Pool:
+def _add_price(pool: Pool, costs: UnitCosts) -> Pool:
     prices = costs.assumed.prices
     hourly = pool.cores * prices.core_hour + pool.memory_gb * prices.memory_gb_hour + pool.gpus * prices.gpu_hour
     usd = hourly * HOURS_PER_MONTH + pool.disk_tb * prices.disk_tb_month

@@ -19,7 +19,7 @@ UNIT_COSTS_FILE = Path(__file__).parent / "unit_costs.toml"
 """The unit costs of this release, with the date, machine and command of their measurement."""
 
 Driver = Literal["fetch", "changed_page", "unique_page", "statement"]
-"""The quantity that the work of a stage grows with."""
+"""The quantity in proportion to the work of a stage."""
 
 
 class _Costs(BaseModel):
@@ -35,7 +35,7 @@ class Measured(_Costs):
 
 
 class StageCost(_Costs):
-    """CPU seconds for each `per`, and the memory of one worker."""
+    """CPU seconds for each unit of `per`, and the memory of one worker."""
 
     per: Driver
     cpu_seconds: PositiveFloat
@@ -193,7 +193,7 @@ def load_unit_costs(own: Path | None = None) -> UnitCosts:
 
 
 def stage_cost(name: str, measured: Mapping[str, StageCost]) -> StageCost:
-    """Return the cost of a stage. One that was not measured costs as much as the costliest of those that handle pages.
+    """Return the cost of a stage. An unmeasured stage costs as much as the costliest measured stage that handles pages.
 
     So a plan rather has too many machines than too few.
     """

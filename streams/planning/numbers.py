@@ -2,7 +2,7 @@
 
 
 def number(value: float) -> str:
-    """Two or three significant digits, with a name for thousands and more."""
+    """Return a number with two or three significant digits, and a name for thousands and more."""
     for size, name in ((1e12, " T"), (1e9, " G"), (1e6, " M")):
         if value >= size:
             return f"{value / size:.3g}{name}"

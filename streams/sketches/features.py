@@ -16,13 +16,13 @@ _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np
 
 
 def word_hashes(words: Sequence[str]) -> Hashes:
-    """One hash per word, in order."""
+    """Return a hash for each word, in order."""
     known = {word: xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")) for word in set(words)}
     return np.fromiter((known[word] for word in words), np.uint64, len(words))
 
 
 def shingles(hashes: Hashes) -> Hashes:
-    """The distinct shingles of a text, sorted. A text of one or two words is one shingle. An empty one has none."""
+    """Return the distinct shingles of a text, sorted. A text of one or two words is one shingle."""
     if len(hashes) == 0:
         return hashes
     if len(hashes) < SHINGLE_WORDS:
@@ -36,7 +36,7 @@ def shingles(hashes: Hashes) -> Hashes:
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:
-    """The Jaccard similarity of two sets: size of the intersection over size of the union. Two empty sets are equal."""
+    """Return the Jaccard similarity of two sets: intersection over union, by size. Two empty sets are equal."""
     if not len(one) and not len(other):
         return 1.0
     common = len(np.intersect1d(one, other, assume_unique=True))

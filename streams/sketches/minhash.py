@@ -19,7 +19,7 @@ _CHUNK = 4_096
 
 
 def _constants() -> tuple[Hashes, Hashes]:
-    """Odd multipliers and offsets, from XXH3 of their numbers. Stored fingerprints depend on them."""
+    """Return odd multipliers and offsets, from XXH3 of their numbers. Stored fingerprints depend on them."""
     multipliers = [xxh3_64_intdigest(b"multiplier %d" % number) | 1 for number in range(HASHES)]
     offsets = [xxh3_64_intdigest(b"offset %d" % number) for number in range(HASHES)]
     return np.array(multipliers, np.uint64)[:, None], np.array(offsets, np.uint64)[:, None]
@@ -29,7 +29,7 @@ _MULTIPLIERS, _OFFSETS = _constants()
 
 
 def minima(shingles: Hashes) -> Hashes:
-    """The minimum of each of the 128 hash functions over the shingles. All bits are ones if there are no shingles."""
+    """Return the minimum of each of the 128 hash functions over the shingles. Without shingles, all bits are ones."""
     least = np.full(HASHES, np.iinfo(np.uint64).max, np.uint64)
     for start in range(0, len(shingles), _CHUNK):
         products = shingles[start : start + _CHUNK] * _MULTIPLIERS + _OFFSETS
@@ -38,13 +38,13 @@ def minima(shingles: Hashes) -> Hashes:
 
 
 def sketch(least: Hashes) -> bytes:
-    """Eight mixed bits of each minimum."""
+    """Return eight mixed bits of each minimum."""
     mixed = least * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(56)).astype(np.uint8).tobytes()
 
 
 def sketch_similarity(one: bytes, other: bytes) -> float:
-    """The estimated Jaccard similarity, 0..1. Corrected for bytes that are equal by chance (1 in 256)."""
+    """Return the estimated Jaccard similarity, 0..1. Corrected for bytes that are equal by chance (1 in 256)."""
     if not one or len(one) != len(other):
         return 0.0
     agreed = int(np.count_nonzero(np.frombuffer(one, np.uint8) == np.frombuffer(other, np.uint8))) / len(one)
@@ -52,9 +52,9 @@ def sketch_similarity(one: bytes, other: bytes) -> float:
 
 
 def band_keys(sketch: bytes) -> tuple[int, ...]:
-    """The keys of a sketch's bands. Each has its number, so that equal bytes in different bands give different keys.
+    """Return the keys of a sketch's bands; none for a sketch that is too short.
 
-    A sketch that is too short has none.
+    A key contains the number of its band, so that equal bytes in different bands give different keys.
     """
     if len(sketch) < BANDS * BAND_BYTES:
         return ()

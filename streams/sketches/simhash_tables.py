@@ -15,12 +15,12 @@ MAX_DISTANCE = 3
 _BLOCKS = {4: (16,) * 4, 10: (13, 13, 13, 13, 12), 20: (11, 11, 11, 11, 10, 10)}
 TABLE_COUNTS = tuple(_BLOCKS)
 DEFAULT_TABLES = 4
-"""Enough for some tens of millions of pages."""
+"""Number of tables. Four are enough for some tens of millions of pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A choice of bits. `runs` are their places as (shift, width), the most significant first."""
+    """A choice of bits. `runs` are the places of the bits as (shift, width), the most significant first."""
 
     mask: int
     runs: tuple[tuple[int, int], ...]
@@ -30,13 +30,13 @@ class Table:
         return sum(width for _, width in self.runs)
 
     def key(self, simhash: int) -> int:
-        """The chosen bits of a SimHash, in their places."""
+        """Return the chosen bits of a SimHash, in their places."""
         return simhash & self.mask
 
 
 @cache
 def tables(count: int = DEFAULT_TABLES) -> tuple[Table, ...]:
-    """The tables that find distances up to three. Raises ValueError for a count other than 4, 10 or 20."""
+    """Return the tables that find distances up to three. Raises ValueError for a count other than 4, 10 or 20."""
     if count not in _BLOCKS:
         raise ValueError(f"{count} tables: a SimHash index has {', '.join(map(str, TABLE_COUNTS))} tables")
     blocks: list[tuple[int, int]] = []
@@ -53,5 +53,5 @@ def _mask(runs: tuple[tuple[int, int], ...]) -> int:
 
 
 def hamming(one: int, other: int) -> int:
-    """The number of bits in which two SimHashes differ, 0..64."""
+    """Return the number of bits in which two SimHashes differ, 0..64."""
     return (one ^ other).bit_count()

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from streams.commands.console import JSON_OPTION, command, load_settings, out, print_json
 from streams.doctor.checks import all_checks
-from streams.doctor.findings import Finding, Level, worst
+from streams.doctor.findings import Finding, Level, highest_level
 from streams.doctor.running import run_checks
 
 DEADLINE_SECONDS = 15.0
@@ -50,12 +50,12 @@ def doctor(
         print_json(_as_fields(findings))
     else:
         _sum_up(findings)
-    return int(worst(findings))
+    return int(highest_level(findings))
 
 
 def _as_fields(findings: list[Finding]) -> dict[str, object]:
     return {
-        "level": worst(findings).name.lower(),
+        "level": highest_level(findings).name.lower(),
         "findings": [
             {
                 "check": finding.check,

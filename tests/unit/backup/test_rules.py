@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from streams.backup.cassandra import refuse_other_schema
-from streams.backup.kafka import first_kept, kept_topics, missing_records
+from streams.backup.kafka import find_first_kept, kept_topics, missing_records
 from streams.backup.manifest import Manifest, Part
 from streams.errors import UsageError
 from streams.runtime.lag import input_topics
@@ -42,7 +42,7 @@ READERS = {stage.name: 100 for stage in STAGES if "pages.fetched" in input_topic
     ],
 )
 def test_the_first_event_that_is_kept(topic: str, committed: dict[str, int], first: int) -> None:
-    assert first_kept(BY_NAME[topic], 0, offsets(**committed)) == first
+    assert find_first_kept(BY_NAME[topic], 0, offsets(**committed)) == first
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from streams.doctor.checks import all_checks
-from streams.doctor.findings import Finding, Level, failure, ok, warning, worst
+from streams.doctor.findings import Finding, Level, failure, highest_level, ok, warning
 from streams.doctor.running import Check, run_checks
 from streams.errors import StoreUnavailable, UsageError
 from streams.settings import Settings
@@ -45,9 +45,9 @@ def test_an_error_is_a_failure(error: Exception, says: str) -> None:
 
 
 def test_the_worst_finding_is_the_exit_status() -> None:
-    assert worst([]) == worst([ok("a", "")]) == 0
-    assert worst([ok("a", ""), warning("b", "", "")]) == 1
-    assert worst([failure("c", "", ""), warning("b", "", "")]) == 2
+    assert highest_level([]) == highest_level([ok("a", "")]) == 0
+    assert highest_level([ok("a", ""), warning("b", "", "")]) == 1
+    assert highest_level([failure("c", "", ""), warning("b", "", "")]) == 2
 
 
 def test_an_unknown_check_is_named() -> None:
