@@ -133,6 +133,8 @@ class PageFetched(Event):
     """No request was made, because the lease had expired. The outcome is `timeout`, and it counts as no attempt."""
     removed_on_request: bool = False
     """No request was made, because the page was removed on request. The outcome is `refused`."""
+    seen_at: int | None = Field(None, ge=0)
+    """Time when Riffle saw an imported page first, microseconds since 1970 UTC. None: at its generation."""
 
 
 class PageSettled(Event):

@@ -20,7 +20,7 @@ from streams.dedup.grouping import Decision, Grouping, is_undecided, published_g
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
 from streams.dedup.shingle_cache import ShingleCache
-from streams.dedup.url_rule_evidence import AliasLearner
+from streams.dedup.url_rule_evidence import AliasLearner, Discoveries
 from streams.errors import MissingBlob, PageErased, PoisonError, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.limits import Limits
@@ -58,7 +58,7 @@ class DedupAgent(Agent):
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
-        self._learner = AliasLearner(stores.fingerprints, monotonic)
+        self._learner = AliasLearner(stores.fingerprints, self._is_found_by_site, monotonic)
         self._shingle_cache = ShingleCache()
 
     async def start(self, emit: Emit) -> None:
@@ -188,13 +188,16 @@ class DedupAgent(Agent):
             url=event.url,
             generation=generation,
             canonical_url=event.canonical_url,
-            first_seen=event.generation,
+            first_seen=_seen_at(event),
             # Counted once per fetch: with another number a redelivery could elect another page.
             in_links=former.in_links if former and same_fetch else await self._in_links(event),
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
         )
+
+    async def _is_found_by_site(self, url: str) -> bool:
+        return await Discoveries(self._stores.frontier, self._stores.ledger).is_found_by_site(url)
 
     async def _in_links(self, event: PageNormalized) -> int:
         """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
@@ -247,7 +250,13 @@ def _with_age(
     if former is not None and former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
         return replace(page, first_seen=former.first_seen, sights=former.sights)
     known = known_sights(former) if former else sights_before_removal(page, record.deduplicated.removed_text)
-    return see_text(page, event.generation, known)
+    return see_text(page, _seen_at(event), known)
+
+
+def _seen_at(event: PageNormalized) -> int:
+    """Return the time when Riffle saw the text first. The generation of an imported page is the date that an archive
+    claims, and anybody can write an archive."""
+    return event.generation if event.seen_at is None else event.seen_at
 
 
 def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:

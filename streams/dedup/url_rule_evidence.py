@@ -4,8 +4,9 @@
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
+from schemas import LinkFound
 from schemas.ids import page_id
 from streams.crawl.url_rules import (
     MAX_RULES,
@@ -18,8 +19,13 @@ from streams.crawl.url_rules import (
 )
 from streams.crawl.urls import host_of
 from streams.dedup.grouping import is_undecided
-from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints
+from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, FrontierStore, Ledger
 
+FoundBySite = Callable[[str], Awaitable[bool]]
+"""Returns whether the site of a URL uses the URL itself."""
+_BY_OPERATOR = frozenset({"seed", "import"})
+_BY_PAGE = frozenset({"link", "sitemap", "canonical"})
+"""Kinds of discoveries that a page or a sitemap makes. A redirect of the site may answer a stranger's link."""
 _Rows = dict[tuple[str, int], AliasEvidence]
 WITHOUT_SECONDS = 30.0
 """Seconds for which a host that had no evidence is not read again. Only evidence that another worker adds meanwhile is
@@ -28,11 +34,34 @@ MAX_WITHOUT = 10_000
 """Maximum hosts without evidence in memory, about 2 MB."""
 
 
+class Discoveries:
+    """Reads how URLs were found, from the frontier's rows and from the ledger's rows with linking pages.
+
+    Anyone can link to any spelling of a site's URLs. Such links lead to a fetch, but they say nothing about the site.
+    """
+
+    def __init__(self, frontier: FrontierStore, ledger: Ledger) -> None:
+        self._frontier = frontier
+        self._ledger = ledger
+
+    async def is_found_by_site(self, url: str) -> bool:
+        """Return whether the URL's own site links to it or names it, or the operator did."""
+        row = await self._frontier.url(page_id(url))
+        if row is not None and row.why in _BY_OPERATOR:
+            return True
+        if row is not None and row.why in _BY_PAGE and _are_of_one_host(row.referrer, url):
+            return True
+        history = await self._ledger.history(page_id(url))
+        links = (step.data.get("referrers", ()) for step in history if step.topic == LinkFound.topic)
+        return any(_are_of_one_host(referrer, url) for referrers in links for referrer in referrers)
+
+
 class AliasLearner:
     """Adds evidence of one page to the evidence of its host. The same page twice adds it once."""
 
-    def __init__(self, store: Fingerprints, monotonic: Callable[[], float]) -> None:
+    def __init__(self, store: Fingerprints, found_by_site: FoundBySite, monotonic: Callable[[], float]) -> None:
         self._store = store
+        self._found_by_site = found_by_site
         self._monotonic = monotonic
         self._without: OrderedDict[str, float] = OrderedDict()
         """Hosts without evidence, and when they are read again. Most hosts never have any."""
@@ -95,10 +124,20 @@ class AliasLearner:
     async def _note(self, rows: _Rows, evidence: AliasEvidence, at: int) -> None:
         place = (evidence.rule, evidence.slot)
         former = rows.get(place)
-        if former is None or _outweighs(evidence, former):
+        if (former is None or _outweighs(evidence, former)) and await self._may_count(evidence):
             rows[place] = evidence
             await self._store.note_alias_evidence(evidence, at)
             self._without.pop(evidence.host, None)
+
+    async def _may_count(self, evidence: AliasEvidence) -> bool:
+        """Return whether the site itself uses both URLs, if the evidence is for a rule.
+
+        Otherwise a stranger could teach a rule by links to URLs that the site never uses. Evidence against a rule
+        always counts: it is a fact about the site.
+        """
+        if not evidence.agrees or not evidence.other or evidence.rule.startswith("host:"):
+            return True
+        return await self._found_by_site(evidence.url) and await self._found_by_site(evidence.other)
 
 
 def _is_permitted(rule: str, page: Fingerprint) -> bool:
@@ -125,3 +164,7 @@ def _evidence(rule: str, url: str, other: str, agrees: bool) -> AliasEvidence:
 
 def _representative(page: Fingerprint) -> object:
     return page.representative or page.page_id
+
+
+def _are_of_one_host(referrer: str, url: str) -> bool:
+    return bool(referrer) and host_of(referrer) == host_of(url)

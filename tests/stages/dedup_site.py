@@ -9,6 +9,7 @@ from typing import Any
 from schemas import Envelope, Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
+from streams.crawl.urls import host_of
 from streams.dedup.agent import DedupAgent
 from streams.dedup.sandbox_tasks import TASKS
 from streams.pages.document.codec import encode_document
@@ -16,8 +17,9 @@ from streams.pages.document.model import Block, Document
 from streams.pages.normalize import content_hash
 from streams.runtime.agent import Delivery
 from streams.sandbox.inline import InlineSandbox
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
 
 NOW = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -42,7 +44,11 @@ class Site:
 
     stores: Stores = field(
         default_factory=lambda: Stores(
-            blobs=MemoryBlobs(), pages=MemoryPages(), ledger=MemoryLedger(), fingerprints=MemoryFingerprints()
+            blobs=MemoryBlobs(),
+            pages=MemoryPages(),
+            ledger=MemoryLedger(),
+            fingerprints=MemoryFingerprints(),
+            frontier=MemoryFrontier(),
         )
     )
 
@@ -51,7 +57,10 @@ class Site:
         """A new agent each time, since a stage needs nothing that is in memory only."""
         return DedupAgent(self.stores, InlineSandbox(TASKS))
 
-    async def normalized(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> Delivery:
+    async def normalized(
+        self, url: str, text: str, at: int = 0, canonical: str | None = None, found_on: str = ""
+    ) -> Delivery:
+        await self.linked(url, found_on)
         ref = await self.stores.blobs.put(encode_document(Document(url, blocks=(Block("p", text),))))
         event = PageNormalized(
             page_id=page_id(url),
@@ -69,8 +78,16 @@ class Site:
         )
         return delivery(event, NOW + at * SECOND)
 
-    async def normalize(self, url: str, text: str, at: int = 0, canonical: str | None = None) -> list[str]:
-        return summary(await self.agent.handle(await self.normalized(url, text, at, canonical)))
+    async def linked(self, url: str, source: str = "") -> None:
+        """Note in the frontier that a page links to the URL: by default the start page of the URL's own host."""
+        referrer = source or f"https://{host_of(url)}/"
+        row = FrontierUrl(page_id(url), url, host_of(url), "done", at=1, why="link", referrer=referrer)
+        await self.stores.frontier.put_url(row)
+
+    async def normalize(
+        self, url: str, text: str, at: int = 0, canonical: str | None = None, found_on: str = ""
+    ) -> list[str]:
+        return summary(await self.agent.handle(await self.normalized(url, text, at, canonical, found_on)))
 
     async def representative_of(self, url: str) -> str:
         found = await self.stores.fingerprints.get(page_id(url))
@@ -157,6 +174,7 @@ async def cut_off(stores: Stores, one: Delivery, left: list[int]) -> bool:
         pages=_Breaking(stores.pages, left),
         ledger=_Breaking(stores.ledger, left),
         fingerprints=_Breaking(stores.fingerprints, left),
+        frontier=_Breaking(stores.frontier, left),
     )
     try:
         await DedupAgent(breaking, InlineSandbox(TASKS)).handle(one)

@@ -262,6 +262,7 @@ async def test_near_duplicates_handled_at_once_agree(seed: int, is_one_site: boo
         pages=_Slow(stores.pages, chance),
         ledger=stores.ledger,
         fingerprints=_Slow(stores.fingerprints, chance),
+        frontier=stores.frontier,
     )
     outputs = await asyncio.gather(*(DedupAgent(slow, InlineSandbox(TASKS)).handle(one) for one in deliveries))
     representatives = [await site.representative_of(url) for url in urls]
@@ -318,6 +319,7 @@ async def test_after_any_events_at_once_the_index_contains_exactly_the_represent
         pages=_Slow(site.stores.pages, chance),
         ledger=site.stores.ledger,
         fingerprints=_Slow(site.stores.fingerprints, chance),
+        frontier=site.stores.frontier,
     )
 
     async def life(url: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra import CassandraFingerprints
-from streams.stores.memory import MemoryBlobs, MemoryLedger, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 from tests.stages.dedup_site import A, Site, text_of
 
@@ -49,7 +49,15 @@ class CountingSession:
 
 def site_over(session: CountingSession) -> Site:
     fingerprints = CassandraFingerprints(session)  # type: ignore[arg-type] # what it uses of a session
-    return Site(Stores(blobs=MemoryBlobs(), pages=MemoryPages(), ledger=MemoryLedger(), fingerprints=fingerprints))
+    return Site(
+        Stores(
+            blobs=MemoryBlobs(),
+            pages=MemoryPages(),
+            ledger=MemoryLedger(),
+            fingerprints=fingerprints,
+            frontier=MemoryFrontier(),
+        )
+    )
 
 
 HINTS = {"fingerprints_by_content": 1, "fingerprints_by_bits": 4, "fingerprints_by_band": 8}

@@ -1,7 +1,7 @@
 """Age belongs to a text: nobody makes a new text old, and the pages of many owners on one host keep their originals."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
@@ -80,6 +80,17 @@ async def test_a_text_that_comes_back_after_a_removal_carries_no_age_further() -
         await site.agent.handle(site.removed(url, "gone", 2 * at + 1))
         await site.normalize(url, text, 2 * at + 2)
     assert await site.representative_of(url) == ORIGINAL
+
+
+@pytest.mark.parametrize(("trusted", "winner"), [(False, ORIGINAL), (True, f"{STRANGER}/1")])
+async def test_the_date_of_an_archive_is_no_age(trusted: bool, winner: str) -> None:
+    site = Site()
+    await site.normalize(ORIGINAL, text_of(1), 0)
+    imported = await site.normalized(f"{STRANGER}/1", text_of(1), -20 * 365 * 86_400)
+    seen_at = None if trusted else NOW + 9 * SECOND
+    event = imported.event.model_copy(update={"seen_at": seen_at})
+    await site.agent.handle(replace(imported, event=event))
+    assert await site.representative_of(ORIGINAL) == winner
 
 
 HOST = "https://shared.example.com"

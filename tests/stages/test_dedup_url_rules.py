@@ -2,11 +2,13 @@
 
 import pytest
 
+from schemas import LinkFound
 from schemas.ids import page_id
 from streams.crawl.url_rules import believed_rules, retired_rules, rewrite
-from streams.dedup.url_rule_evidence import WITHOUT_SECONDS, AliasLearner
+from streams.dedup.url_rule_evidence import WITHOUT_SECONDS, AliasLearner, Discoveries
+from streams.ledger.agent import LedgerAgent
 from streams.stores.protocols import AliasEvidence, Fingerprint
-from tests.stages.dedup_site import Site, cut_off, text_of
+from tests.stages.dedup_site import NOW, Site, cut_off, delivery, text_of
 
 
 async def test_duplicates_are_evidence_for_the_rules_of_their_host() -> None:
@@ -34,6 +36,10 @@ async def test_one_error_text_at_many_urls_is_no_evidence() -> None:
 SHOP = "https://shop.test"
 
 
+async def found_by_site(_: str) -> bool:
+    return True
+
+
 async def shop(items: int, site: Site | None = None) -> Site:
     """Items with two URLs each."""
     site = site or Site()
@@ -41,6 +47,55 @@ async def shop(items: int, site: Site | None = None) -> Site:
         for name in (f"/item{number}", f"/item{number}?ref=home"):
             await site.normalize(f"{SHOP}{name}", text_of(100 + number), number)
     return site
+
+
+STRANGER = "https://stranger.test/links"
+FINDERS = [
+    # (who links to the items, who links to their other URLs, whether the rule is believed)
+    ("", "", True),
+    (STRANGER, "", False),
+    ("", STRANGER, False),
+    (STRANGER, STRANGER, False),
+]
+
+
+@pytest.mark.parametrize(("of_item", "of_alias", "believed"), FINDERS)
+async def test_only_urls_that_the_site_itself_links_to_are_evidence_for_a_rule(
+    of_item: str, of_alias: str, believed: bool
+) -> None:
+    site = Site()
+    for number in range(20):
+        await site.normalize(f"{SHOP}/item{number}", text_of(number), number, found_on=of_item)
+        await site.normalize(f"{SHOP}/item{number}?id=1", text_of(number), 100 + number, found_on=of_alias)
+    rules = believed_rules(await site.stores.fingerprints.alias_evidence("shop.test"))
+    assert bool(rules) == believed
+    assert (rewrite(f"{SHOP}/article?id=7", rules) == f"{SHOP}/article") == believed
+
+
+async def test_links_of_strangers_still_retire_a_rule_that_hides_a_page() -> None:
+    site = await shop(20)
+    await site.normalize(f"{SHOP}/price", text_of(1), 50)
+    await site.normalize(f"{SHOP}/price?ref=partner", text_of(2), 51, found_on=STRANGER)
+    assert retired_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == {"parameter:remove:ref"}
+
+
+async def test_a_url_that_a_stranger_found_first_counts_when_the_ledger_knows_links_of_the_site() -> None:
+    site, url = Site(), f"{SHOP}/item?id=1"
+    await site.linked(url, STRANGER)
+    ledger = LedgerAgent(site.stores.ledger, max_gathering_seconds=0)
+    discoveries = Discoveries(site.stores.frontier, site.stores.ledger)
+    assert not await discoveries.is_found_by_site(url)
+    for source in ("other.test", "third.test", "shop.test"):
+        event = LinkFound(
+            target_page_id=page_id(url),
+            target_url=url,
+            target_host="shop.test",
+            source_page_id=page_id(f"https://{source}/"),
+            source_url=f"https://{source}/",
+            generation=1,
+        )
+        await ledger.handle(delivery(event, NOW))
+    assert await discoveries.is_found_by_site(url)
 
 
 async def test_one_counter_example_retires_a_rule_for_good() -> None:
@@ -94,7 +149,7 @@ async def test_an_undecided_page_is_no_evidence() -> None:
     assert undecided is not None
     await site.stores.fingerprints.put(undecided, undecided.written_at + 9)
     representative = Fingerprint(page_id(f"{SHOP}/a"), "other", 0, f"{SHOP}/a", 1, representative=page_id(f"{SHOP}/a"))
-    await AliasLearner(site.stores.fingerprints, lambda: 0.0).learn(representative, representative, 5)
+    await AliasLearner(site.stores.fingerprints, found_by_site, lambda: 0.0).learn(representative, representative, 5)
     assert retired_rules(await site.stores.fingerprints.alias_evidence("shop.test")) == frozenset()
 
 
@@ -108,7 +163,7 @@ async def test_a_host_without_evidence_is_not_read_for_each_of_its_pages() -> No
         return await alias_evidence(host)
 
     store.alias_evidence = counted  # type: ignore[method-assign]  # of this object only
-    learner = AliasLearner(store, lambda: seconds[0])
+    learner = AliasLearner(store, found_by_site, lambda: seconds[0])
     pages = [Fingerprint(page_id(url), "", 0, url, 1) for url in (f"{SHOP}/{number}" for number in range(4))]
     for page in pages:
         await learner.learn(page, page, 5)
@@ -124,7 +179,7 @@ async def test_a_host_without_evidence_is_not_read_for_each_of_its_pages() -> No
 
 async def test_a_worker_knows_the_evidence_that_it_noted_a_moment_ago() -> None:
     site = Site()
-    learner = AliasLearner(site.stores.fingerprints, lambda: 0.0)
+    learner = AliasLearner(site.stores.fingerprints, found_by_site, lambda: 0.0)
     for number in range(6):
         pages = [Fingerprint(page_id(url), "", 0, url, 1) for url in (f"{SHOP}/{number}", f"{SHOP}/{number}?ref=a")]
         for page in pages:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID, uuid4
@@ -21,6 +22,9 @@ from streams.stores.removals import is_held_back
 import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
 
 Wait = Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")]
+TrustDates = Annotated[
+    bool, typer.Option("--trust-dates", help="Let the dates in the archive count as the age of its pages.")
+]
 Import = Callable[..., Awaitable[ImportReport]]
 
 
@@ -29,12 +33,16 @@ Import = Callable[..., Awaitable[ImportReport]]
 async def warc(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .warc or .warc.gz file.")],
     wait: Wait = True,
+    trust_dates: TrustDates = False,
 ) -> int:
     """Import the pages of a WARC file.
 
+    Of pages with the same text the oldest one is shown. A page is as old as its import, since an archive may claim any
+    date.
+
     Example:  riffle import warc CC-MAIN-20260101.warc.gz
     """
-    return await _import(import_warc, file, wait)
+    return await _import(partial(import_warc, trust_dates=trust_dates), file, wait)
 
 
 @import_app.command("html")
@@ -42,12 +50,13 @@ async def warc(
 async def html(
     folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
     wait: Wait = True,
+    trust_dates: TrustDates = False,
 ) -> int:
     """Import a folder of HTML files, laid out as DIR/HOST/path.html.
 
     Example:  riffle import html mirror/
     """
-    return await _import(import_html, folder, wait)
+    return await _import(partial(import_html, trust_dates=trust_dates), folder, wait)
 
 
 async def _import(read: Import, path: Path, wait: bool) -> int:

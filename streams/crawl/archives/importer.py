@@ -72,18 +72,21 @@ async def import_warc(
     crawl_id: str = "",
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
+    trust_dates: bool = False,
     is_held_back: HeldBack = _never,
 ) -> ImportReport:
     """Import each page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
 
+    A page is as old as its import; with `trust_dates` as its date in the archive, which may be invented.
     Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After an
     error of `blobs` or `emit`, run the import again.
     """
     file = await asyncio.to_thread(_open, path)
     with file:
         report = ImportReport(total=fstat(file.fileno()).st_size)
-        records = read_warc(file, Limits(max_body_bytes, time_ns() // 1_000))
-        sender = _Sender(blobs, emit, crawl_id, max_depth, is_held_back)
+        limits = Limits(max_body_bytes, time_ns() // 1_000)
+        records = read_warc(file, limits)
+        sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
         try:
             await _send_all(records, file.tell, report, sender, progress)
         except NotWarc as error:
@@ -107,6 +110,7 @@ async def import_html(
     crawl_id: str = "",
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
+    trust_dates: bool = False,
     is_held_back: HeldBack = _never,
 ) -> ImportReport:
     """Import each file FOLDER/HOST/path.html as https://HOST/path.html. Symbolic links are not followed.
@@ -117,7 +121,7 @@ async def import_html(
     report = ImportReport(total=len(files))
     limits = Limits(max_body_bytes, time_ns() // 1_000)
     records = (_read_file(folder, file, limits) for file in files)
-    sender = _Sender(blobs, emit, crawl_id, max_depth, is_held_back)
+    sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
     await _send_all(records, lambda: report.seen, report, sender, progress)
     if not report.imported:
         raise UsageError(
@@ -188,6 +192,8 @@ class _Sender:
     emit: Emit
     crawl_id: str
     max_depth: int | None
+    seen_at: int | None
+    """The time of the import, which counts as the age of the pages. None: their dates count."""
     is_held_back: HeldBack
 
     async def send(self, records: Sequence[ArchivedPage | Skipped]) -> list[ArchivedPage | Skipped]:
@@ -213,6 +219,7 @@ class _Sender:
             body_ref=ref,
             body_bytes=len(page.body),
             source=page.source,
+            seen_at=self.seen_at,
         )
         await self.emit(event, f"import/{page.source}/{page.url}/{page.generation}/{ref}")
         return page
