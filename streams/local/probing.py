@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from streams.errors import RiffleError
-from streams.local.patience import Answer
+from streams.local.server import Answer
 from streams.runtime.connection import client_config
 from streams.settings import KafkaSettings, TritonSettings
 

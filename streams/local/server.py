@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from streams.errors import StartError
 from streams.local.child_process import Child, Launch, keep_crash, keep_previous, stop, tail
@@ -14,6 +14,9 @@ from streams.settings import Settings
 
 POLL_SECONDS = 0.1
 CANCEL_CHECK_SECONDS = 0.2
+
+Answer = Literal["healthy", "unhealthy", "broken", "silent"]
+"""A process's words about itself. `broken`: only a restart helps."""
 
 Hints = Sequence[tuple[str, str]]
 """(text in the log, advice), the most specific first."""

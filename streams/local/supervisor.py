@@ -24,7 +24,6 @@ import psutil
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
 from streams.local.child_process import kill_orphans, rotate, stop
-from streams.local.health_checks import HealthChecks
 from streams.local.pausing import PAUSED, pause_asked
 from streams.local.reporting import PipeReport
 from streams.local.server import Report, Server, exit_words, spawn, start_all
@@ -37,7 +36,8 @@ from streams.local.server_set import (
     with_addresses,
 )
 from streams.local.state import StackState, only_stack, write_state
-from streams.local.watched import Watched
+from streams.local.supervision.health_checks import HealthChecks
+from streams.local.supervision.watched import Watched
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
 

@@ -22,9 +22,8 @@ from typing import Any, Self
 
 from streams.errors import StartError, StoreUnavailable
 from streams.local.child_process import Launch
-from streams.local.patience import Answer
 from streams.local.ports import free_ports
-from streams.local.server import Hints, failure_message
+from streams.local.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings, TritonSettings
 

@@ -15,21 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.local.child_process import Child, Launch, stop
-from streams.local.health_checks import HealthChecks
-from streams.local.patience import (
+from streams.local.ports import free_ports
+from streams.local.riffle_processes import RiffleProcess
+from streams.local.server import Answer
+from streams.local.supervision.health_checks import HealthChecks
+from streams.local.supervision.patience import (
     BUSY_WEIGHT,
     QUIET_SECONDS,
     REFUSALS,
     SPIN_CPU_SECONDS,
     STEADY_SECONDS,
-    Answer,
     Patience,
 )
-from streams.local.ports import free_ports
-from streams.local.riffle_processes import RiffleProcess
+from streams.local.supervision.watched import BACKOFF_SECONDS, Watched
+from streams.local.supervision.watched import STEADY_SECONDS as STEADY_RUN_SECONDS
 from streams.local.supervisor import Supervisor
-from streams.local.watched import BACKOFF_SECONDS, Watched
-from streams.local.watched import STEADY_SECONDS as STEADY_RUN_SECONDS
 
 SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0, name="worker-fetch", title="Worker fetch")
 CHILD: Any = SimpleNamespace(exit_code=None)
@@ -167,7 +167,7 @@ def test_a_process_is_asked_without_waiting_for_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, how: signal.Signals | None, expected: Answer
 ) -> None:
     monkeypatch.setattr("streams.local.probing.HEALTH_SECONDS", 0.5)
-    monkeypatch.setattr("streams.local.health_checks.CHECK_SECONDS", 0.0)
+    monkeypatch.setattr("streams.local.supervision.health_checks.CHECK_SECONDS", 0.0)
     (port,) = free_ports(1)
     server = RiffleProcess("worker-x", "Worker x", port, (), tmp_path)
     child = Child("x", Launch([sys.executable, "-c", HEALTH.format(status=status, port=port)]), tmp_path / "x.log")

@@ -12,10 +12,8 @@ the machine busier. So an answer that is late counts for nothing by itself:
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
-Answer = Literal["healthy", "unhealthy", "broken", "silent"]
-"""A process's words about itself. `broken`: only a restart helps."""
+from streams.local.server import Answer
 
 REFUSALS = 3
 """Number of answers "unhealthy" in a row after which a process is restarted."""

@@ -8,12 +8,11 @@ import psutil
 
 from streams.errors import StartError
 from streams.local.child_process import Child, family_cpu_seconds
-from streams.local.patience import Answer
 from streams.local.probing import ask_health
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.server import Server
+from streams.local.server import Answer, Server
+from streams.local.supervision.watched import Watched
 from streams.local.triton import Triton
-from streams.local.watched import Watched
 
 CHECK_SECONDS = 10.0
 """Seconds between two checks of a process."""

@@ -1,0 +1,1 @@
+"""When a child of the supervisor is restarted."""
