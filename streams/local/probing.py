@@ -11,14 +11,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from streams.errors import RiffleError
-from streams.local.server import Answer
 from streams.runtime.connection import client_config
 from streams.settings import KafkaSettings, TritonSettings
 
 HOST = "127.0.0.1"
 HTTP_SECONDS = 2.0
-HEALTH_SECONDS = 8.0
-"""Maximum wait for the answer of a health check (seconds)."""
 CONNECT_SECONDS = 1.0
 KAFKA_SECONDS = 2.0
 
@@ -31,22 +28,18 @@ _HEAD_BYTES = 9
 
 def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
     """True if the URL answers 200."""
-    try:
-        with urllib.request.urlopen(url, timeout=HTTP_SECONDS, context=context) as answer:  # noqa: S310 - on loopback
-            return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError):
-        return False
+    return http_status(url, HTTP_SECONDS, context) == HTTPStatus.OK
 
 
-def ask_health(url: str, context: ssl.SSLContext | None = None) -> Answer:
-    """Ask a process for its health over HTTP. Only status 503 is an unhealthy answer."""
+def http_status(url: str, seconds: float, context: ssl.SSLContext | None = None) -> int | None:
+    """Return the status that the URL answers, or None without an answer in time."""
     try:
-        urllib.request.urlopen(url, timeout=HEALTH_SECONDS, context=context).close()  # noqa: S310 - on loopback
-    except urllib.error.HTTPError as answer:
-        return "unhealthy" if answer.status == HTTPStatus.SERVICE_UNAVAILABLE else "healthy"
+        with urllib.request.urlopen(url, timeout=seconds, context=context) as answer:  # noqa: S310 - on loopback
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
     except (OSError, HTTPException):
-        return "silent"
-    return "healthy"
+        return None
 
 
 def listens(port: int) -> bool:

@@ -1,14 +1,16 @@
 """The supervisor's regular questions to its children, in threads: a child that answers late delays nothing else."""
 
+import ssl
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Self
 
 import psutil
 
 from streams.errors import StartError
 from streams.local.child_process import Child, family_cpu_seconds
-from streams.local.probing import ask_health
+from streams.local.probing import http_status
 from streams.local.riffle_processes import RiffleProcess
 from streams.local.server import Answer, Server
 from streams.local.supervision.watched import Watched
@@ -18,7 +20,17 @@ CHECK_SECONDS = 10.0
 """Seconds between two checks of a process."""
 SERVER_CHECK_SECONDS = 30.0
 """The same for a server: a client of Kafka's protocol costs more than a request over HTTP."""
+HEALTH_SECONDS = 8.0
+"""Maximum wait for the answer of a health check (seconds)."""
 THREADS = 8
+
+
+def ask_health(url: str, context: ssl.SSLContext | None = None) -> Answer:
+    """Ask a process for its health over HTTP. Only status 503 is an unhealthy answer."""
+    status = http_status(url, HEALTH_SECONDS, context)
+    if status is None:
+        return "silent"
+    return "unhealthy" if status == HTTPStatus.SERVICE_UNAVAILABLE else "healthy"
 
 
 def ask(server: Server) -> Answer:

@@ -166,7 +166,7 @@ HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
 def test_a_process_is_asked_without_waiting_for_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, how: signal.Signals | None, expected: Answer
 ) -> None:
-    monkeypatch.setattr("streams.local.probing.HEALTH_SECONDS", 0.5)
+    monkeypatch.setattr("streams.local.supervision.health_checks.HEALTH_SECONDS", 0.5)
     monkeypatch.setattr("streams.local.supervision.health_checks.CHECK_SECONDS", 0.0)
     (port,) = free_ports(1)
     server = RiffleProcess("worker-x", "Worker x", port, (), tmp_path)
