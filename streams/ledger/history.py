@@ -1,7 +1,8 @@
-"""The history of a page, from two tables: the ledger's transitions, and the frontier's row of the URL.
+"""The history of a page, from three tables: the ledger's transitions, the frontier's row of the URL, and its record.
 
 The frontier's row has how the URL was discovered, and why it ended without a fetch. Neither is an event of its own or a
-row of the ledger: a site may have far more such URLs than pages.
+row of the ledger: a site may have far more such URLs than pages. The record has the removal on request, which an
+erasure may take out of the ledger with all else that was written before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,9 @@ from schemas import Event, PageDiscovered, PageRemoved
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.ledger.descriptions import describe
 from streams.stores.opener import Stores
+from streams.stores.page_record import PageRecord
 from streams.stores.protocols import FrontierUrl, Transition
+from streams.stores.removals import is_held_back, requested
 
 SOURCE = "/riffle/frontier"
 
@@ -19,8 +22,8 @@ SOURCE = "/riffle/frontier"
 async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
     """Return all transitions of a page, oldest first."""
     stored = await stores.ledger.history(page_id)
-    url = await stores.frontier.url(page_id)
-    steps = [*stored, *frontier_steps(url, stored)] if url else stored
+    url, record = await stores.frontier.url(page_id), await stores.pages.get(page_id)
+    steps = [*stored, *(frontier_steps(url, stored) if url else ()), *removal_steps(page_id, record, stored)]
     return sorted(steps, key=lambda step: (step.at, step.event_id))
 
 
@@ -32,6 +35,20 @@ def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[T
     refused = url.state == "done" and url.outcome in ("disallowed", "over_budget") and not url.ok_generation
     if refused and not any(step.topic == PageRemoved.topic for step in stored):
         yield _transition(url_refused(url), url.at)
+
+
+def removal_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]) -> Iterator[Transition]:
+    """Yield the removal on request that the page's record has and the ledger has not."""
+    if is_held_back(record) and not any(_is_request(step) for step in stored):
+        at, removed = requested(record), record.removed
+        url = removed.url or record.deduplicated.url
+        yield _transition(
+            PageRemoved(page_id=page_id, url=url, generation=at, reason="request", detail=removed.detail), at
+        )
+
+
+def _is_request(step: Transition) -> bool:
+    return step.topic == PageRemoved.topic and step.data.get("reason") == "request"
 
 
 def _is_discovery(step: Transition, url: FrontierUrl) -> bool:

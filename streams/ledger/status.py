@@ -2,8 +2,11 @@
 
 Only the data of the transitions is read. `streams.ledger.descriptions` renders the sentences for people from it.
 
-A page has a status that was decided (indexed, duplicate, refused, ...), and perhaps a fetch under way: a page that is
-fetched again keeps its status until a stage decides anew.
+A page has a status that was decided (indexed, duplicate, refused, ...), and perhaps a fetch or content under way: a
+page that is fetched again keeps its status until a stage decides anew.
+
+The content and the last fetch have a generation each. A fetch that brings no new content (304, the
+same text, a failure) is newer than the content that is still on its way through the stages, and does not outdate it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -106,11 +109,20 @@ class _Known:
     decided: PageStatus | None = None
     decided_by: str = ""
     """The topic of the event that decided."""
-    generation: int = 0
-    waits_for: NextStage | None = None
-    """The stage that handles the page next. None when no fetch is under way."""
+    decided_generation: int = 0
+    """The generation of the event that decided."""
+    content_generation: int = 0
+    """The generation of the newest content, or of the event that took it away. Events about older content are late."""
+    content_stage: NextStage | None = None
+    """The stage that handles the content next. None: no content is under way."""
+    fetch_stage: NextStage | None = None
+    """The stage that brings about the next fetch. None: no fetch is under way."""
     failure: FetchFailure | None = None
     """The failure of the last fetch, if the fetch will be tried again."""
+
+    @property
+    def waits_for(self) -> NextStage | None:
+        return self.content_stage or self.fetch_stage
 
 
 def status_of(history: Iterable[Transition]) -> PageStatus:
@@ -122,13 +134,22 @@ def status_of(history: Iterable[Transition]) -> PageStatus:
     )
     if not steps:
         return PageStatus(status="unknown", next_step="crawl")
-    known = _Known()
+    known, unchanged = _Known(), _unchanged_generations(steps)
     for step in steps:
-        known = _apply_step(known, step)
+        known = _apply_step(known, step, unchanged)
     status = known.decided or PageStatus(
         status="waiting", reason="fetch_failed" if known.failure else None, failure=known.failure
     )
     return status.model_copy(update={"waits_for": known.waits_for, "next_step": _next_step(status, known.waits_for)})
+
+
+def _unchanged_generations(steps: Iterable[Transition]) -> frozenset[int]:
+    """Return the generations of the fetches that brought the content that was known before."""
+    return frozenset(
+        step.data.get("generation", 0)
+        for step in steps
+        if step.topic == "pages.settled" and step.data.get("verdict") == "unchanged"
+    )
 
 
 def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
@@ -144,31 +165,33 @@ def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
     return "crawl_again"
 
 
-def _apply_step(before: _Known, step: Transition) -> _Known:
+def _apply_step(before: _Known, step: Transition, unchanged: frozenset[int]) -> _Known:
     if step.topic not in _ORDER:
         return before  # an event of a stage beside the journey decides nothing
-    if step.topic == "links.found":  # the event of another page: it never changes the status of this one
-        return before if before.decided or before.waits_for else replace(before, waits_for="frontier")
-    generation = step.data.get("generation", before.generation)
+    if step.topic in ("links.found", "pages.discovered"):
+        # A link from another page never changes the status of this one.
+        return before if before.decided or before.waits_for else replace(before, fetch_stage="frontier")
     if step.topic == "pages.scheduled":
         # There is no content yet. And a frontier that takes over may give the same lease again, with a higher
         # generation than the answer has: a fetcher answers a lease once.
-        generation = before.generation
-    if generation < before.generation:
+        return replace(before, fetch_stage="fetch", failure=None)
+    generation = step.data.get("generation", before.content_generation)
+    if generation < before.content_generation:
         return before  # a late copy of an event about older content
     if decided := _decide_by_event(before, step, generation):
-        return _Known(decided, step.topic, generation)
-    waits_for = _NEXT_STAGE.get(step.topic, before.waits_for)
-    match step.topic:
-        case "pages.discovered" if before.decided or before.waits_for:
-            return before  # another link to a page that is known already
-        case "pages.settled" if step.data.get("verdict") == "changed":
-            waits_for = before.waits_for
-        case "pages.settled":
-            waits_for = None
-        case "pages.fetched" if step.data.get("outcome") != "ok":
-            return _apply_failure(before, step, generation)
-    return replace(before, waits_for=waits_for, failure=None, generation=generation)
+        if step.data.get("verdict") == "failed":  # of a fetch: content that is under way goes on
+            return replace(
+                before, decided=decided, decided_by=step.topic, decided_generation=generation, fetch_stage=None
+            )
+        return _Known(decided, step.topic, generation, generation)
+    if step.topic == "pages.fetched" and step.data.get("outcome") != "ok":
+        return _apply_failure(before, step, generation)
+    if generation in unchanged:
+        return replace(before, fetch_stage=None, failure=None)
+    stage = _NEXT_STAGE.get(step.topic)
+    if step.topic == "pages.settled":
+        stage = before.content_stage if step.data.get("verdict") == "changed" else None
+    return replace(before, content_generation=generation, content_stage=stage, fetch_stage=None, failure=None)
 
 
 def _decide_by_event(before: _Known, step: Transition, generation: int) -> PageStatus | None:
@@ -199,7 +222,7 @@ def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int)
     if before.decided and before.decided.reason == "request" and data.get("verdict") == "refused":
         return before.decided  # the removal on request holds
     detailed = before.decided_by in ("pages.removed", "pages.deduplicated", "pages.fetched")
-    if detailed and before.generation == generation:
+    if detailed and before.decided_generation == generation:
         return before.decided
     verdict = data.get("verdict", "")
     if verdict not in _SETTLED or (verdict == "failed" and before.decided):
@@ -208,10 +231,14 @@ def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int)
 
 
 def _apply_failure(before: _Known, step: Transition, generation: int) -> _Known:
-    """Return the state after a fetch without content. An indexed page stays indexed until a PageRemoved."""
+    """Return the state after a fetch without content. An indexed page stays indexed until a PageRemoved.
+
+    Content that is under way goes on: it is searchable when it is indexed, whatever a later fetch was answered.
+    """
     outcome = step.data.get("outcome", "")
+    after = replace(before, fetch_stage=None, failure=None)
     if step.data.get("removed_on_request") and before.decided:
-        return replace(before, waits_for=None, failure=None, generation=generation)
+        return after
     failure = FetchFailure(
         outcome="lease_expired" if step.data.get("lease_expired") else outcome,
         http_status=step.data.get("status"),
@@ -219,13 +246,13 @@ def _apply_failure(before: _Known, step: Transition, generation: int) -> _Known:
         retryable=bool(step.data.get("retryable")),
     )
     if failure.retryable:
-        return replace(before, waits_for="frontier", failure=failure, generation=generation)
+        return replace(after, fetch_stage="frontier", failure=failure)
     if outcome == "not_modified" or (before.decided and before.decided.status == "indexed"):
-        return replace(before, waits_for=None, failure=None, generation=generation)
+        return after
+    decided = PageStatus(status="not_indexed", reason="fetch_failed", failure=failure)
     if outcome == "redirect":
-        redirected = PageStatus(status="redirected", reason="redirect", redirect_to=step.data.get("redirect_to"))
-        return _Known(redirected, step.topic, generation)
-    return _Known(PageStatus(status="not_indexed", reason="fetch_failed", failure=failure), step.topic, generation)
+        decided = PageStatus(status="redirected", reason="redirect", redirect_to=step.data.get("redirect_to"))
+    return replace(after, decided=decided, decided_by=step.topic, decided_generation=generation)
 
 
 def _uuid(value: Any) -> UUID | None:

@@ -8,10 +8,11 @@ import pytest
 from streams.ledger.descriptions import describe_status
 from streams.ledger.history import history_of
 from streams.ledger.status import status_of
-from streams.stores.memory import MemoryFrontier, MemoryLedger
+from streams.stores.memory import MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.page_record import Removed
 from streams.stores.protocols import FrontierUrl
-from tests.unit.ledger.events import LINK, PAGE, SCHEDULED, TO_THE_INDEX, URL, history, removed
+from tests.unit.ledger.events import LINK, PAGE, SCHEDULED, TO_THE_INDEX, URL, history, removed, settled
 
 ROW = FrontierUrl(
     PAGE, URL, "example.org", "queued", at=5, depth=2, why="link", referrer="https://example.org/", discovered_at=3
@@ -24,7 +25,7 @@ DISALLOWED: dict[str, Any] = {
 
 
 async def stores(row: FrontierUrl | None, *events: Any) -> Stores:
-    found = Stores(ledger=MemoryLedger(), frontier=MemoryFrontier())
+    found = Stores(ledger=MemoryLedger(), frontier=MemoryFrontier(), pages=MemoryPages())
     for step in history(*events):
         await found.ledger.record(replace(step, at=step.at + 10))
     if row:
@@ -64,3 +65,27 @@ async def test_the_discovery_comes_before_what_the_ledger_has() -> None:
 async def test_a_step_is_never_shown_twice(row: FrontierUrl | None, events: list[Any], why: str) -> None:
     steps = await history_of(await stores(row, *events), PAGE)
     assert [step.topic for step in steps] == [event.topic for event in events], why
+
+
+REQUEST = Removed.of_row({"url": URL, "generation": 4, "reason": "request", "detail": "by the owner", "at": 4})
+
+
+async def test_a_removal_on_request_that_was_erased_from_the_ledger_is_shown() -> None:
+    """A page that was removed in flight: the erasure took the ledger's row, and a late verdict came behind it."""
+    found = await stores(None, settled("refused", 1))
+    await found.pages.put(PAGE, REQUEST, 4)
+    steps = await history_of(found, PAGE)
+    assert [step.topic for step in steps] == ["pages.removed", "pages.settled"]
+    assert describe_status(status_of(steps)) == "Removed on request (by the owner)"
+
+
+async def test_a_removal_that_was_withdrawn_is_not_shown() -> None:
+    found = await stores(None, *TO_THE_INDEX)
+    await found.pages.put(PAGE, replace(REQUEST, withdrawn=4), 5)
+    assert status_of(await history_of(found, PAGE)).status == "indexed"
+
+
+async def test_a_removal_that_the_ledger_has_is_shown_once() -> None:
+    found = await stores(None, removed("request"))
+    await found.pages.put(PAGE, REQUEST, 4)
+    assert len(await history_of(found, PAGE)) == 1
