@@ -201,3 +201,22 @@ def test_decisions_have_a_number_of_their_own_and_are_listed() -> None:
     listed = dict(re.findall(r"^\| \d{4} \| \[(.+)\]\((.+)\) \|$", (DECISIONS / "README.md").read_text(), re.M))
     titles = {path.read_text().splitlines()[0].removeprefix(f"# {path.name[:4]} "): path.name for path in files}
     assert listed == titles
+
+
+PROMISES = {
+    "docs/concepts/reliability.md": ("| what | key | a second write | tests |", "| failure | what happens | tests |"),
+    "docs/concepts/security.md": ("| what | tried | reached or broken | tests |",),
+}
+"""Tables of promises by page, each with the line of its columns."""
+
+
+@pytest.mark.parametrize(("page", "columns"), [(page, one) for page, tables in PROMISES.items() for one in tables])
+def test_each_promise_names_its_tests(page: str, columns: str) -> None:
+    text = (ROOT / page).read_text()
+    links = dict(re.findall(r"^\[(\w+)\]: \.\./\.\./(tests/\S+)$", text, re.MULTILINE))
+    rows = text.partition(columns)[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(rows) >= 4
+    for row in rows:
+        names = re.findall(r"\[(\w+)\]", row.rsplit("|", 2)[1])
+        assert names, f"no test: {row}"
+        assert all((ROOT / links[name]).is_file() for name in names), row
