@@ -498,3 +498,35 @@ def test_types_that_extruct_finds_in_rdfa_are_found(page: str) -> None:
     assert set(types_in(facts_by(read_with_extruct, page).get("structured"))) <= set(
         types_in(facts_by(riffle, page).get("structured"))
     )
+
+
+REFERENCES = [
+    "https://evil.example/context.jsonld",
+    "http://127.0.0.1:1/context",
+    "file:///etc/passwd",
+    "/etc/passwd",
+]
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_no_reference_of_structured_data_is_opened(reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contexts, vocabularies, DTDs and entities name addresses and files. None of them is read."""
+    page = (
+        f'<!DOCTYPE html SYSTEM "{reference}" [<!ENTITY x SYSTEM "{reference}">]><title>T</title>'
+        f'<link rel=schema href="{reference}">'
+        + json_ld(f'{{"@context": "{reference}", "@type": "Article", "headline": "&x;"}}')
+        + f'<div vocab="{reference}" prefix="e: {reference}" typeof=Article><b property=headline>&x;</b></div>'
+        + f'<div itemscope itemtype="{reference}"><b itemprop=name>&x;</b></div>'
+    )
+    facts_by(riffle, page)  # what reads files once, such as tables of the language, has read them
+    opened: list[Any] = []
+
+    def note(*arguments: Any, **_: Any) -> None:
+        opened.append(arguments)
+        raise OSError("nothing may be opened")
+
+    for name in ("socket.socket.connect", "socket.getaddrinfo", "builtins.open", "os.open"):
+        monkeypatch.setattr(name, note)
+    facts_by(riffle, page)
+    monkeypatch.undo()
+    assert opened == []
