@@ -20,7 +20,7 @@ import numpy as np
 
 from streams.models.inference.activations import (
     Range,
-    fitting_range,
+    fit_range,
     inputs_of_products,
     weights_of,
     write_ranges,
@@ -90,7 +90,7 @@ def measure(parameters: Parameters, folder: Path, samples: Sequence[str]) -> dic
     found = {}
     for name in sorted(name for name in inputs if not KEPT.fullmatch(name)):
         weights = np.concatenate([weights_of(product) for product in inputs[name]], axis=1)
-        found[name] = fitting_range(lowest[name], highest[name], weights)
+        found[name] = fit_range(lowest[name], highest[name], weights)
     return found
 
 

@@ -48,7 +48,7 @@ class PlainConsole(Console):
         super().__init__(stderr=stderr, markup=False, emoji=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Every string passes here, those in the cells of tables too."""
+        """Clean a string. Rich calls this for every string, also in the cells of tables."""
         return super().render_str(clean_text(text), **options)
 
 
@@ -62,7 +62,7 @@ JSON_OPTION = typer.Option("--json", help="Print JSON, for programs.")
 
 
 def command_group(summary: str) -> typer.Typer:
-    """A group of commands, such as `riffle dead-letters`."""
+    """Return a group of commands, such as `riffle dead-letters`."""
     app = typer.Typer(
         no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=summary
     )
@@ -75,7 +75,7 @@ def command_group(summary: str) -> typer.Typer:
 
 
 def table(*columns: str, whole: Iterable[str] = (), title: str | None = None, header: bool = True) -> Table:
-    """A table whose cells are folded where the terminal is narrow, so that no name or address is cut off.
+    """Return a table whose cells are folded where the terminal is narrow, so that no name or address is cut off.
 
     The columns in `whole` are folded last: people read or copy their cells in one piece.
     """
@@ -86,19 +86,19 @@ def table(*columns: str, whole: Iterable[str] = (), title: str | None = None, he
 
 
 def styled(template: str, *values: object) -> Text:
-    """Text with styles. The template is markup, such as `[bold]{}[/]`; the values are plain text."""
+    """Return text with styles. The template is markup, such as `[bold]{}[/]`; the values are plain text."""
     shown = [escape(clean_text(str(value))) for value in values]
     return Text.from_markup(template.format(*shown), emoji=False)
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
+    """Print a JSON document on stdout."""
     document = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
     sys.stdout.write(escape_unsafe(document) + "\n")
 
 
 def print_json_list(values: Iterable[Any]) -> None:
-    """One JSON array on stdout, value by value."""
+    """Print a JSON array on stdout, value by value."""
     separator = "[\n"
     for value in values:
         document = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
@@ -108,7 +108,7 @@ def print_json_list(values: Iterable[Any]) -> None:
 
 
 def print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
-    """Figures as a table of names and values, or as JSON."""
+    """Print figures as a table of names and values, or as JSON."""
     if as_json:
         print_json(figures)
         return
@@ -138,14 +138,14 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def load_kafka_settings() -> Settings:
-    """The settings, after a check that something listens at Kafka's address. Raises StoreUnavailable."""
+    """Return the settings, after a check that something listens at Kafka's address. Raises StoreUnavailable."""
     settings = load_settings()
     need_kafka(settings)
     return settings
 
 
-def chosen_stages(names: Iterable[str]) -> tuple[Stage, ...]:
-    """The stages with these names, each once. Raises UsageError."""
+def choose_stages(names: Iterable[str]) -> tuple[Stage, ...]:
+    """Return the stages with these names, each once. Raises UsageError."""
     try:
         return tuple(stage(name) for name in dict.fromkeys(names))
     except KeyError as error:
@@ -153,7 +153,7 @@ def chosen_stages(names: Iterable[str]) -> tuple[Stage, ...]:
 
 
 def local_home() -> Path:
-    """The home of the local stack, before settings are read: they could hold addresses of a stale state file."""
+    """Return the home of the local stack without reading the settings, which could hold addresses of a stale file."""
     if os.environ.get("RIFFLE_PROFILE") == "production":
         raise UsageError("RIFFLE_PROFILE is production, and the local stack is for the local profile. Unset it")
     return Path(os.environ.get("RIFFLE_HOME", ".riffle"))

@@ -10,8 +10,10 @@ from schemas import Event, PageFetched, PageIndexed, PageRemoved
 
 LOOK_SECONDS = 0.5
 IDLE_SECONDS = 360.0
-"""Seconds without any event after which a crawl counts as stuck. Longer than the time in which a worker that makes no
-progress is restarted."""
+"""Time without any event after which a crawl counts as stuck (seconds).
+
+It is longer than the time after which a worker without progress is restarted.
+"""
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
 PROGRESS_COLUMNS = (
     SpinnerColumn(),
@@ -33,7 +35,7 @@ class Seen:
     last_event_at: float = 0.0
 
     def note(self, events: Iterable[Event], now: float) -> None:
-        """Count some events of this crawl."""
+        """Count these events of the crawl."""
         for event in events:
             if getattr(event, "crawl_id", None) != self.crawl_id:
                 continue

@@ -18,8 +18,8 @@ from streams.models.inference.chain_windows import parts
 from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import CHAIN_MODEL, model_info, parameters_of, read_config
-from streams.models.inference.runtimes import resolved
-from streams.models.protocols import Link, ModelInfo, Vectors, moved
+from streams.models.inference.runtimes import resolve_runtime
+from streams.models.protocols import Link, ModelInfo, Vectors, shift_link
 from streams.settings import Settings
 
 LOCAL_REPOSITORY = "local"
@@ -41,7 +41,7 @@ class InProcessEmbedder:
     async def embed(
         self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
     ) -> Vectors:
-        """Raises DeadlineExceeded; the batch that has begun goes on in the thread until it is done."""
+        """Embed the texts. Raises DeadlineExceeded; a batch that has begun still ends in the thread."""
         try:
             async with asyncio.timeout(deadline_seconds):
                 return await self._embed(list(texts))
@@ -49,7 +49,7 @@ class InProcessEmbedder:
             raise DeadlineExceeded(f"the model in this process: no answer in {deadline_seconds} s") from error
 
     async def _embed(self, texts: list[str]) -> Vectors:
-        """Batch by batch, so that a query gets the thread between two batches of a long page."""
+        """Embed batch by batch, so that a query gets the thread between two batches of a long page."""
         loop = asyncio.get_running_loop()
         vectors = np.empty((len(texts), self._info.dimensions), dtype=np.float32)
         for start in range(0, len(texts), self._batch_size):
@@ -69,7 +69,7 @@ class InProcessChains:
         self._thread = ThreadPoolExecutor(1, "chains")
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
-        """Raises DeadlineExceeded; the part that has begun goes on in the thread until it is done."""
+        """Return the links. Raises DeadlineExceeded; a part that has begun still ends in the thread."""
         try:
             async with asyncio.timeout(deadline_seconds):
                 return await self._links(sentences)
@@ -81,7 +81,7 @@ class InProcessChains:
         links = [Link()] * len(sentences)
         for start, end in parts(sentences):
             found = await loop.run_in_executor(self._thread, self._model, sentences[start:end])
-            links[start:end] = [moved(link, start) for link in found]
+            links[start:end] = [shift_link(link, start) for link in found]
         return links
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class InProcessReranker:
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
     ) -> Sequence[float]:
-        """Raises DeadlineExceeded; what has begun goes on in the thread until it is done. Raises UsageError."""
+        """Return the scores. Raises UsageError, DeadlineExceeded; a call that has begun still ends in the thread."""
         try:
             async with asyncio.timeout(deadline_seconds):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, self._scores, query, texts)
@@ -117,7 +117,7 @@ class InProcessReranker:
 
 
 def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
-    """The chain model of the local repository, and its name with its version. Raises UsageError."""
+    """Return the chain model of the local repository, and its name with its version. Raises UsageError."""
     folder = settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL
     parameters = parameters_of(read_config(folder))
     model = chain_model(parameters, folder / VERSION)
@@ -127,10 +127,10 @@ def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
 async def open_in_process(
     settings: Settings,
 ) -> tuple[InProcessEmbedder, InProcessChains, InProcessReranker, Callable[[], Awaitable[None]]]:
-    """Load the encoder of the local repository. Raises UsageError, saying which file is missing or wrong."""
+    """Load the encoder of the local repository. Raises UsageError, which names the missing or wrong file."""
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     config: dict[str, Any] = read_config(folder)
-    parameters = resolved(parameters_of(config))
+    parameters = resolve_runtime(parameters_of(config))
     encoder = await asyncio.to_thread(SentenceEncoder, parameters, folder / VERSION)
     embedder = InProcessEmbedder(encoder, model_info(parameters, str(folder)), settings.triton.batch_size)
     _, chains = await asyncio.to_thread(open_chains, settings)

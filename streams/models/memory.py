@@ -40,14 +40,14 @@ class MemoryEmbedder:
 
 
 class MemoryChains:
-    """The chain rules: what the model repository gives without a trained model."""
+    """The chain rules, which the model repository has without a trained model."""
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         return links_by_rule(sentences)
 
 
 class MemoryReranker:
-    """Scores a text by the share of the query's words that it has."""
+    """A reranker by the share of the query's words that a text has."""
 
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None

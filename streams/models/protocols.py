@@ -26,14 +26,14 @@ class Embedder(Protocol):
     """The embedding model."""
 
     async def info(self, *, urgent: bool = False) -> ModelInfo:
-        """The description of the model; with `urgent`, of the one that embeds queries."""
+        """Return the description of the model; with `urgent`, of the model that embeds queries."""
 
     async def embed(
         self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
     ) -> Vectors:
-        """Shape (len(texts), dimensions). Any number of texts: batched as the model wants.
+        """Return vectors of shape (len(texts), dimensions). Any number of texts is embedded, in batches of the model.
 
-        `urgent`: a person waits for it, so it is served by the model for queries, or before bulk work.
+        `urgent`: a person waits, so the model for queries embeds the texts, or the bulk model before its bulk work.
         """
 
 
@@ -42,17 +42,17 @@ class Link:
     """The chain model's answer about one sentence. Sentences are named by their index."""
 
     antecedents: tuple[int, ...] = ()
-    """The earlier sentences that it may need, the most probable first. None: it needs none."""
+    """The earlier sentences that the sentence may need, the most probable first. Empty: it needs none."""
     followed: int = -1
-    """The earlier sentence at which a chain through this one goes on, or -1."""
+    """The earlier sentence at which a chain through this sentence continues, or -1."""
     need: float = 0.0
     """Probability that the sentence needs an earlier one."""
     leaf: float = 1.0
     """Probability that the sentence can be matched alone."""
 
 
-def moved(link: Link, start: int) -> Link:
-    """The link of a sentence whose page begins `start` sentences earlier."""
+def shift_link(link: Link, start: int) -> Link:
+    """Return the link with its indices moved by `start`, for a page that begins `start` sentences earlier."""
     followed = link.followed + start if link.followed >= 0 else -1
     return Link(tuple(at + start for at in link.antecedents), followed, link.need, link.leaf)
 
@@ -61,7 +61,7 @@ class ChainModel(Protocol):
     """The model that finds the antecedent of each sentence."""
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
-        """The link of each sentence of a page. An empty sentence is a break that no link crosses."""
+        """Return the link of each sentence of a page. An empty sentence is a break that no link crosses."""
 
 
 class Reranker(Protocol):
@@ -70,4 +70,4 @@ class Reranker(Protocol):
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
     ) -> Sequence[float]:
-        """The score of each text. Only scores of one query can be compared."""
+        """Return the score of each text. Only scores of one query can be compared."""

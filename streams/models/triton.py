@@ -4,8 +4,8 @@ Name, version and dimensions of a model come from the server's configuration, so
 of the model repository.
 
 Queries have a model of their own (`triton.query_model`, and a server of their own if `triton.query_url` names one), so
-that they never wait for statements. It must have the name and version of the bulk model, since it searches that model's
-vectors. A server without it serves queries by the bulk model, before whatever waits there.
+that they never wait for statements. It must have the name and version of the bulk model, since queries search that
+model's vectors. A server without it serves queries by the bulk model, before the bulk work that waits there.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from streams.settings import Settings, TritonSettings
 
 IN_PROCESS = "inprocess:"
 IN_FLIGHT = 4
-"""Maximum batches of one call that are sent at a time: they keep every model instance busy without a burst."""
+"""Maximum batches of one call at the server: they keep every model instance busy without a burst."""
 QUERY_PRIORITY, BULK_PRIORITY = 1, 2
-"""Triton serves 1 first. Models without priority levels ignore it."""
+"""Priorities of requests. Triton serves 1 first. Models without priority levels ignore priorities."""
 MAX_TEXT_CHARS = 20_000
 """Maximum characters of a text that are sent. No model here reads more."""
 
@@ -47,7 +47,7 @@ class Models:
 
 
 async def open_models(settings: Settings) -> Models:
-    """Connect, and see that the models are there. Raises StoreUnavailable (or UsageError for missing local files)."""
+    """Connect, and check that the models exist. Raises StoreUnavailable (or UsageError for missing local files)."""
     if settings.triton.url.startswith(IN_PROCESS):
         from streams.models.inprocess import open_in_process
 
@@ -74,7 +74,7 @@ async def open_models(settings: Settings) -> Models:
 
 
 async def _either(triton: "TritonEmbedder") -> None:
-    """See that one of the two models answers: a gateway only needs the one for queries, a worker the other."""
+    """Check that one of the two models answers: a gateway only needs the model for queries, a worker the bulk model."""
     try:
         await triton.info()
     except StoreUnavailable as error:
@@ -95,7 +95,7 @@ class TritonModel:
         self._outputs = ["EMBEDDING", SEAL]
 
     async def info(self) -> ModelInfo:
-        """The model's description, from its configuration. Raises StoreUnavailable."""
+        """Return the model's description, from its configuration. Raises StoreUnavailable."""
         if self._info is None:
             config = await self._connection.config(self.name)
             self._info = model_info(parameters_of(config), f"Triton at {self._connection.url}, model {self.name}")
@@ -134,7 +134,7 @@ class TritonEmbedder:
         self._slots = asyncio.Semaphore(IN_FLIGHT)
 
     async def info(self, *, urgent: bool = False) -> ModelInfo:
-        """The model's description. Raises StoreUnavailable."""
+        """Return the model's description. Raises StoreUnavailable."""
         return await (await self._model(urgent)).info()
 
     async def embed(
@@ -151,7 +151,7 @@ class TritonEmbedder:
             async with self._slots:
                 vectors[chunk] = await model.embed([texts[index] for index in chunk], seconds)
 
-        # With a TaskGroup one failure cancels the other batches, and surfaces in a group: take it out again.
+        # In a TaskGroup one failure cancels the other batches, and is raised as a group: raise the failure itself.
         try:
             async with asyncio.TaskGroup() as group:
                 for chunk in chunks:

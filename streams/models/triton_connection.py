@@ -18,7 +18,7 @@ from streams.tls import TlsFiles
 
 Tensor = np.ndarray[Any, Any]
 FindFault = Callable[[Sequence[Tensor | None]], str]
-"""Returns what is wrong with an answer's tensors, which may be missing; an empty string if nothing is."""
+"""A function that returns the fault of an answer's tensors, which may be missing, or an empty string."""
 RETRIES = 3
 """Maximum further tries while the server is unavailable."""
 BACKOFF_SECONDS = 0.1
@@ -65,9 +65,9 @@ class TritonConnection:
         self._replaced: list[InferenceServerClient] = []
 
     async def _current_client(self) -> InferenceServerClient:
-        """The client; a new one after the certificates' files changed, since gRPC reads them only once per channel.
+        """Return the client; a new client after the certificates' files changed, which gRPC reads once per channel.
 
-        The one before the last is closed then: calls that still use the last one finish first.
+        The client before the last is closed then: calls that still use the last client finish first.
         """
         stamp = self._files.stamp
         if stamp != self._opened_with:
@@ -80,12 +80,12 @@ class TritonConnection:
 
     @property
     def timeout_seconds(self) -> float:
-        """Seconds after which a call ends that has no deadline of its own."""
+        """Maximum time of a call without a deadline of its own (seconds)."""
         return self._settings.timeout_seconds
 
     async def config(self, model: str) -> dict[str, Any]:
-        """The model's configuration as Triton gives it in JSON."""
-        answer = await self._tried(
+        """Return the model's configuration as Triton gives it in JSON."""
+        answer = await self._try_request(
             model,
             lambda client, seconds: client.get_model_config(model, as_json=True, client_timeout=seconds),
             self._settings.timeout_seconds,
@@ -94,8 +94,8 @@ class TritonConnection:
         return config
 
     async def busy(self, model: str) -> "Busy":
-        """The time that the model's instances have computed since the server's start."""
-        answer = await self._tried(
+        """Return the time that the model's instances have computed since the server's start (seconds)."""
+        answer = await self._try_request(
             model,
             lambda client, seconds: client.get_inference_statistics(model, as_json=True, client_timeout=seconds),
             self._settings.timeout_seconds,
@@ -135,14 +135,14 @@ class TritonConnection:
                 raise ForeignAnswer(f"Triton at {self.url}, model {model}: {fault}")
             return found
 
-        answered: list[Tensor] = await self._tried(model, ask, seconds)
+        answered: list[Tensor] = await self._try_request(model, ask, seconds)
         return answered
 
     async def close(self) -> None:
         for client in (*self._replaced, self._client):
             await client.close()
 
-    async def _tried(
+    async def _try_request(
         self, model: str, call: Callable[[InferenceServerClient, float], Awaitable[Any]], seconds: float
     ) -> Any:
         clock = asyncio.get_running_loop().time
@@ -158,14 +158,14 @@ class TritonConnection:
                     raise
             except InferenceServerException as error:
                 if error.status() != _UNAVAILABLE or attempt == RETRIES or _UNKNOWN_MODEL in (error.message() or ""):
-                    raise self._translated(model, error, seconds) from error
+                    raise self._translate_error(model, error, seconds) from error
                 if clock() + backoff >= end:
-                    raise self._translated(model, error, seconds) from error
+                    raise self._translate_error(model, error, seconds) from error
             await asyncio.sleep(backoff)
             backoff *= 2
         raise AssertionError("unreachable")
 
-    def _translated(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
+    def _translate_error(self, model: str, error: InferenceServerException, seconds: float) -> RiffleError:
         status, reason = error.status() or "", error.message() or "no reason given"
         where = f"Triton at {self.url}, model {model}: {reason}"
         if status == _DEADLINE:
@@ -193,12 +193,12 @@ class MissingModel(StoreUnavailable):
 
 
 def new_client(settings: TritonSettings) -> InferenceServerClient:
-    """A client with a channel of its own, encrypted if an authority is set. Raises UsageError."""
+    """Return a client with a channel of its own, encrypted if an authority is set. Raises UsageError."""
     return InferenceServerClient(settings.url, channel_args=list(CHANNEL_OPTIONS), **_encryption(settings))
 
 
 def _encryption(settings: TritonSettings) -> dict[str, Any]:
-    """The client's options for certificates. It reads the files at once."""
+    """Return the client's options for certificates. It reads the files at once."""
     files = TlsFiles.of(settings)
     names = {"root_certificates": files.ca, "private_key": files.key, "certificate_chain": files.cert}
     return {"ssl": True, **{name: path and str(path) for name, path in names.items()}} if files.ca else {}

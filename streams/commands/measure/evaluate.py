@@ -163,7 +163,7 @@ async def eval_search(
 
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """Shows the progress of long work on stderr: bars on a terminal, a line for each step elsewhere."""
+    """Provide a function that shows progress on stderr: bars on a terminal, a line for each step elsewhere."""
     with Progress(*PROGRESS_COLUMNS, console=err, disable=not err.is_terminal) as bars:
         tasks: dict[str, TaskID] = {}
 

@@ -28,7 +28,7 @@ from streams.stores.references import references_in
 from streams.topology import STAGES
 
 SAVE_SECONDS = 60.0
-"""Seconds between two times that the progress is saved and printed."""
+"""Time after which the progress is saved and printed again (seconds)."""
 
 blobs_app = command_group("Large values in Cassandra: delete those that nothing refers to any more.")
 
@@ -81,7 +81,7 @@ async def sweep(
 
 
 class Keeper:
-    """Slows a sweep down to its rate, prints how far it is, and saves it now and then."""
+    """The observer of a sweep: it slows the sweep down to its rate, prints its progress, and saves it."""
 
     def __init__(self, file: Path, references: ReferenceSet, mode: str, rows_per_second: int) -> None:
         self._file, self._references, self._mode = file, references, mode
@@ -122,7 +122,7 @@ def _show(counts: Counts, references: ReferenceSet, *, delete: bool, grace_days:
 
 
 def referenced_by_dead_letters(settings: Settings) -> list[bytes]:
-    """References in the records of all dead-letter topics, which may be replayed for 90 days."""
+    """Return the references in the records of all dead-letter topics, which may be replayed for 90 days."""
     records = (record for stage in STAGES for record in read_topic(settings, stage.dead_topic))
     parts = (part for record in records for part in (record.value, *(value for _, value in record.headers)))
     return [ref for part in parts if part for ref in references_in(part)]

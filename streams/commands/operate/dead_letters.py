@@ -11,7 +11,7 @@ from rich.text import Text
 
 from streams.commands.console import (
     JSON_OPTION,
-    chosen_stages,
+    choose_stages,
     command,
     command_group,
     err,
@@ -45,9 +45,9 @@ SHOWN_ERROR_CHARS = 200
 
 
 def _selection(stage_name: str | None, error: str, since: datetime | None, before: datetime | None) -> Selection:
-    """Times without a zone are UTC."""
+    """Return the selection of these options. Times without a zone are UTC."""
     return Selection(
-        stages=chosen_stages([stage_name]) if stage_name else STAGES,
+        stages=choose_stages([stage_name]) if stage_name else STAGES,
         error=error,
         since=since.replace(tzinfo=UTC) if since else None,
         before=before.replace(tzinfo=UTC) if before else None,
@@ -98,7 +98,7 @@ def list_letters(
 
 
 def _pages(letters: DeadLetters, limit: int | None, after: str) -> Iterator[DeadLetter]:
-    """Letters in pages, so that their values are never all in memory. No limit: all."""
+    """Yield letters, read in parts, so that their values are never all in memory. No limit: all letters."""
     left = limit if limit is not None else len(letters)
     while left > 0 and (page := letters.page(min(left, JSON_PAGE_LETTERS), after)):
         yield from page

@@ -14,11 +14,11 @@ from streams.commands.console import command, err, load_settings, out
 from streams.errors import UsageError
 from streams.models.inference.encoder import Floats, SentenceEncoder
 from streams.models.inference.repository import parameters_of, read_config
-from streams.models.inference.runtimes import STATIC, resolved
-from streams.models.inference.static import distilled, write_table
+from streams.models.inference.runtimes import STATIC, resolve_runtime
+from streams.models.inference.static import distill_rows, write_table
 
 PART_TOKENS = 512
-"""Tokens that are embedded before the command shows progress."""
+"""Number of tokens that are embedded before the command shows progress."""
 FILE = "static.npy"
 
 
@@ -43,17 +43,17 @@ def distill(
     """
     settings = load_settings()
     source, target = (settings.models_path / "local" / folder for folder in (settings.triton.model, name))
-    parameters = resolved(parameters_of(read_config(source)))
+    parameters = resolve_runtime(parameters_of(read_config(source)))
     if not _NAME.fullmatch(name) or target == source:
         raise UsageError(f"{name!r} can't be the model's name: small letters, digits and _, and not {source.name}")
     if dimensions > int(parameters["dimensions"]) or parameters.get("runtime") == STATIC:
         raise UsageError(f"{source.name} makes vectors of {parameters['dimensions']} dimensions: ask for fewer")
     encoder = SentenceEncoder(parameters, source / "1")
     _make_folder(target / "1")
-    rows = distilled(lambda tokens: _embedded(encoder, tokens), encoder.vocabulary, dimensions)
+    rows = distill_rows(lambda tokens: _embed_parts(encoder, tokens), encoder.vocabulary, dimensions)
     write_table(target / "1" / FILE, rows)
     shutil.copyfile(source / "1" / "model.py", target / "1" / "model.py")
-    config = configured((source / "config.pbtxt").read_text(), name, dimensions, parameters, target / "1" / FILE)
+    config = make_config((source / "config.pbtxt").read_text(), name, dimensions, parameters, target / "1" / FILE)
     (target / "config.pbtxt").write_text(config)
     out.print(f"{target}: {len(rows)} tokens, {dimensions} dimensions, {(target / '1' / FILE).stat().st_size:,} bytes.")
 
@@ -69,8 +69,8 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def configured(config: str, name: str, dimensions: int, parameters: dict[str, str], table: Path) -> str:
-    """The configuration of the static model, made from the network's."""
+def make_config(config: str, name: str, dimensions: int, parameters: dict[str, str], table: Path) -> str:
+    """Return the configuration of the static model, made from the network's configuration."""
     changed = {
         "model_name": f"{parameters['model_name']}-static",
         "model_version": f"{dimensions}-2",
@@ -86,7 +86,7 @@ def configured(config: str, name: str, dimensions: int, parameters: dict[str, st
     return _MODEL_NAME.sub(f'name: "{name}"', config, count=1)
 
 
-def _embedded(encoder: SentenceEncoder, tokens: Sequence[str]) -> Floats:
+def _embed_parts(encoder: SentenceEncoder, tokens: Sequence[str]) -> Floats:
     texts = [token.removeprefix("##") for token in tokens]
     parts = []
     with err.status("Distilling ...") as status:

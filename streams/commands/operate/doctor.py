@@ -71,16 +71,16 @@ def _as_fields(findings: list[Finding]) -> dict[str, object]:
 
 def _show(finding: Finding) -> None:
     mark, colour = _MARKS[finding.level]
-    out.print(_folded(f"{mark:<4}  {finding.check:<{_NAME_WIDTH}}", finding.says, colour), soft_wrap=True)
-    # Details of what is fine would hide what is not; --json has them.
+    out.print(_fold_text(f"{mark:<4}  {finding.check:<{_NAME_WIDTH}}", finding.says, colour), soft_wrap=True)
+    # Details of findings without a fault would hide the faults; --json has them.
     for detail in finding.details if finding.level is not Level.OK else ():
-        out.print(_folded(" " * _INDENT + "- ", detail), soft_wrap=True)
+        out.print(_fold_text(" " * _INDENT + "- ", detail), soft_wrap=True)
     if finding.advice:
-        out.print(_folded(" " * _INDENT + "> ", finding.advice), soft_wrap=True)
+        out.print(_fold_text(" " * _INDENT + "> ", finding.advice), soft_wrap=True)
 
 
-def _folded(start: str, text: str, colour: str = "") -> Text:
-    """A line with a start and a text, which is folded below itself in a terminal, and whole in a file or pipe."""
+def _fold_text(start: str, text: str, colour: str = "") -> Text:
+    """Return a start and a text, folded behind the start in a terminal, and one line in a file or pipe."""
     width = max(out.width - len(start), _INDENT) if out.is_terminal else sys.maxsize
     lines = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
     folded = ("\n" + " " * len(start)).join(lines)

@@ -15,7 +15,7 @@ from streams.runtime.topics import create_topics, set_record_times
 from streams.settings import Settings
 
 RETRY_SECONDS = 3.0
-"""Seconds between two tries while a server does not answer."""
+"""Pause between tries while a server does not answer (seconds)."""
 
 
 class Step(StrEnum):
@@ -57,11 +57,11 @@ async def migrate(
     until = time.monotonic() + wait
     for step in Step:
         if not only or step in only:
-            out.print(await _done(steps[step], until), highlight=False)
+            out.print(await _take_step(steps[step], until), highlight=False)
 
 
-async def _done(step: Callable[[], Awaitable[str]], until: float) -> str:
-    """Take the step, again and again while its server doesn't answer. Raises StoreUnavailable after `until`."""
+async def _take_step(step: Callable[[], Awaitable[str]], until: float) -> str:
+    """Take the step, and repeat it while its server doesn't answer. Raises StoreUnavailable after `until`."""
     while True:
         try:
             return await step()

@@ -74,7 +74,7 @@ async def reindex(
 
 
 def _host(given: str) -> str:
-    """The host as it is in the URLs of pages: lower case, in its ASCII form. Raises UsageError for anything else."""
+    """Return the host as in the URLs of pages: lower case, in ASCII. Raises UsageError for anything else."""
     try:
         url = with_scheme(given.strip())
     except InvalidUrl as error:
@@ -256,7 +256,7 @@ def _print_filling(answer: dict[str, Any]) -> None:
 
 
 def _first(lines: Sequence[str]) -> list[str]:
-    """The first lines, and the number of the others."""
+    """Return the first lines, and the number of the others."""
     more = len(lines) - NAMED_PAGES
     return [*lines[:NAMED_PAGES], *([f"{more} more, which --json names"] if more > 0 else [])]
 
@@ -266,7 +266,7 @@ def _pages(number: int) -> str:
 
 
 def _advice(fault: Fault, answer: dict[str, Any]) -> str:
-    """A sentence that says the fault, and what to do."""
+    """Return a sentence that says the fault, and what to do."""
     if fault == "no-pages" and not answer["pages"]:
         return "Cassandra has no page of the index: crawl first, or restore a backup (riffle restore)."
     if fault == "no-pages":

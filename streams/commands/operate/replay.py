@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import EXIT_NO, chosen_stages, command, err, load_kafka_settings, out
+from streams.commands.console import EXIT_NO, choose_stages, command, err, load_kafka_settings, out
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import Incoming
 from streams.runtime.replays.replaying import replay_record, stage_inputs
@@ -30,7 +30,7 @@ async def replay(
         riffle replay --from normalize --host www.sqlite.org
         riffle replay --from embed --since 2026-01-31T12:00:00
     """
-    (stage,) = chosen_stages([stage_name])
+    (stage,) = choose_stages([stage_name])
     settings = load_kafka_settings()
     earliest = since.replace(tzinfo=UTC) if since else None
     await asyncio.to_thread(create_topics, settings)  # the replay topic, if no worker of this release has run yet

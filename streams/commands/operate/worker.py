@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import chosen_stages, command, load_settings
+from streams.commands.console import choose_stages, command, load_settings
 from streams.topology import STAGES
 
 
@@ -24,7 +24,7 @@ async def worker(
         riffle worker fetch
         riffle worker normalize dedup --health-port 9100
     """
-    chosen = chosen_stages(stages)
+    chosen = choose_stages(stages)
     runtime = {name: value for name, value in (("instance", instance), ("health_port", health_port)) if value}
     settings = load_settings(runtime=runtime)
     from streams.runtime.worker import run_worker

@@ -59,7 +59,7 @@ async def crawl(
 async def run_crawl(
     settings: Settings, seeds: list[PageDiscovered], crawl_id: str, *, wait: bool, as_json: bool
 ) -> int:
-    """Send the seeds, and watch their crawl to its end. Returns the exit status."""
+    """Send the seeds, and watch their crawl to its end. Return the exit status."""
     seeds = [seed.model_copy(update={"crawl_id": crawl_id}) for seed in seeds]
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
@@ -75,7 +75,7 @@ async def run_crawl(
 
 
 def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool = False) -> PageDiscovered:
-    """The event with which a crawl begins at a URL. Raises UsageError."""
+    """Return the event with which a crawl begins at a URL. Raises UsageError."""
     try:
         canonical = with_scheme(url)
     except InvalidUrl as error:

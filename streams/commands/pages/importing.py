@@ -95,14 +95,14 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
 
 
 def print_report(report: ImportReport) -> None:
-    """Print the number of imported pages, and the reasons for the skipped ones with an example of each."""
+    """Print the number of imported pages, and the reasons for skipped pages, each with an example."""
     out.print(f"{report.imported} pages imported.", highlight=False)
     for reason, count in report.skipped.most_common():
         out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
 
 
 async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:
-    """Wait until each imported page is searchable or removed. False if there is no event for IDLE_SECONDS."""
+    """Wait until each imported page is searchable or removed. Return False if no event came for IDLE_SECONDS."""
     indexing = bars.add_task("Searchable", total=imported or None)
     while len(seen.fetched) < imported or seen.under_way:
         events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))

@@ -56,7 +56,7 @@ async def page(
 
 
 def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[str, Any]:
-    """The page's status, and its events with all their data."""
+    """Return the page's status, and its events with all their data."""
     from streams.ledger.descriptions import describe_next_step, describe_status
     from streams.ledger.status import status_of
 
@@ -76,7 +76,7 @@ def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[st
 
 
 def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
-    """A page's history for people: its status, each event, and what comes next."""
+    """Print a page's history for people: its status, each event, and the next step."""
     from streams.ledger.descriptions import describe_next_step, describe_status
     from streams.ledger.status import status_of
 
@@ -95,7 +95,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
 
 
 async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
-    """The document as HTML; if there is none, the reason in a line: the refusal, or the page's status."""
+    """Print the document as HTML, or in a line why there is none. Return the exit status."""
     from streams.ledger.descriptions import describe_status
     from streams.ledger.history import history_of
     from streams.ledger.status import status_of
@@ -116,7 +116,7 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
 
 
 async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
-    """The same list as on the gateway's labs page, made in a separate process."""
+    """Print the removed texts, as the gateway's labs page lists them. Return the exit status."""
     from streams.pages.sandbox.original import as_html
     from streams.pages.sandbox.pool import ParsePool
 
@@ -140,7 +140,7 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
 
 
 def print_removed(explained: "Explanation") -> None:
-    """Each reason with its texts, and the detail or probability of each text."""
+    """Print each reason with its texts, and the detail or probability of each text."""
     for group in explained.groups:
         size = f"{_counted(group.count, 'text')}, {_counted(group.chars, 'character')}"
         out.print(styled("[bold]{}[/]  [dim]{}[/]", clean_line(group.title), size))

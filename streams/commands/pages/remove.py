@@ -76,7 +76,7 @@ async def remove(
 
 
 def _pages(addresses: Collection[str]) -> dict[UUID, str]:
-    """The canonical URL of each page, by its id. Raises UsageError."""
+    """Return the canonical URL of each page, by its id. Raises UsageError."""
     try:
         urls = [with_scheme(address) for address in addresses]
     except InvalidUrl as error:
@@ -104,7 +104,7 @@ async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
 
 
 async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], now: int, why: str) -> None:
-    """Publish the removals. Each has at least the generation of all that is known of its page."""
+    """Publish the removals. A removal has at least the newest generation that is known of its page."""
     events = []
     for identity, url in pages.items():
         record = await stores.pages.get(identity)
@@ -130,7 +130,7 @@ async def _wait_until_removed(eraser: Eraser, pages: Collection[UUID], generatio
 
 
 def _references_of_dead_letters(settings: Settings, pages: dict[UUID, str]) -> tuple[set[bytes], set[bytes]]:
-    """References in the dead letters about the pages, and in all others."""
+    """Return the references in the dead letters about the pages, and in all other dead letters."""
     own: set[bytes] = set()
     others: set[bytes] = set()
     for record in (record for stage in STAGES for record in read_topic(settings, stage.dead_topic)):
@@ -143,7 +143,7 @@ def _references_of_dead_letters(settings: Settings, pages: dict[UUID, str]) -> t
 
 
 class _Printer:
-    """Prints now and then how much of a table is read."""
+    """The printer of an erasure's progress."""
 
     def __init__(self) -> None:
         self._printed_at = time.monotonic()

@@ -40,7 +40,7 @@ def search(
 def ask(
     settings: Settings, question: str, *, limit: int = 5, address: str = "", **filters: str | None
 ) -> dict[str, Any]:
-    """The answer of the gateway, or of the one at `address`. Raises StoreUnavailable, or UsageError with its reason."""
+    """Return the answer of the gateway, or of a gateway at `address`. Raises StoreUnavailable, UsageError."""
     address = address.rstrip("/") or settings.gateway.address
     given = {name: value for name, value in filters.items() if value}
     try:
@@ -63,7 +63,7 @@ def ask(
 
 
 def gateway_context(settings: GatewaySettings) -> ssl.SSLContext | None:
-    """The TLS context of a command that asks the gateway, or None for a gateway without TLS. Raises UsageError."""
+    """Return the TLS context for requests to the gateway, or None for a gateway without TLS. Raises UsageError."""
     if settings.cert_file is None:
         return None
     return client_context(TlsFiles(settings.ca_file, settings.client_cert_file, settings.client_key_file))
@@ -86,7 +86,7 @@ def _answer_of(response: httpx.Response) -> dict[str, Any]:
 
 
 def print_answer(answer: dict[str, Any]) -> None:
-    """Results for people: title, address, the best statements."""
+    """Print the results for people: title, address, the best statements."""
     for number, result in enumerate(answer["results"], start=1):
         out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
         out.print(styled("   [dim]{}[/]", result["url"]), soft_wrap=True)
@@ -103,7 +103,7 @@ def print_answer(answer: dict[str, Any]) -> None:
 
 
 def _similar(similar: dict[str, Any]) -> str:
-    """The number of similar pages, and the first of them."""
+    """Return the number of similar pages, and the first of them."""
     shown = ", ".join(page["url"] for page in similar["pages"][:SIMILAR_SHOWN])
     count = f"{similar['count']}{' or more' if similar['more'] else ''}"
     etc = ", ..." if len(similar["pages"]) > SIMILAR_SHOWN else ""

@@ -40,7 +40,7 @@ class Verdict:
     statements: list[tuple[str, str]]
     """Text and page address, best first."""
     by_words: list[tuple[str, str]] = field(default_factory=list)
-    """The same for the first pages of the search only by words (BM25)."""
+    """Text and page address on the first pages of the search only by words (BM25), best first."""
 
     @property
     def rank(self) -> int | None:
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def words_find_it(self) -> bool:
-        """True if the search only by words leads to the right statement on one of the first WORDS_PAGES pages."""
+        """True if the search only by words finds the right statement on one of the first WORDS_PAGES pages."""
         return any(self.question.answer in text and url == self.question.url for text, url in self.by_words)
 
     @property
@@ -98,7 +98,7 @@ def demo(
     try:
         out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}", highlight=False)
         asyncio.run(_crawl(settings, hosts))
-        verdicts = asyncio.run(_judged(settings))
+        verdicts = asyncio.run(_judge_questions(settings))
         _show(verdicts)
     finally:
         if leave and (state := read_state(home)):
@@ -115,7 +115,7 @@ async def _crawl(settings: Settings, hosts: list[str]) -> None:
     await run_crawl(settings, seeds, uuid4().hex[:12], wait=True, as_json=False)
 
 
-async def _judged(settings: Settings) -> list[Verdict]:
+async def _judge_questions(settings: Settings) -> list[Verdict]:
     """Ask the gateway each question and rank the statements by their scores. Ask only the word index beside it."""
     async with open_stores(settings, ["vectors"]) as stores:
         verdicts = []
@@ -127,14 +127,14 @@ async def _judged(settings: Settings) -> list[Verdict]:
 
 
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
-    """The statements of the first pages only by BM25, with their pages, best page first."""
+    """Return the statements of the first pages only by BM25, with their pages, best page first."""
     found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
     pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
     return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits]
 
 
 def ranked_statements(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    """All statements of an answer with their pages, best first."""
+    """Return all statements of an answer with their pages, best first."""
     scored = [
         (statement["score"], statement["text"], result["url"])
         for result in answer["results"]

@@ -43,7 +43,7 @@ def down(
 
 
 def stop_stack(home: Path, state: StackState) -> str:
-    """Stop the supervisor and any of its children that remain. Returns the outcome as a sentence."""
+    """Stop the supervisor and its remaining children. Return the outcome as a sentence."""
     started = time.monotonic()
     if state.alive:
         os.kill(state.pid, signal.SIGTERM)

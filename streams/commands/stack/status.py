@@ -82,7 +82,7 @@ def _row(process: ProcessState, settings: Settings) -> Row:
 
 
 def usage(pid: int) -> tuple[int, float]:
-    """Resident memory (bytes) and CPU time (seconds) of a process and its children. Zeros if it has ended."""
+    """Return resident memory (bytes) and CPU time (seconds) of a process and its children; zeros if it has ended."""
     memory_bytes, cpu_seconds = 0, 0.0
     try:
         process = psutil.Process(pid)

@@ -18,7 +18,7 @@ from streams.local.state import StackState, running_state
 from streams.settings import GatewaySettings, Settings
 
 STOP_SECONDS = 75.0
-"""Seconds after which a supervisor that doesn't stop is killed. Its own graces add up to less."""
+"""Time after which a supervisor that doesn't stop is killed (seconds). Its own graces add up to less."""
 
 detached: list[subprocess.Popen[bytes]] = []
 """Supervisors that this process started. They are kept: Python warns about a dropped Popen of a running process."""
@@ -82,7 +82,7 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, tls: 
 
 
 def requires_certificates(state: StackState) -> bool:
-    """True if the running stack was started with `--tls`."""
+    """Return True if the running stack was started with `--tls`."""
     return any("cert_file" in values for values in state.settings.values())
 
 
@@ -140,7 +140,7 @@ def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
 
 
 def supervisor_log(home: Path) -> Path:
-    """The log of the detached supervisor."""
+    """Return the log of the detached supervisor."""
     return home.resolve() / "logs" / "supervisor.log"
 
 

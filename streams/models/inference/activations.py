@@ -27,9 +27,9 @@ Floats = NDArray[np.float32]
 GROUP = 128
 """Numbers with a common scale in the products that have no range."""
 LEVELS = 256
-"""The values that 8 bits hold."""
+"""Number of values that 8 bits hold."""
 BALANCE = 0.85
-"""The part of a column's size that its scale takes from the activations. The weights take the rest."""
+"""The share of a column's size that its scale moves from the activations to the weights."""
 _LARGEST_WEIGHT = 127
 
 
@@ -47,12 +47,12 @@ Ranges = Mapping[str, Range]
 
 
 def processor_has_vnni(facts: Path = Path("/proc/cpuinfo")) -> bool:
-    """True if the processor adds products of 8 bits in 32 bits, as OpenVINO then does. Only Linux shows it."""
+    """Return True if the processor adds products of 8 bits in 32 bits, as OpenVINO then does. Only Linux shows it."""
     return facts.exists() and not {"avx512_vnni", "avx_vnni"}.isdisjoint(facts.read_text().split())
 
 
-def fitting_range(lowest: Floats, highest: Floats, weights: Floats) -> Range:
-    """The range of an input, from the extremes of its columns and the weights (rows by columns) that it meets."""
+def fit_range(lowest: Floats, highest: Floats, weights: Floats) -> Range:
+    """Return the range of an input, from the extremes of its columns and its weights (rows by columns)."""
     sizes = np.maximum(np.abs(lowest), np.abs(highest)) + np.float32(1e-6)
     scales = sizes**BALANCE / (np.abs(weights).max(axis=1) + np.float32(1e-6)) ** (1 - BALANCE)
     scales = (scales / np.exp(np.log(scales).mean())).astype(np.float32)
@@ -97,7 +97,7 @@ def quantize_activations(model: Any, ranges: Ranges, path: Path) -> None:
 
 
 def inputs_of_products(model: Any) -> Iterator[tuple[str, list[Any]]]:
-    """The name of each input that meets weights of 8 bits, with the products that read it."""
+    """Yield the name of each input of a product with weights of 8 bits, and the products that read the input."""
     found: dict[str, list[Any]] = {}
     for node in model.get_ordered_ops():
         if node.get_type_name() == "MatMul" and _has_weights(node):
@@ -106,7 +106,7 @@ def inputs_of_products(model: Any) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _has_weights(product: Any) -> bool:
-    """True if the second factor is: whole numbers, converted, and multiplied by a scale."""
+    """Return True if the second factor is weights: whole numbers, converted, and multiplied by a scale."""
     scaled = product.input_value(1).get_node()
     if scaled.get_type_name() != "Multiply":
         return False
@@ -116,7 +116,7 @@ def _has_weights(product: Any) -> bool:
 
 
 def weights_of(product: Any) -> Floats:
-    """The weights, inputs by outputs."""
+    """Return the weights of a product, inputs by outputs."""
     scaled = product.input_value(1).get_node()
     numbers = scaled.input_value(0).get_node().input_value(0).get_node().get_data().astype(np.float32)
     weights: Floats = numbers * scaled.input_value(1).get_node().get_data()
@@ -124,7 +124,7 @@ def weights_of(product: Any) -> Floats:
 
 
 def _compressed(weights: Floats) -> Any:
-    """Weights in 8 bits, with a scale for each output."""
+    """Return weights in 8 bits, with a scale for each output."""
     from openvino import opset13
 
     scales = np.abs(weights).max(axis=0, keepdims=True) / np.float32(_LARGEST_WEIGHT)

@@ -1,8 +1,8 @@
 """Statement chains by rule: the earlier sentence that a sentence needs to be understood. Only English.
 
 The rule has the interface of a trained model. A sentence needs the sentence before it if it has a pronoun or
-demonstrative before it has named anything. Not found: ellipsis, definite noun phrases ("the method"), and antecedents
-further back, which the chain of such sentences often reaches anyway.
+demonstrative before it has named anything. The rule misses ellipsis, definite noun phrases ("the method"), and
+antecedents further back, which the chain of such sentences often reaches anyway.
 """
 
 import re
@@ -45,7 +45,7 @@ _EXPLETIVE = re.compile(
     re.IGNORECASE,
 )
 _WORDS_SEEN = 8
-"""Words at the start of a sentence that are looked at."""
+"""Number of words at the start of a sentence that the rule reads."""
 _INTRODUCED = re.compile(
     r"(?!(?:when|whenever|if|because|although|though|while|once|as|since|unless|until|before|wherever)\b)"
     r"[^,;:.!?]{4,90},\s+(?=(?:he|she|it|they)\b)",
@@ -61,18 +61,18 @@ _CONNECTIVE = re.compile(
 
 
 def begins_with_connective(sentence: str) -> bool:
-    """True if the sentence begins as a conclusion ("Therefore, ..."): it needs the one before it."""
+    """Return True if the sentence begins as a conclusion ("Therefore, ..."): it needs the sentence before it."""
     return _CONNECTIVE.match(sentence) is not None
 
 
 def may_refer(sentence: str) -> bool:
-    """True if a word of the sentence can refer to an earlier sentence. Without one, no chain model finds a need."""
+    """Return True if a word of the sentence can refer to an earlier sentence. If not, no chain model finds a need."""
     words = (match.group().lower().replace("’", "'") for match in _WORD.finditer(sentence))
     return any(word in _ANY_REFERRING for word in words) or begins_with_connective(sentence)
 
 
 def links_by_rule(sentences: Sequence[str]) -> list[Link]:
-    """The links of sentences by rule. An empty sentence is a break that no chain crosses."""
+    """Return the links of sentences by rule. An empty sentence is a break that no chain crosses."""
     needs = [needs_context(sentence) for sentence in sentences]
     return [
         Link((antecedent,) if antecedent >= 0 else (), antecedent, need=float(need), leaf=float(not need))
@@ -81,7 +81,7 @@ def links_by_rule(sentences: Sequence[str]) -> list[Link]:
 
 
 def antecedents(sentences: Sequence[str]) -> list[int]:
-    """For each sentence the index of its antecedent, or -1. An empty sentence is a break that no chain crosses."""
+    """Return the index of each sentence's antecedent, or -1. An empty sentence is a break that no chain crosses."""
     return [
         index - 1 if index and sentences[index - 1].strip() and needs_context(sentence) else NONE
         for index, sentence in enumerate(sentences)
@@ -89,7 +89,7 @@ def antecedents(sentences: Sequence[str]) -> list[int]:
 
 
 def needs_context(sentence: str) -> bool:
-    """True if the sentence has a pronoun or demonstrative before it has named anything."""
+    """Return True if the sentence has a pronoun or demonstrative before it has named anything."""
     for number, match in enumerate(_WORD.finditer(sentence)):
         word = match.group().lower().replace("’", "'")
         if number == _WORDS_SEEN:

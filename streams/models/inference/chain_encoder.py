@@ -32,7 +32,7 @@ Links = Callable[[Sequence[str]], list[Link]]
 
 
 def chain_model(parameters: Parameters, folder: Path) -> Links:
-    """The chain model that a configuration describes: the rules, where it names no trained one. Raises UsageError."""
+    """Return the chain model of a configuration: the rules if it names no trained model. Raises UsageError."""
     return ChainEncoder(parameters, folder).links if "model_sources" in parameters else links_by_rule
 
 
@@ -43,15 +43,15 @@ class SentenceAnswer:
     need: float = 0.0
     leaf: float = 1.0
     connective: bool = False
-    """It begins as a conclusion from the sentence before it."""
+    """True if the sentence begins as a conclusion from the sentence before it."""
     earlier: int = 0
-    """Number of earlier sentences that the network saw."""
+    """Number of earlier sentences that the network read."""
     antecedents: tuple[tuple[int, float], ...] = ()
-    """The most probable of these with their probabilities, the most probable first."""
+    """The most probable of the earlier sentences with their probabilities, the most probable first."""
 
 
 class ChainEncoder:
-    """One model in one thread (or `threads`). Raises UsageError when a file is missing or not the one described."""
+    """One model in one thread (or `threads`). Raises UsageError when a file is missing or has another checksum."""
 
     def __init__(self, parameters: Parameters, folder: Path) -> None:
         self._need, self._floor = float(parameters["need_threshold"]), float(parameters["antecedent_floor"])
@@ -64,17 +64,17 @@ class ChainEncoder:
         self._model = open_outputs(runtime, find_file(parameters, "model", folder), threads, OUTPUTS)
 
     def with_thresholds(self, need: float, floor: float) -> "ChainEncoder":
-        """The same model with other thresholds."""
+        """Return the same model with other thresholds."""
         other = copy(self)
         other._need, other._floor = need, floor
         return other
 
     def links(self, sentences: Sequence[str]) -> list[Link]:
-        """The link of each sentence. An empty sentence is a break that no link crosses."""
+        """Return the link of each sentence. An empty sentence is a break that no link crosses."""
         return self.linked(self.answers(sentences))
 
     def answers(self, sentences: Sequence[str]) -> list[SentenceAnswer]:
-        """The network's answer about each sentence."""
+        """Return the network's answer about each sentence."""
         answers = [SentenceAnswer()] * len(sentences)
         for start, end in sections(sentences):
             if any(map(may_refer, sentences[start:end])):
@@ -82,22 +82,22 @@ class ChainEncoder:
         return answers
 
     def linked(self, answers: Sequence[SentenceAnswer]) -> list[Link]:
-        """The links of a page's sentences, by the thresholds."""
+        """Return the links of a page's sentences, by the thresholds."""
         return [self._link(number, answer) for number, answer in enumerate(answers)]
 
     def _link(self, number: int, answer: SentenceAnswer) -> Link:
         if answer.antecedents and answer.need >= self._need:
-            chosen = self._chosen(answer)
+            chosen = self._choose_antecedents(answer)
             return Link(chosen, chosen[0], answer.need, answer.leaf)
         if answer.antecedents and answer.connective:
             return Link((number - 1,), number - 1, answer.need, answer.leaf)
         return Link(need=answer.need, leaf=answer.leaf)
 
-    def _chosen(self, answer: SentenceAnswer) -> tuple[int, ...]:
-        """The most probable antecedent, and further ones that are probable enough.
+    def _choose_antecedents(self, answer: SentenceAnswer) -> tuple[int, ...]:
+        """Return the most probable antecedent, and further ones that are probable enough.
 
-        The fewer sentences compete, the more probable one has to be: in a short section each gets a large part of the
-        probability, needed or not.
+        The fewer sentences compete, the higher the required probability: in a short section each sentence gets a large
+        part of the probability, needed or not.
         """
         least = self._floor / answer.earlier**3
         (best, _), *further = answer.antecedents[: self._max]
@@ -119,12 +119,12 @@ class ChainEncoder:
                     leaf=float(leaves[row]),
                     connective=begins_with_connective(texts[part.first + row]),
                     earlier=row,
-                    antecedents=_ranked(scores[row, :row], start + part.first),
+                    antecedents=_rank_sentences(scores[row, :row], start + part.first),
                 )
 
 
-def _ranked(scores: Floats, first: int) -> tuple[tuple[int, float], ...]:
-    """The most probable of these sentences with their probabilities. `first` is the place of the first one."""
+def _rank_sentences(scores: Floats, first: int) -> tuple[tuple[int, float], ...]:
+    """Return the most probable of these sentences with their probabilities. `first` is the place of the first score."""
     if not len(scores):
         return ()
     odds = np.exp(scores - scores.max())

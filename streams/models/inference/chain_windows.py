@@ -1,4 +1,4 @@
-"""Sentences -> windows of tokens for the chain model, with enough preceding sentences in front of each scored one.
+"""Sentences -> windows of tokens for the chain model, with enough preceding sentences before each scored sentence.
 
     [CLS] first sentence [SEP] second sentence [SEP] ...
 
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 MAX_SENTENCE_TOKENS = 80
-"""Maximum tokens of a sentence. The rest of a longer one is not read."""
+"""Maximum tokens of a sentence. The rest of a longer sentence is not read."""
 WINDOW_TOKENS = 320
 """Maximum tokens of a window."""
 HISTORY_TOKENS = 128
-"""Tokens of preceding sentences that a scored sentence has before it at least, where its section has as many."""
+"""Minimum tokens of preceding sentences before a scored sentence, if its section has as many."""
 PART_SENTENCES = 128
-"""Sentences after which a request for links ends, at the next border of a section: a few seconds of work."""
+"""Number of sentences after which a request for links ends, at the section's end: a few seconds of work."""
 OUTSIDE = -1
-"""The sentence of a token that belongs to none."""
+"""The sentence index of a token that belongs to no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Window:
 
     first: int
     scored: int
-    """The first sentence whose answer is taken from this window. Those before it are its history."""
+    """The first sentence with its answer from this window. The sentences before it are its history."""
     end: int
     ids: Ints
     sentence_of: Ints
@@ -47,14 +47,14 @@ class Window:
 
 
 def windows(sentences: Sequence[Sequence[int]], cls: int, sep: int) -> list[Window]:
-    """The windows of a section. `sentences` are token ids without special tokens; each is scored exactly once."""
+    """Return the windows of a section; each sentence is scored once. `sentences` are ids without special tokens."""
     cut = [list(tokens[: MAX_SENTENCE_TOKENS - 1]) for tokens in sentences]
     lengths = [len(tokens) + 1 for tokens in cut]
     return [window(cut, first, scored, end, cls, sep) for first, scored, end in _plan(lengths)]
 
 
 def window(sentences: Sequence[Sequence[int]], first: int, scored: int, end: int, cls: int, sep: int) -> Window:
-    """The window of these sentences."""
+    """Return the window of these sentences."""
     ids, sentence_of = [cls], [OUTSIDE]
     for number, tokens in enumerate(sentences[first:end]):
         ids += [*tokens, sep]
@@ -63,7 +63,7 @@ def window(sentences: Sequence[Sequence[int]], first: int, scored: int, end: int
 
 
 def _plan(lengths: Sequence[int]) -> list[tuple[int, int, int]]:
-    """First, scored and end of each window. Each takes as many sentences as fit."""
+    """Return first, scored and end of each window. A window takes as many sentences as fit."""
     plan: list[tuple[int, int, int]] = []
     scored = 0
     while scored < len(lengths):
@@ -78,7 +78,7 @@ def _plan(lengths: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def _history_start(lengths: Sequence[int], scored: int) -> int:
-    """The first sentence of a window: its history has HISTORY_TOKENS or a little more, and leaves room for the rest."""
+    """Return the first sentence of a window, so that its history has HISTORY_TOKENS or a little more."""
     first, tokens = scored, 0
     while first > 0 and tokens < HISTORY_TOKENS:
         first -= 1
@@ -87,7 +87,7 @@ def _history_start(lengths: Sequence[int], scored: int) -> int:
 
 
 def sections(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The start and end of each run of sentences between breaks (empty sentences)."""
+    """Yield the start and end of each run of sentences between breaks (empty sentences)."""
     start = 0
     for index, sentence in enumerate([*sentences, ""]):
         if not sentence.strip():
@@ -97,7 +97,7 @@ def sections(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def parts(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The start and end of each part of a page that is asked for at once: whole sections."""
+    """Yield the start and end of each part of a page for one request: whole sections."""
     start = end = 0
     for _, end in sections(sentences):
         if end - start >= PART_SENTENCES:

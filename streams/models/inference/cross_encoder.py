@@ -1,4 +1,4 @@
-"""Query and text -> score on a CPU: a cross-encoder reads both together, and sees what their vectors can't hold."""
+"""Query and text -> score on a CPU: a cross-encoder reads both together, and finds more than their vectors hold."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ MAX_CHARACTERS_PER_TOKEN = 16
 
 
 class CrossEncoder:
-    """One model in one thread (or `threads`). Raises UsageError when a file is missing or not the one described."""
+    """One model in one thread (or `threads`). Raises UsageError when a file is missing or has another checksum."""
 
     def __init__(self, parameters: Parameters, folder: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
@@ -32,8 +32,10 @@ class CrossEncoder:
         self._model = open_model(runtime, find_file(parameters, "model", folder), threads)
 
     def scores(self, query: str, texts: Sequence[str]) -> Floats:
-        """The score of each text, higher for a better answer. Only the scores of one query can be compared."""
-        pairs = fitting_pairs(self._tokenizer, _valid(query), [_valid(text) for text in texts], self._max_tokens)
+        """Return the score of each text, higher for a better answer. Only the scores of one query can be compared."""
+        pairs = fitting_pairs(
+            self._tokenizer, _make_valid(query), [_make_valid(text) for text in texts], self._max_tokens
+        )
         encodings = self._tokenizer.encode_batch(pairs)
         scores = np.empty(len(texts), dtype=np.float32)
         for length, batch in batches([min(len(encoding), self._max_tokens) for encoding in encodings]):
@@ -54,14 +56,14 @@ class CrossEncoder:
 
 
 def fitting_pairs(tokenizer: Tokenizer, query: str, texts: Sequence[str], max_tokens: int) -> list[tuple[str, str]]:
-    """The query with each text, cut at their ends to `max_tokens` together. The query takes half of them at most."""
+    """Return the query with each text, cut to `max_tokens` together. The query takes at most half of the tokens."""
     room = max_tokens - SPECIAL_TOKENS
     query, used = _cut(tokenizer, query, room // 2)
     return [(query, _cut(tokenizer, text, room - used)[0]) for text in texts]
 
 
 def _cut(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[str, int]:
-    """The beginning of a text that has at most this number of tokens, and their number."""
+    """Return the beginning of a text that has at most this number of tokens, and their number."""
     text = text[: max_tokens * MAX_CHARACTERS_PER_TOKEN]
     encoding = tokenizer.encode(text, add_special_tokens=False)
     if len(encoding) <= max_tokens:
@@ -69,6 +71,6 @@ def _cut(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[str, int]:
     return text[: encoding.offsets[max_tokens - 1][1]], max_tokens
 
 
-def _valid(text: str) -> str:
-    """An unpaired surrogate is no text that the tokenizer could take."""
+def _make_valid(text: str) -> str:
+    """Return the text with unpaired surrogates replaced: the tokenizer takes none."""
     return text.encode("utf-8", "replace").decode()

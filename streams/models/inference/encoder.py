@@ -34,7 +34,7 @@ PAD_TO = 8
 
 
 class SentenceEncoder:
-    """One model in one thread (or `threads`). Raises UsageError when a file is missing or not the one described."""
+    """One model in one thread (or `threads`). Raises UsageError when a file is missing or has another checksum."""
 
     def __init__(self, parameters: Parameters, folder: Path) -> None:
         self.dimensions = int(parameters["dimensions"])
@@ -60,11 +60,11 @@ class SentenceEncoder:
         return sorted(ids, key=ids.__getitem__)
 
     def tokens(self, text: str) -> int:
-        """The number of tokens of a text, as the model reads it."""
+        """Return the number of tokens of a text, as the model reads it."""
         return len(encode_all(self._tokenizer, [text])[0])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Shape (len(texts), dimensions), in the order of the texts. Too long ones lose their first lines."""
+        """Return vectors in the order of the texts, shape (len(texts), dimensions). Long texts lose first lines."""
         encodings = encode_all(self._tokenizer, texts)
         if self._table is not None:
             # Without the marks at both ends, which every text has.
@@ -97,7 +97,7 @@ class SentenceEncoder:
 
 
 def batches(lengths: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """The padded length of each batch with the indices of its texts, the shortest first."""
+    """Yield the padded length of each batch with the indices of its texts, the shortest first."""
     padded = [-(-length // PAD_TO) * PAD_TO for length in lengths]
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: (padded[index], index)):

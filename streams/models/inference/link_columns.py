@@ -21,7 +21,7 @@ Column = NDArray[np.int32] | NDArray[np.float32]
 
 
 def to_columns(links: Sequence[Link]) -> list[Column]:
-    """The tensors of these links, in the order of NAMES."""
+    """Return the tensors of these links, in the order of NAMES."""
     antecedents = np.full((len(links), MAX_ANTECEDENTS), -1, dtype=np.int32)
     for row, link in enumerate(links):
         kept = link.antecedents[:MAX_ANTECEDENTS]
@@ -36,7 +36,7 @@ def to_columns(links: Sequence[Link]) -> list[Column]:
 
 
 def from_columns(columns: Sequence[Column], start: int = 0) -> list[Link]:
-    """The links of these tensors, for a page whose sentences begin `start` sentences before theirs."""
+    """Return the links of these tensors, as indices of a page that begins `start` sentences earlier."""
     best, further, followed, need, leaf = columns
     antecedents = np.column_stack([best, further])
     return [

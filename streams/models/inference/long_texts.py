@@ -1,6 +1,6 @@
 """Texts with more tokens than a model reads: lines of the context are left out, so that the last line is read.
 
-The embedding text of a statement has its context in the lines above it, the title and then the widest first. A
+The embedding text of a statement has its context in the lines above it: the title, then the widest heading first. A
 tokenizer cuts a text at its end, which is the statement itself: all statements below long headings would have one and
 the same vector.
 """
@@ -12,7 +12,7 @@ from tokenizers import Encoding, Tokenizer
 
 
 def encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
-    """The encodings of the texts by a tokenizer that truncates. Only a last line that is too long itself is cut."""
+    """Return the encodings of the texts by a tokenizer that truncates. It only cuts a last line that is too long."""
     # An unpaired surrogate is no text that the tokenizer could take.
     valid = [text.encode("utf-8", "replace").decode() for text in texts]
     encodings: list[Encoding] = tokenizer.encode_batch(valid)
@@ -26,7 +26,7 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
 
 
 def _without_far_lines(tokenizer: Tokenizer, text: str) -> str:
-    """The text without as many lines behind the first one, the page's title, as is needed; at last without that, too.
+    """Return the text without the lines that don't fit: first lines after the title, at last also the title.
 
     The last line is left even if it is too long alone.
     """

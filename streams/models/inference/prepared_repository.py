@@ -1,6 +1,6 @@
-"""Changes a copy of a model repository for the machine that serves it: instances, batching, GPUs or CPUs.
+"""A copy of a model repository, changed for the machine that serves it: instances, batching, GPUs or CPUs.
 
-A deployment's values are applied by it before Triton starts, so that one repository serves a fleet of GPUs and a small
+A deployment's values are applied before Triton starts, so that one repository serves a fleet of GPUs and a small
 server on CPUs. The files of the models are copied as they are; only each `config.pbtxt` is written again.
 """
 
@@ -30,7 +30,7 @@ class Changes:
 
 
 def prepare_repository(source: Path, destination: Path, changes: Changes) -> list[str]:
-    """Copy the repository and apply the changes. Returns the models' names. Raises UsageError."""
+    """Copy the repository and apply the changes. Return the models' names. Raises UsageError."""
     models = sorted(path.parent.name for path in source.glob("*/config.pbtxt"))
     if not models:
         raise UsageError(f"{source} is no model repository: there is no MODEL/config.pbtxt in it")
@@ -46,7 +46,7 @@ def prepare_repository(source: Path, destination: Path, changes: Changes) -> lis
 
 
 def _with_steps(source: Path, models: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The first of the wanted models, with the steps of an ensemble."""
+    """Return the first of the wanted models, with the steps of an ensemble."""
     first = next((model for model in wanted if model in models), None)
     if first is None:
         raise UsageError(f"there is no model {' or '.join(wanted)} in {source}; the models are {', '.join(models)}")
@@ -55,7 +55,7 @@ def _with_steps(source: Path, models: Sequence[str], wanted: Sequence[str]) -> l
 
 
 def _read(path: Path) -> Any:
-    """A ModelConfig. Raises UsageError."""
+    """Return a ModelConfig. Raises UsageError."""
     # Imported here: only the machines that prepare a repository need protobuf, and its classes of Triton's client.
     from google.protobuf import text_format  # type: ignore[import-untyped]  # ships no types
     from tritonclient.grpc.model_config_pb2 import ModelConfig

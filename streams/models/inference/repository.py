@@ -16,12 +16,12 @@ _READ_BYTES = 1 << 20
 
 
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of a model's configuration, as Triton hands it over in JSON."""
+    """Return the parameters of a model's configuration, as Triton hands it over in JSON."""
     return {key: value.get("string_value", "") for key, value in config.get("parameters", {}).items()}
 
 
 def model_info(parameters: Parameters, where: str) -> ModelInfo:
-    """A model's description out of its parameters. Raises StoreUnavailable when one is missing."""
+    """Return a model's description by its parameters. Raises StoreUnavailable when a parameter is missing."""
     try:
         return ModelInfo(
             name=parameters["model_name"],
@@ -38,7 +38,7 @@ def model_info(parameters: Parameters, where: str) -> ModelInfo:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """A model's `config.pbtxt` as JSON, as Triton would hand it over. Raises UsageError."""
+    """Return a model's `config.pbtxt` as JSON, as Triton would hand it over. Raises UsageError."""
     # Only needed where there is no Triton: the protobuf classes come with its client.
     from google.protobuf import json_format, text_format  # type: ignore[import-untyped]  # ships no types
     from tritonclient.grpc.model_config_pb2 import ModelConfig
@@ -53,7 +53,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
-    """The first of `<what>_sources` that exists, its content checked. Raises UsageError. Downloads nothing."""
+    """Return the first of `<what>_sources` that exists, its content checked. Raises UsageError. Downloads nothing."""
     sources = parameters[f"{what}_sources"].split()
     for source in sources:
         kind, _, rest = source.partition(":")
@@ -68,7 +68,7 @@ def find_file(parameters: Parameters, what: str, folder: Path) -> Path:
 
 
 def _in_package(spec: str) -> Path | None:
-    """`DISTRIBUTION/path/in/site-packages`, found by its metadata, without importing the package."""
+    """Return the file of `DISTRIBUTION/path/in/site-packages`, found by metadata, without importing the package."""
     distribution, _, inside = spec.partition("/")
     try:
         listed = files(distribution) or []

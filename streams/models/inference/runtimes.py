@@ -24,20 +24,20 @@ RUNTIMES = (OPENVINO, ONNXRUNTIME)
 
 Feeds = Mapping[str, NDArray[np.int64] | NDArray[np.float32]]
 Run = Callable[[Feeds], NDArray[np.float32]]
-"""Takes tensors by name, whether the model reads them or not, and returns the model's first output."""
+"""A function from tensors by name, whether the model reads them or not, to the model's first output."""
 
 
 RunOutputs = Callable[[Feeds], list[NDArray[np.float32]]]
-"""Takes tensors by name, and returns the outputs that were asked for."""
+"""A function from tensors by name to the requested outputs."""
 
 
 def available(runtime: str) -> bool:
-    """True if the library is installed."""
+    """Return True if the library is installed."""
     return find_spec(runtime) is not None
 
 
-def resolved(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The parameters with a runtime that is installed, and with the version of its vectors."""
+def resolve_runtime(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters with a runtime that is installed, and with the version of its vectors."""
     runtime = parameters.get("runtime", ONNXRUNTIME)
     if available(runtime) or "fallback_runtime" not in parameters:
         return dict(parameters)
@@ -65,7 +65,7 @@ def _check(runtime: str, model: Path) -> None:
 
 
 def open_outputs(runtime: str, model: Path, threads: int, outputs: Sequence[str]) -> RunOutputs:
-    """Load a model of which several outputs are wanted. Raises UsageError as `open_model` does."""
+    """Load a model with several requested outputs. Raises UsageError as `open_model` does."""
     _check(runtime, model)
     if runtime == OPENVINO:
         request, inputs = _openvino_request(model, threads)
@@ -105,7 +105,7 @@ def _onnxruntime(model: Path, threads: int) -> Run:
 
 
 def _openvino_request(model: Path, threads: int, activations: Path | None = None) -> tuple[Any, list[str]]:
-    """A request of a compiled model, and the names of the model's inputs."""
+    """Return a request of a compiled model, and the names of the model's inputs."""
     # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
     import openvino

@@ -2,7 +2,7 @@
 
 `riffle distill` makes it: every token of the vocabulary passes through the network alone, the vectors are reduced to
 their principal components, and frequent tokens get less weight (after model2vec, S. Tulkens and T. van Dongen, 2024).
-A text is the mean of its tokens' vectors, so the order of words is lost, and the meaning that a word has beside others.
+A text is the mean of its tokens' vectors, so the order of words is lost, and the meaning that a word has in a sentence.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ COMMON_RANKS = 1e-4
 """The weight of a token is this number, divided by itself plus the token's probability (Arora and others, 2017)."""
 
 
-def distilled(embed: Callable[[Sequence[str]], Floats], tokens: Sequence[str], dimensions: int) -> Floats:
-    """A row for each token: its vector by `embed`, reduced to `dimensions` and weighted by how rare the token is.
+def distill_rows(embed: Callable[[Sequence[str]], Floats], tokens: Sequence[str], dimensions: int) -> Floats:
+    """Return a row for each token: its vector by `embed`, reduced to `dimensions` and weighted by the token's rarity.
 
     The words of a vocabulary of word pieces are in the order of frequency, so probabilities follow Zipf's law.
     """
@@ -31,7 +31,7 @@ def distilled(embed: Callable[[Sequence[str]], Floats], tokens: Sequence[str], d
 
 
 def _ranks(tokens: Sequence[str]) -> NDArray[np.int64]:
-    """The rank of each token by frequency, the first word's is 1.
+    """Return the rank of each token by frequency. The first word has rank 1.
 
     Before it, a vocabulary has marks, punctuation and letters in the order of their codes: 2,000 tokens, which as ranks
     would make "the" a rare word. ASCII ones are as frequent as the first word, others as rare as the last.
@@ -56,7 +56,7 @@ def read_table(path: Path) -> Floats:
 
 
 def mean_of_tokens(rows: Floats, ids: Sequence[Sequence[int]]) -> Floats:
-    """The mean of each text's token vectors, of unit length. A text without tokens is the first axis."""
+    """Return the mean of each text's token vectors, of unit length. A text without tokens is the first axis."""
     vectors = np.zeros((len(ids), rows.shape[1]), dtype=np.float32)
     for row, tokens in enumerate(ids):
         if len(tokens):

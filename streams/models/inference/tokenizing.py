@@ -14,7 +14,7 @@ Tokens = NDArray[np.int64]
 
 
 class PaddedTokenizer:
-    """Pads to a multiple of `pad_to`, so that batches have few different shapes. Raises UsageError without its file."""
+    """A tokenizer that pads to a multiple of `pad_to`: batches have few shapes. Raises UsageError without its file."""
 
     def __init__(self, parameters: Parameters, folder: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
@@ -26,7 +26,7 @@ class PaddedTokenizer:
         )
 
     def encode(self, texts: Sequence[str]) -> tuple[Tokens, Tokens]:
-        """Ids and mask, shape (len(texts), length). Too long texts lose their first lines."""
+        """Return ids and mask of shape (len(texts), length). Too long texts lose their first lines."""
         encodings = encode_all(self._tokenizer, texts)
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)

@@ -12,7 +12,7 @@ from streams.errors import UsageError
 from streams.models.inference.activations import (
     LEVELS,
     Range,
-    fitting_range,
+    fit_range,
     inputs_of_products,
     processor_has_vnni,
     quantize_activations,
@@ -41,7 +41,7 @@ def test_each_column_is_within_the_range_and_zero_is_a_level(lowest: list[float]
     low, high = np.array(lowest, np.float32), np.array(highest, np.float32)
     if not (high - low).max() > 0.001:
         return
-    one = fitting_range(low, high, np.ones((4, 3), np.float32))
+    one = fit_range(low, high, np.ones((4, 3), np.float32))
     step = (one.high - one.low) / (LEVELS - 1)
     assert one.low - step <= (low / one.scales).min()
     assert (high / one.scales).max() <= one.high + step
@@ -105,7 +105,7 @@ def test_a_product_with_a_range_is_near_the_exact_one_though_a_column_is_large(t
     assert name == "before"
     ends = np.ones(INPUTS, np.float32)
     ends[5] = 30
-    quantize_activations(model, {name: fitting_range(-ends, ends, weights_of(products[0]))}, tmp_path)
+    quantize_activations(model, {name: fit_range(-ends, ends, weights_of(products[0]))}, tmp_path)
     assert "FakeQuantize" in {node.get_type_name() for node in model.get_ordered_ops()}
     near = outputs(model, rows)
     if processor_has_vnni():

@@ -20,7 +20,7 @@ from streams.models.inference.chain_windows import (
 )
 from streams.models.inference.link_columns import MAX_ANTECEDENTS, from_columns, to_columns
 from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read_config
-from streams.models.protocols import Link, moved
+from streams.models.protocols import Link, shift_link
 from streams.settings import Settings
 from streams.statements.evaluation import chains_of, measure_quality, read_documents
 
@@ -63,7 +63,7 @@ def test_a_page_is_asked_for_in_parts_of_whole_sections() -> None:
     st.integers(0, 1_000),
 )
 def test_links_survive_their_tensors(links: list[Link], start: int) -> None:
-    assert from_columns(to_columns(links), start) == [moved(link, start) for link in links]
+    assert from_columns(to_columns(links), start) == [shift_link(link, start) for link in links]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_conclusion_needs_the_sentence_before_it(encoder: ChainEncoder) -> Non
 def test_a_link_does_not_depend_on_other_sections(encoder: ChainEncoder) -> None:
     """So a redelivery, or a page that is asked for in parts, has the same links."""
     alone = encoder.links(STORY[3:])
-    assert encoder.links(STORY)[3:] == [moved(link, 3) for link in alone]
+    assert encoder.links(STORY)[3:] == [shift_link(link, 3) for link in alone]
     assert encoder.links(STORY) == encoder.links(STORY)
 
 

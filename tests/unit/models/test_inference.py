@@ -21,7 +21,7 @@ from streams.models.inference.encoder import (
     batches,
 )
 from streams.models.inference.repository import find_file, model_info, parameters_of, read_config
-from streams.models.inference.runtimes import available, open_model, resolved
+from streams.models.inference.runtimes import available, open_model, resolve_runtime
 from streams.models.inference.seals import READ
 from streams.models.protocols import ModelInfo
 from streams.settings import Settings
@@ -118,7 +118,7 @@ def test_a_file_of_another_content_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def encoder() -> SentenceEncoder:
-    parameters = resolved(parameters_of(read_config(LOCAL / "sbert")))
+    parameters = resolve_runtime(parameters_of(read_config(LOCAL / "sbert")))
     try:
         find_file(parameters, "tokenizer", LOCAL / "sbert" / "1")
     except UsageError as missing:
@@ -204,8 +204,8 @@ def test_the_vectors_of_both_runtimes_are_near_and_have_versions_of_their_own(en
 
 def test_a_runtime_that_is_not_installed_gives_way_to_the_other_one_with_its_version() -> None:
     parameters = {"runtime": "no_such_library", "model_version": "a", "fallback_runtime": "numpy"}
-    assert resolved({**parameters, "fallback_version": "b"})["model_version"] == "b"
-    assert resolved(parameters | {"runtime": "numpy", "fallback_version": "b"})["model_version"] == "a"
+    assert resolve_runtime({**parameters, "fallback_version": "b"})["model_version"] == "b"
+    assert resolve_runtime(parameters | {"runtime": "numpy", "fallback_version": "b"})["model_version"] == "a"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streams.commands.operate.distill import configured
+from streams.commands.operate.distill import make_config
 from streams.errors import UsageError
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.repository import find_file, model_info, parameters_of, read_config
-from streams.models.inference.static import Floats, distilled, mean_of_tokens, read_table, write_table
+from streams.models.inference.static import Floats, distill_rows, mean_of_tokens, read_table, write_table
 from streams.settings import Settings
 
 SBERT = Settings().models_path / "local" / "sbert"
@@ -21,7 +21,7 @@ def random_rows(tokens: Sequence[str]) -> Floats:
 
 
 def test_frequent_tokens_weigh_less() -> None:
-    rows = distilled(random_rows, [str(n) for n in range(5_000)], 32)
+    rows = distill_rows(random_rows, [str(n) for n in range(5_000)], 32)
     lengths = np.linalg.norm(rows, axis=1)
     assert rows.shape == (5_000, 32)
     assert lengths[:10].mean() < lengths[-1_000:].mean() / 10
@@ -30,7 +30,7 @@ def test_frequent_tokens_weigh_less() -> None:
 def test_the_first_word_of_a_vocabulary_is_the_most_frequent_token() -> None:
     marks, letters = ["[PAD]", *(f"[unused{n}]" for n in range(998)), ".", ","], [*"abcdefgh", *"äöü中"]
     words = ["the", *("w" + "x" * n for n in range(1, 5_000))]
-    lengths = np.linalg.norm(distilled(random_rows, [*marks, *letters, *words], 32), axis=1)
+    lengths = np.linalg.norm(distill_rows(random_rows, [*marks, *letters, *words], 32), axis=1)
     by_token = dict(zip([*marks, *letters, *words], lengths / np.median(lengths), strict=True))
     assert all(by_token[token] < 0.02 for token in ("the", ".", "a", "[PAD]"))
     assert all(by_token[token] > 0.4 for token in ("中", words[-1]))
@@ -57,8 +57,8 @@ def test_the_encoder_runs_a_distilled_model_by_its_configuration(tmp_path: Path)
     except UsageError as missing:
         pytest.skip(str(missing))
     (tmp_path / "1").mkdir()
-    write_table(tmp_path / "1" / "static.npy", distilled(random_rows, ["a"] * 30_522, 16))
-    text = configured((SBERT / "config.pbtxt").read_text(), "small", 16, parameters, tmp_path / "1" / "static.npy")
+    write_table(tmp_path / "1" / "static.npy", distill_rows(random_rows, ["a"] * 30_522, 16))
+    text = make_config((SBERT / "config.pbtxt").read_text(), "small", 16, parameters, tmp_path / "1" / "static.npy")
     (tmp_path / "config.pbtxt").write_text(text)
     config = read_config(tmp_path)
     assert (config["name"], config["output"][0]["dims"]) == ("small", ["16"])
