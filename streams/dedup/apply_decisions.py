@@ -124,9 +124,9 @@ class DecisionApplier:
     async def _unsettled(
         self, plan: Plan, successors: Sequence[UUID], own: UUID
     ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]], Rows]:
-        """Return pages with an invalid decision, and (by page) duplicates of pages that represent none any more.
+        """Return what the plan's decisions leave to decide, and the rows read for it.
 
-        Also returns the rows that were read for this.
+        First the pages with an invalid decision, then, by former representative, the duplicates that lost it.
         """
         rows = _RowReader(self._fingerprints)
         found: dict[UUID, Fingerprint] = {}

@@ -58,7 +58,7 @@ def order_by_preference(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
 
 
 def oldest_first(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
-    """The order in which pages are decided: the first page of a text is rarely replaced afterwards."""
+    """Return the order in which pages are decided: the first page of a text is rarely replaced afterwards."""
     return sorted(pages, key=lambda page: (site_sight(page).at, own_sight(page).at, rank(page)))
 
 

@@ -84,7 +84,7 @@ LOGBACK = """\
 
 
 def yaml(data: Path, port: int, storage_port: int, tls: Identity | None = None) -> str:
-    """The cassandra.yaml of a single node with all its data in `data`."""
+    """Return the cassandra.yaml of a single node with all its data in `data`."""
     return f"""\
 cluster_name: riffle-local
 num_tokens: 1
@@ -212,7 +212,7 @@ class Cassandra:
         )
 
     def is_ready(self) -> bool:
-        """True if it answers CQL: the port opens last of all, when the node can take requests."""
+        """Return True if the server answers CQL: the port opens last, when the node can take requests."""
         return cassandra_answers(self.port, client_context(self.tls[OPERATOR].files) if self.tls else None)
 
     def clean(self) -> None:

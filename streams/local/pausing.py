@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.2
 
 
 def pause_asked(home: Path) -> bool:
-    """True if a running process wants the workers paused. A file that a killed process left is removed."""
+    """Return True if a running process wants the workers paused. A file that a killed process left is removed."""
     path = _file(home)
     try:
         content = json.loads(path.read_text())

@@ -23,7 +23,7 @@ TRIES = 200
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """True if a server could bind the port now."""
+    """Return True if a server could bind the port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -68,7 +68,7 @@ def _reserve(port: int) -> bool:
 
 @functools.cache
 def _reservations() -> int:
-    """The descriptor of the user's file of reservations. It stays open: closing it would end all of them."""
+    """Return the descriptor of the user's file of reservations. It stays open: closing it would end all of them."""
     path = Path(tempfile.gettempdir()) / f"riffle-ports-{os.getuid()}"
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 

@@ -27,7 +27,7 @@ _HEAD_BYTES = 9
 
 
 def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
-    """True if the URL answers 200."""
+    """Return True if the URL answers 200."""
     return http_status(url, HTTP_SECONDS, context) == HTTPStatus.OK
 
 
@@ -43,7 +43,7 @@ def http_status(url: str, seconds: float, context: ssl.SSLContext | None = None)
 
 
 def listens(port: int) -> bool:
-    """True if a process accepts connections at the port."""
+    """Return True if a process accepts connections at the port."""
     try:
         socket.create_connection((HOST, port), CONNECT_SECONDS).close()
     except OSError:
@@ -52,7 +52,7 @@ def listens(port: int) -> bool:
 
 
 def cassandra_answers(port: int, context: ssl.SSLContext | None = None) -> bool:
-    """True if it answers CQL: the port opens last of all, when the node can take requests."""
+    """Return True if Cassandra answers CQL: the port opens last, when the node can take requests."""
     try:
         with _connected(port, context) as connection:
             connection.sendall(_OPTIONS_FRAME)
@@ -74,7 +74,7 @@ def _connected(port: int, context: ssl.SSLContext | None) -> socket.socket:
 
 
 def kafka_answers(settings: KafkaSettings) -> bool:
-    """True if it lists itself as a broker: clients can connect, and topics can be created."""
+    """Return True if Kafka lists itself as a broker: clients can connect and create topics."""
     # librdkafka is slow to give up on a closed port.
     if not listens(int(settings.bootstrap.rpartition(":")[2])):
         return False
@@ -86,7 +86,7 @@ def kafka_answers(settings: KafkaSettings) -> bool:
 
 
 def triton_answers(settings: TritonSettings) -> bool:
-    """True if it answers over gRPC."""
+    """Return True if Triton answers over gRPC."""
     from streams.models.triton_connection import server_state  # here, because it loads gRPC
 
     try:

@@ -57,7 +57,7 @@ class Qdrant:
         return Launch(command)
 
     def is_ready(self) -> bool:
-        """True if it lists its collections."""
+        """Return True if the server lists its collections."""
         return answers(self.health, client_context(self.tls[OPERATOR].files) if self.tls else None)
 
     def clean(self) -> None:

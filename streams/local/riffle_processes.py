@@ -62,7 +62,7 @@ class RiffleProcess:
 def workers(
     home: Path, stages: tuple[Stage, ...] = STAGES, tls: Identities | None = None, encrypted: Sequence[str] = ()
 ) -> list[RiffleProcess]:
-    """The workers of each stage, as many as the topology states, each with the certificate of its stage."""
+    """Return the workers of each stage, as many as the topology states, each with the certificate of its stage."""
     names = [(stage.name, number) for stage in stages for number in range(stage.workers)]
     identities = {stage.name: tls[stage.name].environment(encrypted) if tls else {} for stage in stages}
     return [
@@ -81,7 +81,7 @@ def _worker(home: Path, stage: str, number: int, port: int, environment: Mapping
 def gateway(
     home: Path, wanted_port: int, tls: Identities | None = None, encrypted: Sequence[str] = ()
 ) -> RiffleProcess:
-    """The gateway, on `wanted_port` if that is free, else on any port."""
+    """Return the gateway, on `wanted_port` if that is free, else on any port."""
     port = preferred_port(wanted_port)
     # The environment may name another port, which was taken, or 0 for any.
     environment = {"RIFFLE_GATEWAY__PORT": str(port), **(tls[GATEWAY].environment(encrypted) if tls else {})}
@@ -90,7 +90,7 @@ def gateway(
 
 
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:
-    """The settings of the gateway, and of the commands that ask it as the operator."""
+    """Return the settings of the gateway, and of the commands that ask it as the operator."""
     if tls is None:
         return {"port": port}
     own, operator = tls[GATEWAY], tls[OPERATOR]
@@ -143,7 +143,7 @@ class Web:
 
 
 def web(folder: Path, home: Path) -> Web:
-    """A web server for `folder`, on a free port."""
+    """Return a web server for `folder`, on a free port."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: RIFFLE_LOCAL_WEB must name one that holds a folder for each host")
     (port,) = free_ports(1)

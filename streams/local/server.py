@@ -71,7 +71,7 @@ class StoreServer(Server, Protocol):
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
-        """The server with its data in `home`, on free ports."""
+        """Return the server with its data in `home`, on free ports."""
 
     @property
     def addresses(self) -> dict[str, Any]:
@@ -171,12 +171,12 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
 
 
 def exit_words(code: int) -> str:
-    """An exit status in words."""
+    """Return an exit status in words."""
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 def failure_message(server: Server, happened: str, log: Path) -> str:
-    """A message with what happened, advice, the last lines of the log, and its path."""
+    """Return a message with what happened, advice, the last lines of the log, and its path."""
     lines = tail(log)
     text = "\n".join(lines)
     advice = next((advice for pattern, advice in [*server.hints, *COMMON_HINTS] if pattern in text), "")

@@ -119,7 +119,7 @@ def with_addresses(base: Settings, home: Path, addresses: dict[str, dict[str, An
 
 
 def _typed(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a state file as the settings have them."""
+    """Return the values of a state file as the settings have them."""
     return {name: Path(value) if name.endswith("_file") else _tuple(value) for name, value in values.items()}
 
 

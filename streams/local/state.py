@@ -64,7 +64,7 @@ class StackState:
 
 
 def is_alive(pid: int, create_time: float) -> bool:
-    """True if this very process runs: not a later one with its id, and not a zombie."""
+    """Return True if this very process runs: not a later one with its id, and not a zombie."""
     try:
         process = psutil.Process(pid)
         same = abs(process.create_time() - create_time) < SAME_SECONDS
@@ -82,7 +82,7 @@ def write_state(home: Path, state: StackState) -> None:
 
 
 def read_state(home: Path) -> StackState | None:
-    """The last written state, valid or stale, or None if there is none. Raises UsageError."""
+    """Return the last written state, valid or stale, or None if there is none. Raises UsageError."""
     try:
         content = json.loads(stack_file(home).read_text())
         processes = tuple(ProcessState(**process) for process in content.pop("processes"))
@@ -94,7 +94,7 @@ def read_state(home: Path) -> StackState | None:
 
 
 def running_state(home: Path) -> StackState | None:
-    """The state of the running stack, or None. A stale file is removed, so that its addresses are not used."""
+    """Return the state of the running stack, or None. A stale file is removed, so that its addresses are not used."""
     state = read_state(home)
     if state is None or state.alive:
         return state

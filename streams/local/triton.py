@@ -37,7 +37,7 @@ SHM_START_BYTES = 4 * 1024 * 1024
 
 
 def why_not() -> str:
-    """The reason why Triton can't run here, with advice. Empty if it can."""
+    """Return the reason why Triton can't run here, with advice. Empty if it can."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return f"its package is for x86-64 Linux, and this is {platform.machine()} {platform.system()}"
     if importlib.util.find_spec("pytriton") is None:
@@ -54,7 +54,7 @@ def why_not() -> str:
 
 
 def library_folder() -> str | None:
-    """The folder of this Python's shared library, "" if the loader finds it by itself, None if there is none."""
+    """Return the folder of this Python's shared library, "" if the loader finds it by itself, None if there is none."""
     name = f"libpython{_version()}.so.1.0"
     folders = (sysconfig.get_config_var("LIBDIR"), Path(sys.base_prefix) / "lib")
     for folder in folders:

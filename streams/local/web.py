@@ -74,7 +74,7 @@ class WebServer:
         await self.stop()
 
     def _tls(self) -> ssl.SSLContext:
-        """A TLS context for each host, chosen by the name that the client sends (RFC 6066, section 3)."""
+        """Return a TLS context for each host, chosen by the name that the client sends (RFC 6066, section 3)."""
         now = datetime.now(UTC)
         authority = open_authority(self._ca_dir, now)
         contexts = {host: authority.context(host, now) for host in self._sites}
@@ -108,7 +108,7 @@ async def serve(
 
 
 def described(server: WebServer) -> dict[str, Any]:
-    """The facts that another process needs to crawl it."""
+    """Return the facts that another process needs to crawl it."""
     return {"port": server.port, "hosts": server.hosts, "ca_file": str(server.ca_file.resolve())}
 
 
@@ -122,7 +122,7 @@ def _sites(folder: Path) -> dict[str, Path]:
 
 
 def _raw_path(request: web.BaseRequest) -> str:
-    """The path of the request line, not normalized, without scheme, host and query."""
+    """Return the path of the request line, not normalized, without scheme, host and query."""
     target = request.raw_path.partition("?")[0].partition("#")[0]
     return re.sub(r"^https?://[^/]*", "", target, flags=re.IGNORECASE) or "/"
 
@@ -141,7 +141,7 @@ def _response(request: web.BaseRequest, content: Answer) -> web.Response:
 
 
 def _unchanged(request: web.BaseRequest, content: Answer) -> bool:
-    """True if the client's copy is current. If-None-Match has precedence (RFC 9110, section 13.2.2)."""
+    """Return True if the client's copy is current. If-None-Match has precedence (RFC 9110, section 13.2.2)."""
     tags = request.headers.get("If-None-Match")
     if tags is not None:
         known = [tag.strip().removeprefix("W/") for tag in tags.split(",")]

@@ -41,7 +41,7 @@ class Answer:
 
 
 def answer(root: Path, host: str, raw_path: str) -> Answer:
-    """The answer of the host in folder `root` to a path of a request (percent-encoded, no query)."""
+    """Return the answer of the host in folder `root` to a path of a request (percent-encoded, no query)."""
     path = _decoded(raw_path)
     if path is None or path == f"/{REDIRECTS}":
         return Answer(404)
@@ -62,7 +62,7 @@ def answer(root: Path, host: str, raw_path: str) -> Answer:
 
 
 def sitemap(root: Path, host: str) -> str:
-    """A sitemap of all HTML pages in `root` with the day of their last change (sitemaps.org, protocol 0.9)."""
+    """Return a sitemap of all HTML pages in `root` with the day of their last change (sitemaps.org, protocol 0.9)."""
     entries = "".join(
         f"<url><loc>{escape(f'https://{host}{quote(path)}')}</loc><lastmod>{_day(modified)}</lastmod></url>\n"
         for path, modified in pages(root)
@@ -82,7 +82,7 @@ def pages(root: Path) -> Iterator[tuple[str, float]]:
 
 
 def content_type(name: str, content: bytes) -> str:
-    """The content type by a file's ending, or by its first bytes. Texts get their character set."""
+    """Return the content type by a file's ending, or by its first bytes. Texts get their character set."""
     found, _ = _TYPES.guess_type(name, strict=False)
     if found is None:
         start = content[:_META_BYTES].lstrip().lower()
@@ -95,7 +95,7 @@ def content_type(name: str, content: bytes) -> str:
 
 
 def _charset(kind: str, content: bytes) -> str:
-    """The character set that a page declares, else UTF-8 if it is valid UTF-8, else windows-1252."""
+    """Return the character set that a page declares, else UTF-8 if it is valid UTF-8, else windows-1252."""
     if kind == "text/html" and (declared := _META_CHARSET.search(content[:_META_BYTES])):
         return declared[1].decode("ascii").lower()
     try:
@@ -106,7 +106,7 @@ def _charset(kind: str, content: bytes) -> str:
 
 
 def _decoded(raw_path: str) -> str | None:
-    """The decoded path, or None if it isn't a path of a file."""
+    """Return the decoded path, or None if it isn't a path of a file."""
     if not raw_path.startswith("/"):
         return None
     try:

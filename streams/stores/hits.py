@@ -10,7 +10,7 @@ _TIE_STEPS = 1e5
 
 
 def in_order(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits with the best first, and equal scores ordered by id."""
+    """Return the hits with the best first, and equal scores ordered by id."""
     return sorted(hits, key=lambda hit: (-round_score(hit.score), hit.id))
 
 

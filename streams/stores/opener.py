@@ -34,7 +34,7 @@ class _NotOpened:
 
 
 def _of(store: Store) -> Any:
-    """A field that the server with this role fills."""
+    """Return a field that the server with this role fills."""
     return dataclasses.field(default=_NotOpened(store), metadata={_ROLE: store})
 
 
@@ -63,7 +63,7 @@ class Stores:
 
 
 def fields_of(store: Store) -> list[str]:
-    """The names of the fields that the server with this role fills."""
+    """Return the names of the fields that the server with this role fills."""
     return [field.name for field in dataclasses.fields(Stores) if field.metadata[_ROLE] == store]
 
 

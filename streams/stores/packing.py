@@ -42,13 +42,13 @@ _MAX_DEPTH = 64
 
 
 def pack(value: Mapping[str, Any]) -> bytes:
-    """The bytes of a record. Raises TypeError, naming the type, for what MessagePack can't hold."""
+    """Return the bytes of a record. Raises TypeError, naming the type, for what MessagePack can't hold."""
     packed: bytes = msgpack.packb(_numbered(value, 0), default=_extension, strict_types=True, use_bin_type=True)
     return packed
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
-    """The record of these bytes. Raises ValueError when they are not one."""
+    """Return the record of these bytes. Raises ValueError when they are not one."""
     try:
         found = msgpack.unpackb(packed, ext_hook=_extended, strict_map_key=False, raw=False)
     except (msgpack.UnpackException, TypeError, OverflowError) as error:
@@ -60,7 +60,7 @@ def unpack(packed: bytes) -> dict[str, Any]:
 
 
 def _numbered(value: Any, depth: int) -> Any:
-    """The value with numbers for known names at every depth, keys in order, and lists for tuples."""
+    """Return the value with numbers for known names at every depth, keys in order, and lists for tuples."""
     if depth > _MAX_DEPTH:
         raise TypeError(f"the record is nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, Mapping):

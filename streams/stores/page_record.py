@@ -230,11 +230,11 @@ class PageRecord:
         return Removed.of_row(self._row(Removed))
 
     def parts(self) -> list[StoredPart]:
-        """The parts that are stored and known to this release, in the order of a page's journey."""
+        """Return the parts that are stored and known to this release, in the order of a page's journey."""
         return [part.of_row(self._row(part)) for part in PART_TYPES.values() if self.has(part)]
 
     def has(self, part: type[StoredPart]) -> bool:
-        """True if this part is stored."""
+        """Return True if this part is stored."""
         return part.PART in self.rows
 
     def _row(self, part: type[StoredPart]) -> Row:

@@ -6,7 +6,7 @@ _REF = re.compile(rb"[0-9a-f]{64}")
 
 
 def references_in(packed: bytes) -> list[bytes]:
-    """The references in a packed row or in the JSON of an event, whatever its fields are.
+    """Return the references in a packed row or in the JSON of an event, whatever its fields are.
 
     They are found by their form, so that a row of another release keeps its blobs, too. A content hash has the same
     form: taking it for a reference is harmless.

@@ -13,39 +13,39 @@ from streams.stores.protocols import Blobs, Pages
 
 
 def removals(record: PageRecord) -> list[Removed | Deduplicated]:
-    """The parts with a removal. Dedup may have recorded a removal before the index stage."""
+    """Return the parts with a removal. Dedup may have recorded a removal before the index stage."""
     decided = record.deduplicated
     return [record.removed, decided] if decided.verdict == "removed" else [record.removed]
 
 
 def requested(record: PageRecord) -> int:
-    """The generation of the last removal on request, or -1."""
+    """Return the generation of the last removal on request, or -1."""
     return max((one.generation for one in removals(record) if one.reason == "request"), default=-1)
 
 
 def withdrawn(record: PageRecord) -> int:
-    """The highest generation of the removals on request that were withdrawn, or -1."""
+    """Return the highest generation of the removals on request that were withdrawn, or -1."""
     highest = record.removed.withdrawn
     return -1 if highest is None else highest
 
 
 def is_held_back(record: PageRecord) -> bool:
-    """True if the page was removed on request, and the removal was not withdrawn."""
+    """Return True if the page was removed on request, and the removal was not withdrawn."""
     return requested(record) > withdrawn(record)
 
 
 def was_erased(record: PageRecord, generation: int) -> bool:
-    """True if a removal on request erased what was stored of this generation of the page."""
+    """Return True if a removal on request erased what was stored of this generation of the page."""
     return max(requested(record), withdrawn(record)) >= generation
 
 
 def withdrawal(record: PageRecord, now: int) -> Removed:
-    """The part `removed` after the removals on request were withdrawn. Its fact `at` is the write time."""
+    """Return the part `removed` after the removals on request were withdrawn. Its fact `at` is the write time."""
     return replace(record.removed, withdrawn=requested(record), at=max(now, record.removed.at + 1))
 
 
 async def blob_of_page(blobs: Blobs, pages: Pages, event: Any, ref: str) -> bytes:
-    """The blob that an event of a page refers to. Raises PageErased or MissingBlob if it is missing."""
+    """Return the blob that an event of a page refers to. Raises PageErased or MissingBlob if it is missing."""
     try:
         return await blobs.get(ref)
     except MissingBlob as missing:

@@ -29,17 +29,17 @@ def admitted(content: bytes) -> bytes:
 
 
 def blob_ref(content: bytes) -> str:
-    """The reference of a content: blake2b (RFC 7693) with 256 bits, 64 hexadecimal digits."""
+    """Return the reference of a content: blake2b (RFC 7693) with 256 bits, 64 hexadecimal digits."""
     return blake2b(content, digest_size=REF_BYTES).hexdigest()
 
 
 def is_blob_ref(ref: str) -> bool:
-    """True if a text has the form of a reference. For others no server needs to be asked."""
+    """Return True if a text has the form of a reference. For others no server needs to be asked."""
     return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
 
 
 def pack_transition(transition: Transition) -> bytes:
-    """The row of a transition, without its key (page and event)."""
+    """Return the row of a transition, without its key (page and event)."""
     return pack(
         {
             "topic": transition.topic,
@@ -59,7 +59,7 @@ _URL_KEY = ("page_id", "at")
 
 
 def pack_frontier_url(url: FrontierUrl) -> bytes:
-    """The row of a URL, without its key and write time, and without what is as it is by default."""
+    """Return the row of a URL, without its key and write time, and without what is as it is by default."""
     fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
     return pack({name: value for name, default, value in fields if name not in _URL_KEY and value != default})
 
@@ -74,7 +74,7 @@ _OTHER_COLUMNS = frozenset(
 
 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
-    """The row of a fingerprint, without its key, its write time and the decision about it."""
+    """Return the row of a fingerprint, without its key, its write time and the decision about it."""
     names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _OTHER_COLUMNS]
     return pack({name: getattr(fingerprint, name) for name in names})
 
@@ -84,7 +84,7 @@ def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
 
 
 def pack_sights(sights: Iterable[Sight]) -> bytes:
-    """The column of first sights. Without any it is empty."""
+    """Return the column of first sights. Without any it is empty."""
     rows = [[sight.sketch, sight.at, sight.is_own] for sight in sights]
     return pack({"sights": rows}) if rows else b""
 
@@ -94,7 +94,7 @@ def unpack_sights(packed: bytes | None) -> tuple[Sight, ...]:
 
 
 def _read(kind: type[Row], row: dict[str, Any]) -> Row:
-    """A row that any release wrote: unknown fields are ignored, and missing ones have their default.
+    """Return a row that any release wrote: unknown fields are ignored, and missing ones have their default.
 
     Raises InvalidRow for one without a field that every release has written.
     """

@@ -67,13 +67,13 @@ class StatementPayload:
 
     @staticmethod
     def of_row(row: Row) -> "StatementPayload":
-        """The payload of this row, which must not be changed afterwards."""
+        """Return the payload of this row, which must not be changed afterwards."""
         payload = _new(StatementPayload)  # a class method that calls `cls.__new__` takes twice the time
         payload._row = row
         return payload
 
     def row(self) -> dict[str, Any]:
-        """The row as it was read, or as it is to be stored: values that JSON has."""
+        """Return the row as it was read, or as it is to be stored: values that JSON has."""
         return dict(self._row)
 
     @property
@@ -143,5 +143,5 @@ def _integer(value: object) -> int:
 
 @lru_cache(maxsize=8_192)
 def id_of(text: str) -> UUID:
-    """The id, made once: a search asks some 2,000 times for the pages of its hits, which come in three lists."""
+    """Return the id, made once: a search asks some 2,000 times for the pages of its hits, which come in three lists."""
     return UUID(text)

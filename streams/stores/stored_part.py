@@ -69,11 +69,11 @@ class StoredPart:
 
     @classmethod
     def of_row(cls, row: Row) -> Self:
-        """The part as this row has it, whatever facts it lacks."""
+        """Return the part as this row has it, whatever facts it lacks."""
         return cls(**{name: read(row.get(name)) for name, read in cls._facts().items()}, stored=row)
 
     def row(self) -> dict[str, Any]:
-        """The row to be stored."""
+        """Return the row to be stored."""
         if self.stored is None:
             return {name: value for name, value in self._values().items() if value is not None or name in self.NULLS}
         read = self.of_row(self.stored)._values()
@@ -103,7 +103,7 @@ def _in_row(value: Any) -> Any:
 
 @cache
 def _readers(part: type[StoredPart]) -> Mapping[str, Callable[[Any], Any]]:
-    """The function that reads each fact's value in a row, by the fact's name."""
+    """Return the function that reads each fact's value in a row, by the fact's name."""
     hints = get_type_hints(part, include_extras=True)
     facts = {name: hint for name, hint in hints.items() if name != "stored" and get_origin(hint) is not ClassVar}
     return {name: _reader(hint) for name, hint in facts.items()}

@@ -22,7 +22,7 @@ def collection_name(alias: str, model: ModelInfo) -> str:
 
 
 def by_ordinal(hit: Hit) -> tuple[int, UUID]:
-    """The sort key for the order of a page's statements."""
+    """Return the sort key for the order of a page's statements."""
     return hit.payload.ordinal, hit.id
 
 

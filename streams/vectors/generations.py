@@ -4,11 +4,14 @@ from streams.stores.page_record import PageRecord
 from streams.stores.removals import is_held_back
 
 ALL_GENERATIONS = 1 << 62
-"""A generation that is higher than any."""
+"""A number above every generation."""
 
 
 def superseded_below(record: PageRecord, generation: int) -> int | None:
-    """Return the generation of the points to keep, at least, if a newer page or a removal has replaced this one."""
+    """Return the oldest generation whose points stay in the index; None if `generation` is still the newest.
+
+    A newer page keeps only its own points, a removal only the points of later fetches, and a removal on request none.
+    """
     if is_held_back(record):
         return ALL_GENERATIONS
     removed, indexed = record.removed.generation, record.indexed.generation

@@ -117,7 +117,7 @@ def build(source: Path, target: Path) -> int:
 
 
 def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
-    """The robots.txt of a host. The longest matching rule decides (RFC 9309)."""
+    """Return the robots.txt of a host. The longest matching rule decides (RFC 9309)."""
     allowed = [path for path in pages if path.startswith(site.disallow) and path not in site.hidden]
     absent = linked(host, pages) - pages.keys() - site.redirects.keys() - set(site.missing)
     return "\n".join(
@@ -135,7 +135,7 @@ def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
 
 
 def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
-    """The paths on this host that the pages link to."""
+    """Return the paths on this host that the pages link to."""
     paths = set()
     for path, content in pages.items():
         for href in _HREF.findall(content.decode("utf-8", "replace")):
@@ -146,7 +146,7 @@ def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
 
 
 def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
-    """A tar archive, sorted, without owners, with the given times."""
+    """Return a tar archive, sorted, without owners, with the given times."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, (content, modified) in sorted(files.items()):

@@ -190,7 +190,7 @@ async def _alive(_: Request) -> Response:
 
 
 def _checked(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The call's result. Raises BadRequest for a body that lacks a field or has one of a wrong type."""
+    """Return the call's result. Raises BadRequest for a body that lacks a field or has one of a wrong type."""
     try:
         return call(*arguments)
     except KeyError as error:

@@ -32,7 +32,7 @@ class Catalog:
         self._aliases: dict[str, str] = self._read_aliases()
 
     def get(self, name: str) -> Collection:
-        """The collection of a name or alias. Raises NotFound."""
+        """Return the collection of a name or alias. Raises NotFound."""
         collection = self._collections.get(self._aliases.get(name, name))
         if collection is None:
             raise no_collection(name)

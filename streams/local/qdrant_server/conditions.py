@@ -14,7 +14,7 @@ _MATCHES: dict[str, Callable[[Any], Any]] = {"value": edge.MatchValue, "any": ed
 
 
 def parse_filter(json: Json | None) -> Any:
-    """The engine's Filter, or None. Raises BadRequest for an unknown field."""
+    """Return the engine's Filter, or None. Raises BadRequest for an unknown field."""
     if json is None:
         return None
     _only(json, {"must", "should", "must_not"}, "filter")

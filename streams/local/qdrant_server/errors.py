@@ -28,7 +28,7 @@ def no_collection(name: str) -> NotFound:
 
 
 def from_engine(error: Exception) -> ApiError:
-    """The API's error for one of the engine: 500 for a fault of the engine, else a mistake of the caller."""
+    """Return the API's error for one of the engine: 500 for a fault of the engine, else a mistake of the caller."""
     message = str(error)
     if message.startswith(("Service", "IO error", "Out of memory", "RocksDB", "Cancelled")):
         return ApiError(f"Service internal error: {message}")

@@ -50,13 +50,13 @@ def parse_scroll(json: Json) -> Any:
 
 
 def parse_retrieval(json: Json) -> tuple[list[UUID | int], Any, Any]:
-    """The ids of the points, and the parts of them that are returned."""
+    """Return the ids of the points, and the parts of them that are returned."""
     ids = [UUID(one) if isinstance(one, str) else one for one in json["ids"]]
     return ids, _payload_selector(json.get("with_payload"), True), _vector_selector(json.get("with_vector"))
 
 
 def point_json(point: Any) -> dict[str, Any]:
-    """A scored point or a record as the API's JSON."""
+    """Return a scored point or a record as the API's JSON."""
     json = {"id": point_id(point.id), "payload": point.payload}
     if point.vector is not None:
         json["vector"] = _vector_json(point.vector)
@@ -78,7 +78,7 @@ def _vector_json(vector: Any) -> Any:
 
 
 def _nearest(json: Json) -> Any:
-    """The vector that ranks the points, or None for the order of ids."""
+    """Return the vector that ranks the points, or None for the order of ids."""
     query = json.get("query")
     if query is None:
         return None

@@ -73,7 +73,7 @@ class Identity:
         return TlsFiles(self.ca, self.cert, self.key)
 
     def settings(self, tiers: Iterable[str] = TIERS) -> dict[str, dict[str, Any]]:
-        """The settings with which a process has this identity towards these servers."""
+        """Return the settings with which a process has this identity towards these servers."""
         files = {"ca_file": str(self.ca), "cert_file": str(self.cert), "key_file": str(self.key)}
         more: dict[str, dict[str, Any]] = {"kafka": {"security_protocol": "SSL"}, "cassandra": {"check_hostname": True}}
         return {tier: {**files, **more.get(tier, {})} for tier in tiers}
@@ -101,7 +101,7 @@ class Identities:
         return open_authority(self.folder, now, "Riffle local stack")
 
     def usages(self, name: str) -> tuple[ObjectIdentifier, ...]:
-        """The extended key usages of an identity's certificate."""
+        """Return the extended key usages of an identity's certificate."""
         return _USAGES[name]
 
     def prepare(self, now: dt.datetime) -> None:

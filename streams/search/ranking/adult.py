@@ -27,7 +27,7 @@ _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
 
 
 def is_adult(page: PageHits) -> bool:
-    """True if the host, or two words of the page, are words of adult content."""
+    """Return True if the host, or two words of the page, are words of adult content."""
     payload = page.hits[0].payload
     host = payload.host.lower().partition(":")[0]
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):

@@ -61,7 +61,7 @@ _SUBJECT_CHARS = 160
 
 
 def prefer_answers(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """The pass `answer_form`: it notes the form that the query asks for, and each page's gain."""
+    """Return the pass `answer_form`: it notes the form that the query asks for, and each page's gain."""
     weight = context.options.answer_weight
     if not weight or not (form := form_of(context.text)):
         return pages
@@ -124,7 +124,7 @@ def _finds(pattern: re.Pattern[str]) -> Callable[[str, frozenset[str]], bool]:
 
 
 def _defines(text: str, asked: frozenset[str]) -> bool:
-    """True if a word of the question is before the first verb of a definition: it is what is defined."""
+    """Return True if a word of the question is before the first verb of a definition: it is what is defined."""
     verb = _DEFINED.search(text[:_SUBJECT_CHARS])
     return verb is not None and any(_names(word) and word in asked for word in words(text[: verb.start()]))
 

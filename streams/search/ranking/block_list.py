@@ -38,7 +38,7 @@ class BlockList:
     """Number of lines that are no rule for a whole domain."""
 
     def blocks(self, host: str) -> bool:
-        """True if the host, or the nearest domain above it that has a rule, is blocked."""
+        """Return True if the host, or the nearest domain above it that has a rule, is blocked."""
         name = host.lower().partition(":")[0].rstrip(".")
         while name:
             if name in self.allowed:

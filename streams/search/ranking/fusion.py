@@ -29,7 +29,7 @@ _MIN_DEVIATION = 1e-6
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
-    """The pass `merge`: the first one, which makes the pages."""
+    """Return the pass `merge`: the first one, which makes the pages."""
     return merge_lists(context.found, context.meaning)
 
 
@@ -119,7 +119,7 @@ def _page_scores(lists: Iterable[_Weighted]) -> dict[UUID, float]:
 
 
 def _weights(found: Candidates, meaning: float) -> list[tuple[Sequence[Hit], float, float | None]]:
-    """Each list with its weight and its floor. A sparse list that ended by itself has all that share a word."""
+    """Return each list with its weight and its floor. A sparse list that ended by itself has all that share a word."""
     if not found.sparse or not found.dense:
         return [(found.dense or found.sparse, 1.0, None if found.dense else _sparse_floor(found))]
     return [(found.dense, meaning, None), (found.sparse, 1.0 - meaning, _sparse_floor(found))]

@@ -11,7 +11,7 @@ from streams.stores.protocols import PageHits
 
 
 def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """The pass `identifiers`."""
+    """Return the pass `identifiers`."""
     names = identifiers(context.text)
     if not names:
         return pages

@@ -54,17 +54,17 @@ class CheckedPage:
 
 
 def has_all(page: PageHits, phrases: Sequence[str]) -> bool:
-    """True if one statement of the page, with its context and title, has all of these."""
+    """Return True if one statement of the page, with its context and title, has all of these."""
     return has_all_in_one(map(_text, page.hits), phrases)
 
 
 def has_all_in_one(texts: Iterable[str], phrases: Sequence[str]) -> bool:
-    """True if one of the folded texts has all phrases."""
+    """Return True if one of the folded texts has all phrases."""
     return any(all(has_phrase(text, phrase) for phrase in phrases) for text in texts)
 
 
 def has_phrase(text: str, phrase: str) -> bool:
-    """True if the folded text has the phrase, not as part of longer words."""
+    """Return True if the folded text has the phrase, not as part of longer words."""
     wanted = fold(phrase)
     start = text.find(wanted)
     while start >= 0:
@@ -76,12 +76,12 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 
 def has_in_url(url: str, part: str) -> bool:
-    """True if the URL, without percent-encoding, has the part in any case."""
+    """Return True if the URL, without percent-encoding, has the part in any case."""
     return part.casefold() in unquote(url).casefold()
 
 
 def of_site(url: str, site: str) -> bool:
-    """True if the URL belongs to the site: its host or a subdomain, below its path."""
+    """Return True if the URL belongs to the site: its host or a subdomain, below its path."""
     parts = _split(url)
     host, slash, path = site.partition("/")
     own = parts.netloc.lower()
@@ -96,7 +96,7 @@ def fold(text: str) -> str:
 
 
 def has_extension(url: str, wanted: str) -> bool:
-    """True if the URL's file name has the extension. `html` and the like include URLs without one."""
+    """Return True if the URL's file name has the extension. `html` and the like include URLs without one."""
     name = _split(url).path.rpartition("/")[2].lower()
     extension = name.rpartition(".")[2] if "." in name else ""
     return extension == wanted or (wanted in _HTML and extension in _HTML)
@@ -107,7 +107,7 @@ def _text(hit: Hit) -> str:
 
 
 def _joined(text: str, place: int) -> bool:
-    """True if a word, a name (`SQLITE_BUSY`) or a number (`3.11.4`) continues over this place.
+    """Return True if a word, a name (`SQLITE_BUSY`) or a number (`3.11.4`) continues over this place.
 
     Where words have no spaces between them, no place is inside a word.
     """

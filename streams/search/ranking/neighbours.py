@@ -39,7 +39,7 @@ _SATURATION = 1.2
 
 
 def lift_similar_pages(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """The pass `neighbours`: it notes each page's gain."""
+    """Return the pass `neighbours`: it notes each page's gain."""
     # A question with a form of answer is often answered by one page only.
     if "answer_form" in context.notes.passes:
         return pages

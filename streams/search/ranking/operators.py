@@ -141,7 +141,7 @@ OPERATOR_OF: dict[str, Operator] = {spelling: operator for operator in OPERATORS
 
 
 def meets(page: PageHits, conditions: Conditions) -> bool:
-    """True if the page meets all conditions."""
+    """Return True if the page meets all conditions."""
     checked = CheckedPage(page)
     # The words of the statements, first in the table, take the most time, so they are checked last.
     return all(

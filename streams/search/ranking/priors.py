@@ -39,7 +39,7 @@ class Prior:
 
 
 def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """The pass `priors`: it reads the ranks of the first pages' hosts, and notes both parts of each prior."""
+    """Return the pass `priors`: it reads the ranks of the first pages' hosts, and notes both parts of each prior."""
     ranks: Mapping[str, HostRank] = context.read.get("priors") or {}
     priors = {page.page_id: prior_of(page, ranks, context.now, context.options) for page in pages[:PAGES]}
     for page, prior in priors.items():

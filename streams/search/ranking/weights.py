@@ -81,7 +81,7 @@ def features_of(query: str, terms: SparseVector | None, found: Candidates) -> di
 
 
 def is_question(query: str) -> bool:
-    """True if the query ends with a question mark, or begins with an English question word."""
+    """Return True if the query ends with a question mark, or begins with an English question word."""
     first = query.split(maxsplit=1)[:1]
     return query.rstrip().endswith(_MARKS) or bool(first and first[0].casefold() in _QUESTION_WORDS)
 

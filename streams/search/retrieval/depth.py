@@ -43,7 +43,7 @@ class Depth:
         return (end if self.has_all(found) else min(self.results, end)) + 1
 
     def has_all(self, found: Candidates) -> bool:
-        """True if longer lists would have no further statements."""
+        """Return True if longer lists would have no further statements."""
         return max(len(found.dense), len(found.sparse)) < self.statements
 
 
@@ -57,7 +57,7 @@ def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
 
 
 def is_settled(results: int, request: SearchRequest, *, is_checked: bool, is_late: bool) -> bool:
-    """True if longer lists are not worth their time, by the number of results that are there.
+    """Return True if longer lists are not worth their time, by the number of results that are there.
 
     A full page of results with one more behind it always is. So is a page with a result where few more can be expected:
     few pages meet a condition as a rule, and they are among the first. And a few results in time are worth more than

@@ -69,13 +69,13 @@ class CassandraBlobs:
         return ref
 
     async def _stored_chunks(self, key: bytes) -> list[bytes]:
-        """The chunks of a blob as they are stored. Empty if it is not stored as a whole."""
+        """Return the chunks of a blob as they are stored. Empty if it is not stored as a whole."""
         rows = await self._session.execute(_GET, {"ref": key}, page_rows=_PAGE_ROWS)
         whole = rows[0][1] if rows and rows[0][0] == 0 else 0
         return [content for _, _, content in rows[:whole]] if len(rows) >= whole else []
 
     async def get(self, ref: str) -> bytes:
-        """The content. Raises MissingBlob, and PoisonError when what is stored is not what was put."""
+        """Return the content. Raises MissingBlob, and PoisonError when what is stored is not what was put."""
         if not is_blob_ref(ref):
             raise MissingBlob(f"{ref!r} is no blob reference: 64 hexadecimal digits are")
         rows = await self._session.execute(_GET, {"ref": bytes.fromhex(ref)}, page_rows=_PAGE_ROWS)
@@ -103,7 +103,7 @@ async def _off_loop(size_bytes: int, work: Any, *args: Any) -> Any:
 
 
 def _packed(content: bytes) -> tuple[str, list[bytes]]:
-    """The reference, and the compressed content in chunks (at least one)."""
+    """Return the reference, and the compressed content in chunks (at least one)."""
     frame = _codecs.compressor.compress(content)
     return blob_ref(content), [frame[start : start + CHUNK_BYTES] for start in range(0, len(frame), CHUNK_BYTES)]
 

@@ -65,7 +65,7 @@ Write = tuple[str, dict[str, Any]]
 
 
 async def tables(session: CassandraSession, keyspace: str) -> list[Table]:
-    """The tables of a keyspace that hold data. Raises UsageError for a column that can't be copied."""
+    """Return the tables of a keyspace that hold data. Raises UsageError for a column that can't be copied."""
     names = [name for (name,) in await session.execute(_TABLES, {"name": keyspace})]
     columns: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for table, *column in await session.execute(_COLUMNS, {"name": keyspace}):
@@ -93,7 +93,7 @@ def _tables_of(name: str, columns: Sequence[tuple[Any, ...]]) -> list[Table]:
 
 
 async def read_rows(session: CassandraSession, table: Table) -> AsyncIterator[list[CopiedRow]]:
-    """All rows, some at a time."""
+    """Yield all rows, some at a time."""
     times = [f"WRITETIME({column})" for column in table.values]
     selected = ", ".join((*table.key, *table.values, *times))
     token = f"token({', '.join(table.partition_key)})"
@@ -126,7 +126,7 @@ def _copied(table: Table, row: Sequence[Any]) -> CopiedRow:
 
 
 def _plain(value: Any) -> Any:
-    """A value of the driver as a backup holds it."""
+    """Return a value of the driver as a backup holds it."""
     if isinstance(value, Mapping):
         return [[key, content] for key, content in value.items()]
     return list(value) if isinstance(value, list) else value
@@ -143,7 +143,7 @@ async def write_rows(session: CassandraSession, table: Table, rows: Iterable[Cop
 
 
 def _writes(table: Table, key: list[Any], values: list[Any], times: list[Any], at: int) -> list[Write]:
-    """One write for each different time of the row's values, and one for each entry of a map."""
+    """Return one write for each different time of the row's values, and one for each entry of a map."""
     keys = {_PLACE + column: value for column, value in zip(table.key, key, strict=True)}
     by_time: dict[int, dict[str, Any]] = defaultdict(dict)
     writes: list[Write] = []
@@ -175,7 +175,7 @@ def _update(table: Table, column: str) -> str:
 
 
 async def is_empty(session: CassandraSession, table: Table) -> bool:
-    """True if the table has no row."""
+    """Return True if the table has no row."""
     return not await session.execute(f"SELECT {table.key[0]} FROM {table.name} LIMIT 1")  # noqa: S608
 
 

@@ -82,7 +82,7 @@ class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
 
 
 def new_cluster(settings: CassandraSettings) -> Any:
-    """The driver's Cluster, not yet connected."""
+    """Return the driver's Cluster, not yet connected."""
     profile = ExecutionProfile(
         # Driver and server agree on who owns a row, so the first server asked has it.
         load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(local_dc=settings.datacenter)),

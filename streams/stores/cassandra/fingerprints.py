@@ -259,13 +259,13 @@ class CassandraFingerprints:
         return await self._resolved(await self._rows(page_ids))
 
     async def _rows(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
-        """The pages' rows, without the representatives of their groups."""
+        """Return the pages' rows, without the representatives of their groups."""
         wanted = list(dict.fromkeys(page_ids))
         answers = await self._session.execute_many(_GET, [{"page_id": page_id} for page_id in wanted])
         return [page for rows in answers for row in rows if (page := _page(*row))]
 
     async def _resolved(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
-        """The pages with the representatives of their groups."""
+        """Return the pages with the representatives of their groups."""
         groups = sorted({page.group for page in pages if page.group not in (None, page.page_id)})
         known = await self._session.execute(_GET_REPRESENTATIVES, {"keys": groups}) if groups else []
         moved: dict[UUID | None, UUID] = {group: representative for group, representative in known if representative}
@@ -296,7 +296,7 @@ class CassandraFingerprints:
         return [page_id for _, page_id in alike[:MAX_FOUND]]
 
     async def _groups_of(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, _Group]:
-        """The groups that these pages represent, each with `limit` of its pages."""
+        """Return the groups that these pages represent, each with `limit` of its pages."""
         wanted = set(representatives)
         found = await self._group_rows(sorted(wanted), MAX_GROUPS + limit)
         further = sorted({group for row in found.values() for group in row.represents} - wanted)
@@ -348,7 +348,7 @@ class CassandraFingerprints:
             await self._session.execute(_batch(cuts), row, at=at)
 
     def _bits(self, fingerprint: Fingerprint) -> list[int]:
-        """The keys under which the page's SimHash is stored."""
+        """Return the keys under which the page's SimHash is stored."""
         return self._keys(fingerprint.simhash) if fingerprint.words >= MIN_NEAR_WORDS else []
 
     def _keys(self, simhash: int) -> list[int]:
@@ -365,7 +365,7 @@ def _page(
     inherited: bytes | None,
     hidden: bool | None,
 ) -> Fingerprint | None:
-    """The page of a row. None if only its decision is left."""
+    """Return the page of a row. None if only its decision is left."""
     if value is None:
         return None
     decided = decided_at or 0
@@ -396,7 +396,7 @@ def _similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float)
 
 
 def _bands(fingerprint: Fingerprint) -> list[int]:
-    """The bands under which the page is stored and looked up."""
+    """Return the bands under which the page is stored and looked up."""
     return list(band_keys(fingerprint.sketch)) if fingerprint.words >= MIN_NEAR_WORDS else []
 
 
@@ -409,7 +409,7 @@ def _batch(statements: Sequence[str]) -> str:
 
 
 def _repeated(statement: str, keys: Sequence[int], name: str) -> list[str]:
-    """One statement per key, with numbered parameters."""
+    """Return one statement per key, with numbered parameters."""
     return [statement.replace(":key", f":{name}_{number}") for number in range(len(keys))]
 
 
@@ -418,7 +418,7 @@ def _numbered(keys: Sequence[int], name: str) -> dict[str, int]:
 
 
 def _signed(value: int) -> int:
-    """An unsigned number of 64 bits as Cassandra's bigint."""
+    """Return an unsigned number of 64 bits as Cassandra's bigint."""
     return value - (1 << 64) if value >> 63 else value
 
 

@@ -48,7 +48,7 @@ class Migration:
 
 
 def packaged_migrations() -> list[Migration]:
-    """The migrations that this version ships, in order."""
+    """Return the migrations that this version ships, in order."""
     folder = files("streams.stores.cassandra") / "migrations"
     found = [Migration(file.name, file.read_text()) for file in folder.iterdir() if _NAME.fullmatch(file.name)]
     return sorted(found, key=lambda migration: migration.name)

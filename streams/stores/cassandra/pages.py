@@ -28,12 +28,12 @@ class CassandraPages:
         await self._session.execute(_PUT, row, at=at)
 
     async def get(self, page_id: UUID) -> PageRecord:
-        """All parts; none when nothing is known."""
+        """Return all parts; none when nothing is known."""
         rows = await self._session.execute(_GET, {"page_id": page_id})
         return PageRecord({part: unpack(value) for part, value in rows})
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        """The next pages with a token above `after` and at most `upto`, by token."""
+        """Return the next pages with a token above `after` and at most `upto`, by token."""
         rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
         return [(token, page_id) for page_id, token in rows]
 

@@ -139,7 +139,7 @@ class CassandraSession:
     async def page(
         self, cql: str, params: Params, *, page_rows: int, after: bytes | None = None
     ) -> tuple[list[Row], bytes | None]:
-        """One page of a statement's rows, and the place after which the next begins, or None at the end.
+        """Return one page of a statement's rows, and the place after which the next begins, or None at the end.
 
         Raises as `execute` does.
         """
@@ -156,7 +156,7 @@ class CassandraSession:
         await asyncio.to_thread(self._cluster.shutdown)
 
     async def _prepare(self, cql: str) -> Any:
-        """The prepared statement of this text, asked for once however many wait for it."""
+        """Return the prepared statement of this text, asked for once however many wait for it."""
         waiting = self._prepared.get(cql)
         if waiting is None or (waiting.done() and (waiting.cancelled() or waiting.exception())):
             waiting = asyncio.ensure_future(asyncio.to_thread(self._prepare_now, cql))
@@ -238,7 +238,7 @@ def address(settings: CassandraSettings) -> str:
 
 
 def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> Exception:
-    """The error of Riffle for one of the driver: what failed, where, and what to do."""
+    """Return the error of Riffle for one of the driver: what failed, where, and what to do."""
     where = f"Cassandra at {address(settings)}"
     reason = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, RiffleError):
@@ -259,12 +259,12 @@ def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> 
 
 
 def _causes(error: NoHostAvailable) -> list[Exception]:
-    """The error of each host that was asked."""
+    """Return the error of each host that was asked."""
     return list(error.errors.values() if isinstance(error.errors, dict) else error.errors or ())
 
 
 def _is_full(error: NoHostAvailable) -> bool:
-    """True if all connections are full, while the servers are there."""
+    """Return True if all connections are full, while the servers are there."""
     causes = _causes(error)
     return bool(causes) and all(isinstance(cause, ConnectionBusy | NoConnectionsAvailable) for cause in causes)
 

@@ -65,7 +65,7 @@ class MemoryBlobCollection:
 
 
 def _part(keys: dict[Key, bytes], position: int, limit: int) -> tuple[list[Key], int | None]:
-    """At most `limit` keys from a position on, and the position of the next read."""
+    """Return at most `limit` keys from a position on, and the position of the next read."""
     places = {key: int.from_bytes(blake2b(name, digest_size=8).digest(), "big") for key, name in keys.items()}
     ordered = sorted(((place, key) for key, place in places.items()), key=lambda pair: pair[0])
     rest = [(place, key) for place, key in ordered if place >= position]

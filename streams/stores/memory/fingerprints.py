@@ -165,7 +165,7 @@ class MemoryFingerprints:
         return [evidence for slot, (_, evidence) in sorted(self._alias_evidence.items()) if slot[0] == host]
 
     def packed(self) -> Iterator[tuple[UUID, bytes]]:
-        """All rows, as they are stored."""
+        """Yield all rows, as they are stored."""
         yield from ((page_id, pack_fingerprint(page)) for page_id, page in self._rows.items())
 
     def _found(self, keys: Iterable[_Key]) -> list[Fingerprint]:
@@ -190,7 +190,7 @@ class MemoryFingerprints:
         return self._groups.get(group, (0, group))[1]
 
     def _represented(self, representative: UUID) -> list[UUID]:
-        """The groups of this representative."""
+        """Return the groups of this representative."""
         groups = {representative: None, **self._groups_of[representative]}
         return [group for group in groups if self._representative(group) == representative]
 

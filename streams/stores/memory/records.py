@@ -72,7 +72,7 @@ class MemoryPages:
         _erase(self._cells, self._erased, page_id, before)
 
     def packed(self) -> Iterator[tuple[UUID, bytes]]:
-        """All parts of all pages, as they are stored."""
+        """Yield all parts of all pages, as they are stored."""
         yield from ((page_id, packed) for page_id, cells in self._cells.items() for _, packed in cells.values())
 
 

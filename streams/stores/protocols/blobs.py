@@ -13,7 +13,7 @@ class Blobs(Protocol):
         """Store and return the reference: 64 hexadecimal digits, blake2b-256 of the content."""
 
     async def get(self, ref: str) -> bytes:
-        """The content. Raises MissingBlob."""
+        """Return the content. Raises MissingBlob."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class BlobCollection(Protocol):
     async def find(self, ref: str) -> StoredBlob | None: ...
 
     async def size_bytes(self, ref: str) -> int:
-        """The size of the blob as it is stored."""
+        """Return the size of the blob as it is stored."""
 
     async def delete(self, blob: StoredBlob) -> None:
         """Delete the blob, unless it was stored again since. It is no candidate any more."""

@@ -80,7 +80,7 @@ MAX_FOUND = 32
 
 
 def group_of(representative: UUID, text: str = "") -> UUID:
-    """The id of the group of a representative with this content hash. Without a text it is the page's id."""
+    """Return the id of the group of a representative with this content hash. Without a text it is the page's id."""
     return uuid5(representative, text) if text else representative
 
 
@@ -122,7 +122,7 @@ class Fingerprints(Protocol):
         """The most similar pages, at most MAX_FOUND: they share a band and have at least this estimated similarity."""
 
     async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
-        """The page itself as it is stored now, and all that `exact`, `near` and `similar` find for it.
+        """Return the page itself as it is stored now, and all that `exact`, `near` and `similar` find for it.
 
         Each row is read once. A text with less than MIN_NEAR_WORDS words has no near or similar pages.
         """
@@ -155,7 +155,7 @@ class Fingerprints(Protocol):
         """
 
     async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        """The duplicates of each representative that has some, about `limit` of each."""
+        """Return the duplicates of each representative that has some, about `limit` of each."""
 
     async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
         """Store it in its slot, in place of what is there.
@@ -164,4 +164,4 @@ class Fingerprints(Protocol):
         """
 
     async def alias_evidence(self, host: str) -> list[AliasEvidence]:
-        """The evidence about a host's URLs, by rule and slot."""
+        """Return the evidence about a host's URLs, by rule and slot."""

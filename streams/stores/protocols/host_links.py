@@ -32,10 +32,10 @@ class HostLinks(Protocol):
     async def put_ranks(self, ranks: Mapping[str, float]) -> None: ...
 
     async def ranks(self, hosts: Collection[str]) -> dict[str, HostRank]:
-        """The in-links and ranks of some hosts. Hosts without either are left out."""
+        """Return the in-links and ranks of some hosts. Hosts without either are left out."""
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, str, tuple[str, ...]]]:
-        """The next linked hosts with a token above `after` and at most `upto`, by token, each with its sources.
+        """Return the next linked hosts with a token above `after` and at most `upto`, by token, each with its sources.
 
         Tokens are hashes of hosts, from -2^63 to 2^63 - 1.
         """

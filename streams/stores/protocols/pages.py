@@ -14,7 +14,7 @@ class Pages(Protocol):
     async def put(self, page_id: UUID, part: StoredPart, at: int) -> None: ...
 
     async def get(self, page_id: UUID) -> PageRecord:
-        """All parts; none when nothing is known."""
+        """Return all parts; none when nothing is known."""
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         """The next pages with a token above `after` and at most `upto`, by token: for jobs that visit every page.

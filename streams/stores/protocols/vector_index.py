@@ -81,7 +81,7 @@ class VectorIndex(Protocol):
         """
 
     async def active(self) -> str | None:
-        """The collection that the alias points to, or None."""
+        """Return the collection that the alias points to, or None."""
 
     async def activate(self, collection: str) -> None:
         """Point the alias to this collection: searches read it from now on."""
@@ -113,10 +113,10 @@ class VectorIndex(Protocol):
         """The statements with the nearest vectors, as a search finds them; with `exact`, all vectors are compared."""
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
-        """All points of a page, by ordinal. Scores are 0."""
+        """Return all points of a page, by ordinal. Scores are 0."""
 
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
-        """The number of statements; of one page, and of one generation of it."""
+        """Return the number of statements; of one page, and of one generation of it."""
 
     async def collections(self) -> list[str]: ...
 

@@ -252,7 +252,7 @@ class QdrantIndex:
             raise StoreUnavailable(f"Qdrant at {self._settings.url}: {error}") from error
 
     def _refused(self, error: UnexpectedResponse) -> Exception:
-        """The error for a refused request, by its status code."""
+        """Return the error for a refused request, by its status code."""
         answer = f"Qdrant at {self._settings.url} answered {error.status_code}: {_reason(error)}"
         if error.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             return StoreUnavailable(f"{answer}. Check RIFFLE_QDRANT__API_KEY")
@@ -275,7 +275,7 @@ class QdrantIndex:
 
 
 def _connection_options(settings: QdrantSettings) -> dict[str, Any]:
-    """The client's options for its connections. Raises UsageError for files of TLS that can't be used."""
+    """Return the client's options for its connections. Raises UsageError for files of TLS that can't be used."""
     if not settings.url.startswith("https:"):
         return {"transport": PromptAcks(_CONNECTIONS)}
     return {"https": True, "transport": PromptAcks(_CONNECTIONS, client_context(TlsFiles.of(settings)))}

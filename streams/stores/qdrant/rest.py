@@ -65,7 +65,7 @@ class QdrantRest:
         return info
 
     def points(self, collection: str) -> Iterator[list[Json]]:
-        """All points with vectors and payload, in the order of their ids, some at a time."""
+        """Yield all points with vectors and payload, in the order of their ids, some at a time."""
         offset: Any = None
         while True:
             wanted = {"limit": SCROLL_POINTS, "with_payload": True, "with_vector": True, "offset": offset}
@@ -110,7 +110,7 @@ class QdrantRest:
 
 
 def description_of(info: Json) -> Json:
-    """The request that makes a collection like the one that `info` describes."""
+    """Return the request that makes a collection like the one that `info` describes."""
     params, quantization = info["config"]["params"], info["config"].get("quantization_config")
     body = {name: params[name] for name in _COPIED_PARAMS if params.get(name) is not None}
     if quantization:
