@@ -1,5 +1,6 @@
 """The progress of pages to the index, as `riffle crawl`, `riffle import` and the benchmark show it."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -14,6 +15,12 @@ IDLE_SECONDS = 360.0
 
 It is longer than the time after which a worker without progress is restarted.
 """
+BUSY_IDLE_SECONDS = 10 * IDLE_SECONDS
+"""The same on a busy machine."""
+BUSY_LOAD = 1.5
+"""Load of each processor from which a machine is busy: others wait for it, too."""
+SLOW_SECONDS = 10.0
+"""Seconds without an event after which the progress says that the machine is busy."""
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
 PROGRESS_COLUMNS = (
     SpinnerColumn(),
@@ -22,6 +29,14 @@ PROGRESS_COLUMNS = (
     MofNCompleteColumn(),
     TimeElapsedColumn(),
 )
+
+
+def machine_load() -> float:
+    """Return the load of each processor in the last minute; 0 where the system has no such figure."""
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except (AttributeError, OSError):
+        return 0.0
 
 
 @dataclass(slots=True)
@@ -47,6 +62,16 @@ class Seen:
                     self.indexed.add(event.page_id)
                 case PageRemoved():
                     self.removed[event.page_id] = event.reason
+
+    def is_stuck(self, now: float, load: float) -> bool:
+        """Return whether no event came for too long. `load` is the load of each processor."""
+        return now - self.last_event_at > (BUSY_IDLE_SECONDS if load > BUSY_LOAD else IDLE_SECONDS)
+
+    def why_slow(self, now: float, load: float) -> str:
+        """Return why there was no event for a while, for the progress. Empty if there was one."""
+        if now - self.last_event_at < SLOW_SECONDS or load <= BUSY_LOAD:
+            return ""
+        return f" (the machine is busy: {load:.1f} processes for each processor)"
 
     @property
     def searchable(self) -> int:

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
 from streams.errors import StartError
-from streams.local.child_process import Child, Launch, keep_crash, keep_previous, stop, tail
+from streams.local.child_process import Child, Launch, family_cpu_seconds, keep_crash, keep_previous, stop, tail
 from streams.local.tls.identities import Identities
 from streams.settings import Settings
 
 POLL_SECONDS = 0.1
 CANCEL_CHECK_SECONDS = 0.2
+START_CPU_SECONDS = 1.0
+"""Minimum CPU time (seconds) of a start in `ready_timeout_seconds`: a process that uses less hangs."""
+MAX_START_CPU_SECONDS = 600.0
+"""Maximum CPU time of a start (seconds)."""
 
 Answer = Literal["healthy", "unhealthy", "broken", "silent"]
 """A process's words about itself. `broken`: only a restart helps."""
@@ -157,15 +161,20 @@ def spawn(server: Server, launch: Launch, logs: Path, *, crashed: bool = False) 
 
 
 def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:
-    deadline = time.monotonic() + server.ready_timeout_seconds
+    """Wait until the server answers: as long as it needs on a busy machine, while it computes."""
+    begun = time.monotonic()
+    deadline, used = begun + server.ready_timeout_seconds, 0.0
     while not cancelled.is_set():
         if child.exit_code is not None:
             raise StartError(failure_message(server, f"ended ({exit_words(child.exit_code)})", child.log))
         if server.is_ready():
             return
         if time.monotonic() > deadline:
-            silent = f"did not answer on port {server.port} within {server.ready_timeout_seconds:.0f} s"
-            raise StartError(failure_message(server, silent, child.log))
+            before, used = used, family_cpu_seconds(child.pid)
+            if not before + START_CPU_SECONDS < used < MAX_START_CPU_SECONDS:
+                silent = f"did not answer on port {server.port} within {time.monotonic() - begun:.0f} s"
+                raise StartError(failure_message(server, silent, child.log))
+            deadline = time.monotonic() + server.ready_timeout_seconds
         time.sleep(POLL_SECONDS)
     raise Cancelled
 

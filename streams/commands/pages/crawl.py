@@ -22,7 +22,7 @@ from streams.commands.console import (
     print_json,
     styled,
 )
-from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
+from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
@@ -100,16 +100,20 @@ async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[See
         fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
         while True:
             events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
-            seen.note(events, time.monotonic())
+            now, load = time.monotonic(), machine_load()
+            seen.note(events, now)
             # The crawl continues when this command's own view of it is cut for a while, so the command does, too.
             with suppress(TransientError):
                 progress = await reader.read()
             finished = progress.fetched + progress.failed + progress.refused
             bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
-            bars.update(indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1))
+            slow = f"Searchable{seen.why_slow(now, load)}"
+            bars.update(
+                indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1), description=slow
+            )
             if progress.done and not seen.under_way and not events:
                 return seen, progress, False
-            if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
+            if seen.is_stuck(now, load):
                 return seen, progress, True
 
 
@@ -154,7 +158,7 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             styled(
                 "[yellow]No event for {} s[/], and {} pages are not finished. "
                 "Look at `riffle status`, `riffle topics` and `riffle dead-letters list`.",
-                round(IDLE_SECONDS),
+                round(time.monotonic() - seen.last_event_at),
                 seen.under_way,
             )
         )

@@ -12,7 +12,7 @@ import typer
 from rich.progress import Progress
 
 from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out, styled
-from streams.commands.watching import FOLLOWED, IDLE_SECONDS, LOOK_SECONDS, PROGRESS_COLUMNS, Seen
+from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
@@ -88,7 +88,7 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
         err.print(
             styled(
                 "[yellow]There was no event for {} s.[/] Look at `riffle status` and `riffle topics`.",
-                round(IDLE_SECONDS),
+                round(time.monotonic() - seen.last_event_at),
             )
         )
     return 0 if finished and report.imported else EXIT_NO
@@ -102,12 +102,13 @@ def print_report(report: ImportReport) -> None:
 
 
 async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:
-    """Wait until each imported page is searchable or removed. Return False if no event came for IDLE_SECONDS."""
+    """Wait until each imported page is searchable or removed. Return False if no event came for long."""
     indexing = bars.add_task("Searchable", total=imported or None)
     while len(seen.fetched) < imported or seen.under_way:
         events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
-        seen.note(events, time.monotonic())
-        bars.update(indexing, completed=seen.settled)
-        if time.monotonic() - seen.last_event_at > IDLE_SECONDS:
+        now, load = time.monotonic(), machine_load()
+        seen.note(events, now)
+        bars.update(indexing, completed=seen.settled, description=f"Searchable{seen.why_slow(now, load)}")
+        if seen.is_stuck(now, load):
             return False
     return True

@@ -62,6 +62,15 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
     stop(running, grace_seconds=0)
 
 
+def test_a_start_takes_as_long_as_it_needs_while_it_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.local.server.START_CPU_SECONDS", 0.01)
+    work = "import time\nwhile time.process_time() < 3: pass\n"
+    slow = Program(f"{work}{LISTEN}", ready_timeout_seconds=1.0)
+    running = start_all([slow], tmp_path, Reports())
+    assert listens(slow.port)
+    stop(running, grace_seconds=0)
+
+
 def test_a_server_yields_the_processor_once_it_is_ready(tmp_path: Path) -> None:
     # A nice process takes minutes to start beside other work, more than a start may last.
     before: list[int] = []
