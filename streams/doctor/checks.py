@@ -23,6 +23,7 @@ def all_checks(settings: Settings, *, gateway_address: str = "", only: Sequence[
         "gateway": partial(gateway.check_gateway, address=gateway_address),
         "certificates": certificates.check_certificates,
         "disk": machine.check_disk,
+        "sandbox": machine.check_sandbox,
     }
     if unknown := sorted(set(only) - functions.keys()):
         raise UsageError(f"no check {', '.join(unknown)}; the checks are {', '.join(functions)}")

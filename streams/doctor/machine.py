@@ -1,9 +1,10 @@
 """The machine that runs the checks: its free space, and settings that only fit a single machine."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from streams.doctor.findings import Finding, failure, ok, warning
+from streams.sandbox.confinement import available_layers, missing
 from streams.servers import SERVERS
 from streams.settings import Settings
 
@@ -28,6 +29,22 @@ def judge_space(folder: str, free_bytes: int, total_bytes: int) -> Finding:
     if free_bytes < FULL_BYTES:
         return failure("disk", says, advice)
     return warning("disk", says, advice) if free_bytes < LOW_BYTES else ok("disk", says)
+
+
+def check_sandbox(settings: Settings) -> Iterator[Finding]:
+    """The confinement of the processes that read strangers' text, as this system has it."""
+    yield judge_confinement(available_layers())
+
+
+def judge_confinement(layers: Collection[str]) -> Finding:
+    """The layers of the confinement."""
+    if not (lacks := missing(layers)):
+        return ok("sandbox", "The processes that read pages are confined: " + ", ".join(layers))
+    return warning(
+        "sandbox",
+        "The processes that read pages are not fully confined. This system lacks: " + ", ".join(lacks),
+        "Use Linux 5.13 or newer with Landlock and seccomp, on x86-64 or 64-bit ARM.",
+    )
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:

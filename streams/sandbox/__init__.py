@@ -1,5 +1,5 @@
 """Killable processes for pure functions over strangers' text: parsing, sentence splitting, fingerprints.
 
 A task is a module-level function from bytes to bytes, named `module:function`. The kernel limits its CPU time and
-memory, and the process has no network, no secrets in its environment, and can start no program.
+memory, and the process opens no file and no socket, has no secrets in its environment, and starts nothing.
 """

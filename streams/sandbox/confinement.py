@@ -1,17 +1,28 @@
-"""The limits of a sandbox process. It must not use the network, start programs, trace or signal other processes.
+"""The confinement of a sandbox process: it computes, reads its input, writes its answers, and can do nothing else.
 
-On Linux (x86-64 and 64-bit ARM), a seccomp filter makes these system calls fail with EPERM. Elsewhere, and where the
-kernel refuses the filter, the process runs without it, and the pool logs which confinements are in force. The filter
-does not limit files: the process can read what its user can read.
+It opens no file and no socket, starts no program, process or thread, and sends no signal. Four layers, each of which is
+used where the system has it:
+
+- an allow list of system calls (seccomp; Linux on x86-64 and 64-bit ARM). A call that is not on it fails with EPERM.
+  A call that only an attack makes ends the process.
+- Landlock without any right (Linux 5.13 and newer): no file can be opened
+- limits of resources: no new file descriptor, no new process
+- no memory dump: other processes of the user can't read its memory
+
+Modules and data that a task needs must be loaded before (`warm_up`, see `worker`). `missing` says which layers a
+process lacks; the pool logs a warning about them, and `riffle doctor` shows them.
 """
 
+import contextlib
 import ctypes
 import os
 import platform
+import resource
 import signal
-import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from streams.sandbox.system_calls import filter_program
 
 KEPT_VARIABLES = frozenset(
     {
@@ -29,30 +40,19 @@ KEPT_VARIABLES = frozenset(
 """Environment variables that a sandbox process gets. None of them has a secret."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 38, 22
-_SECCOMP_MODE_FILTER = 2
-_DENIED_CALLS = {
-    # name: (x86-64, 64-bit ARM)
-    "socket": (41, 198), "connect": (42, 203), "accept": (43, 202), "sendto": (44, 206), "recvfrom": (45, 207),
-    "sendmsg": (46, 211), "recvmsg": (47, 212), "bind": (49, 200), "listen": (50, 201), "socketpair": (53, 199),
-    "accept4": (288, 242), "recvmmsg": (299, 243), "sendmmsg": (307, 269),
-    "execve": (59, 221), "execveat": (322, 281), "ptrace": (101, 117), "kill": (62, 129), "tkill": (200, 130),
-    "tgkill": (234, 131), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "mount": (165, 40),
-    "umount2": (166, 39), "chroot": (161, 51), "pivot_root": (155, 41), "unshare": (272, 97), "setns": (308, 268),
-    "keyctl": (250, 219), "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "pidfd_send_signal": (424, 424), "pidfd_open": (434, 434), "pidfd_getfd": (438, 438),
-}  # fmt: skip
-"""System calls that fail with EPERM. io_uring is among them because its requests pass by the filter."""
-_ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Machine -> position in `_DENIED_CALLS`, and the kernel's number (AUDIT_ARCH_*)."""
-_X32_BIT = 0x40000000
-"""x86-64 has a second set of numbers for the same calls. All of them are denied."""
+NO_CALLS, NO_FILES, NO_RESOURCES, NO_DUMP = "listed system calls", "no files", "no new resources", "no memory dump"
+LAYERS = (NO_DUMP, NO_FILES, NO_RESOURCES, NO_CALLS)
+"""All layers of the confinement, in the order in which they are set."""
 
-# Classic BPF over struct seccomp_data: int nr; u32 arch; ... (linux/seccomp.h, linux/bpf_common.h)
-_LOAD, _JUMP_EQUAL, _JUMP_GREATER_OR_EQUAL, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER_OFFSET, _ARCHITECTURE_OFFSET = 0, 4
-_ALLOW, _EPERM = 0x7FFF0000, 0x00050000 | 1
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_GET_SECCOMP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 21, 22, 38
+_SECCOMP_MODE_FILTER = 2
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+"""System calls of Landlock, the same on all machines."""
+_ASK_VERSION = 1
+_FILE_RIGHTS_BY_VERSION = ((5, 16), (3, 15), (2, 14), (1, 13))
+"""Version of Landlock -> number of rights about files that it knows."""
+_NETWORK_VERSION, _NETWORK_RIGHTS = 4, 0b11
+_SCOPES_VERSION, _SCOPES = 6, 0b11
 
 
 def minimal_environment(environment: Mapping[str, str], path: list[str]) -> dict[str, str]:
@@ -69,17 +69,40 @@ def die_with_parent(parent: int) -> None:
         sys.exit(1)
 
 
-def confine() -> list[str]:
-    """Confine this process for good. Returns the names of the confinements that are in force."""
+def refuse_dumps() -> bool:
+    """Keep other processes of the user from reading this process's memory. Returns whether the system can."""
     if sys.platform != "linux":
-        return []
-    in_force = []
+        return False
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
+
+
+def confine() -> list[str]:
+    """Confine this process for good. Returns the layers that are in force."""
+    in_force = [NO_DUMP] if refuse_dumps() else []
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
-        in_force.append("no new privileges")
-        if _filter_calls(libc):
-            in_force.append("no network, no programs")
+    may_filter = sys.platform == "linux" and libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+    if may_filter and _deny_files(libc):
+        in_force.append(NO_FILES)
+    if _limit_resources():
+        in_force.append(NO_RESOURCES)
+    if may_filter and _filter_calls(libc):
+        in_force.append(NO_CALLS)
     return in_force
+
+
+def missing(in_force: Collection[str]) -> list[str]:
+    """Return the layers that are not in force."""
+    return [layer for layer in LAYERS if layer not in in_force]
+
+
+def available_layers() -> list[str]:
+    """Return the layers that this system has, without confining this process."""
+    if sys.platform != "linux":
+        return [NO_RESOURCES]
+    libc = ctypes.CDLL(None, use_errno=True)
+    has_filter = filter_program(platform.machine()) and libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    found = {NO_DUMP: True, NO_FILES: _landlock_version(libc) > 0, NO_RESOURCES: True, NO_CALLS: has_filter}
+    return [layer for layer in LAYERS if found[layer]]
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
@@ -97,30 +120,41 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def filter_program(machine: str) -> bytes:
-    """Return the BPF program for this machine; empty where its numbers are not known."""
-    if machine not in _ARCHITECTURES:
-        return b""
-    column, architecture = _ARCHITECTURES[machine]
-    numbers = sorted(call[column] for call in _DENIED_CALLS.values())
-    first = 4
-    deny = first + len(numbers) + 1
+class _Ruleset(ctypes.Structure):
+    """The kernel's `struct landlock_ruleset_attr`: what is denied unless a rule allows it. There is no rule."""
 
-    def to_deny(position: int) -> int:
-        return deny - position - 1
-
-    program = [
-        _instruction(_LOAD, value=_ARCHITECTURE_OFFSET),
-        _instruction(_JUMP_EQUAL, 0, to_deny(1), architecture),
-        _instruction(_LOAD, value=_NUMBER_OFFSET),
-        _instruction(_JUMP_GREATER_OR_EQUAL, to_deny(3), 0, _X32_BIT),
-        *(_instruction(_JUMP_EQUAL, to_deny(at), 0, number) for at, number in enumerate(numbers, first)),
-        _instruction(_RETURN, value=_ALLOW),
-        _instruction(_RETURN, value=_EPERM),
-    ]
-    return b"".join(program)
+    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
 
 
-def _instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
-    """Return a `struct sock_filter`: both jumps count the instructions to skip."""
-    return struct.pack("=HBBI", code, if_true, if_false, value)
+def _landlock_version(libc: ctypes.CDLL) -> int:
+    """Return the version of Landlock; 0 or less without it."""
+    return int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION))
+
+
+def _deny_files(libc: ctypes.CDLL) -> bool:
+    version = _landlock_version(libc)
+    rights = next((count for since, count in _FILE_RIGHTS_BY_VERSION if version >= since), 0)
+    if not rights:
+        return False
+    denied = _Ruleset((1 << rights) - 1)
+    size = 8
+    if version >= _NETWORK_VERSION:
+        denied.network, size = _NETWORK_RIGHTS, 16
+    if version >= _SCOPES_VERSION:
+        denied.scopes, size = _SCOPES, 24
+    ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(denied), ctypes.c_size_t(size), 0)
+    if ruleset < 0:
+        return False
+    try:
+        return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)
+
+
+def _limit_resources() -> bool:
+    """Allow no new file descriptor and no new process. What is open stays open. (Root may start processes anyway.)"""
+    with contextlib.suppress(OSError, ValueError):
+        for kind in (resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE):
+            resource.setrlimit(kind, (0, 0))
+        return True
+    return False

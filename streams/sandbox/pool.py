@@ -21,6 +21,7 @@ from typing import Protocol, Self
 import structlog
 
 from streams.errors import PoisonError, Refused, SandboxAway, TransientError
+from streams.sandbox.confinement import missing, refuse_dumps
 from streams.sandbox.limits import Limits
 from streams.sandbox.messages import Answer, pack_frame
 from streams.sandbox.process import ProcessEnded, SandboxProcess
@@ -114,6 +115,7 @@ class SandboxPool:
 
     def start(self) -> None:
         """Start the processes; returns at once. Runs wait until one is ready."""
+        refuse_dumps()  # this process has the secrets
         if not self._slots:
             self._slots = [
                 asyncio.create_task(self._keep_running(), name=f"{self._name}-{n}") for n in range(self._processes)
@@ -185,8 +187,9 @@ class SandboxPool:
 
     def _note_confinement(self, in_force: list[str]) -> None:
         if self.confinement is None:
-            level = log.info if "no network, no programs" in in_force else log.warning
-            level("sandbox processes are ready", pool=self._name, confinement=in_force)
+            log.info("sandbox processes are ready", pool=self._name, confinement=in_force)
+            if lacks := missing(in_force):
+                log.warning("sandbox processes are not fully confined on this system", pool=self._name, without=lacks)
         self.confinement = in_force
 
     def _start_is_slow(self) -> None:

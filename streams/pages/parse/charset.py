@@ -7,6 +7,9 @@ Browsers use the reader's language or the country of the site for this.
 """
 
 import codecs
+import contextlib
+import encodings
+import pkgutil
 import re
 
 from webencodings import LABELS
@@ -66,6 +69,7 @@ _LONG_RUN_BYTES = 3
 """Minimum length of a run of bytes beyond ASCII (bytes) that Western languages don't have."""
 _MIN_SAMPLE_BYTES = 24
 """Minimum number of bytes beyond ASCII for a detection. With fewer bytes it would be a guess."""
+_WARM_UP_TEXT = "<p>текст на другом языке".encode("cp1251")
 _SEARCHED_BYTES = 131_072
 """Maximum part of a page that is searched for a sample (bytes)."""
 _SAMPLE_BYTES = 4_096
@@ -148,6 +152,14 @@ def _is_broken(text: str) -> bool:
     return lost >= _MANY_LOST and 10 * lost > len(text) - len(text.encode("ascii", "ignore"))
 
 
+def load_codecs() -> None:
+    """Load the detector and Python's codecs, for a process that opens no file later."""
+    _detect(_WARM_UP_TEXT)
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with contextlib.suppress(LookupError):  # modules without a codec, and codecs of other systems
+            codecs.lookup(module.name)
+
+
 def _detect(content: bytes) -> str:
     """Detect the encoding of a text in another alphabet; empty if the bytes look like a Western text.
 
@@ -159,7 +171,7 @@ def _detect(content: bytes) -> str:
     in_long_runs = sum(length for length in runs if length >= _LONG_RUN_BYTES)
     if sum(runs) < _MIN_SAMPLE_BYTES or 2 * in_long_runs < sum(runs):
         return ""
-    # Imported late: few pages need it.
+    # Imported late: most processes need it for no page.
     from charset_normalizer import from_bytes
 
     best = from_bytes(sample, cp_isolation=list(_DETECTED)).best()

@@ -20,10 +20,15 @@ def _by_host() -> dict[str, Quirk]:
     return found
 
 
+def load_quirks() -> None:
+    """Import the modules of all sites, for a process that opens no file later."""
+    _by_host()
+
+
 def quirk_of(host: str) -> Quirk | None:
     """Return the quirk of a host. `*.wikipedia.org` means all hosts below wikipedia.org."""
     known = _by_host()
     return known.get(host) or known.get("*." + host.partition(".")[2])
 
 
-__all__ = ["Quirk", "quirk_of"]
+__all__ = ["Quirk", "load_quirks", "quirk_of"]

@@ -9,8 +9,12 @@ from typing import Any
 import msgpack
 
 from streams.errors import Refused
+from streams.pages.content.classifier import content_model
+from streams.pages.parse.charset import load_codecs
+from streams.pages.quirks import load_quirks
 from streams.pages.sandbox.explanation import explain_removals
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
+from streams.pages.text.language import load_language_model
 from streams.sandbox.limits import MemoryRefused
 
 NORMALIZE = f"{__name__}:normalize_page"
@@ -54,8 +58,14 @@ def explain_page(request: bytes) -> bytes:
 
 
 def warm_up() -> None:
-    """Read a page, so that all models and libraries are loaded."""
-    normalize_page(pack_page(_WARM_UP_PAGE, "https://start.example/", {}))
+    """Load all models, libraries and codecs: the process opens no file later."""
+    content_model()
+    load_codecs()
+    load_language_model()
+    load_quirks()
+    request = pack_page(_WARM_UP_PAGE, "https://start.example/", {})
+    normalize_page(request)
+    explain_page(request)
 
 
 def _as_memory_refusal(refusal: Refused) -> Refused:

@@ -192,6 +192,11 @@ def _predict(folded: str) -> list[tuple[str, float]]:
     return [(entry["lang"], entry["score"]) for entry in found]
 
 
+def load_language_model() -> None:
+    """Load the model, for a process that opens no file later."""
+    _predict("a text")
+
+
 @cache
 def _model() -> Any:
     # Imported late: it takes a second, and most processes don't need it. "lite" is the model inside the package.

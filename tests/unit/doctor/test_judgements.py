@@ -18,6 +18,7 @@ from streams.runtime.lag import Lag
 from streams.runtime.records import Incoming
 from streams.runtime.replays.dead_letters import DeadLetter
 from streams.runtime.topics import topic_config
+from streams.sandbox.confinement import LAYERS, NO_DUMP
 from streams.settings import (
     CassandraSettings,
     CrawlSettings,
@@ -310,3 +311,10 @@ def test_certificate_files_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "broken.pem").write_text("nothing")
     assert certificates.judge_file("kafka.ca_file", tmp_path / "broken.pem", now).level is FAILURE
     assert certificates.judge_file("kafka.ca_file", tmp_path / "missing.pem", now).level is FAILURE
+
+
+def test_a_machine_without_a_layer_of_the_confinement_is_warned_about() -> None:
+    assert machine.judge_confinement(LAYERS).level is Level.OK
+    found = machine.judge_confinement([NO_DUMP])
+    assert found.level is Level.WARNING
+    assert "no files" in found.says
