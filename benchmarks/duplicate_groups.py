@@ -26,7 +26,7 @@ from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
 from streams.sandbox.inline import InlineSandbox
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryLedger, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 
@@ -125,7 +125,13 @@ def _delivery(event: Any) -> Delivery:
 def in_memory(name: str = "memory") -> Run:
     """A run over memory stores."""
     counting: Any = CountingFingerprints(MemoryFingerprints())
-    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), ledger=MemoryLedger(), fingerprints=counting)
+    stores = Stores(
+        blobs=MemoryBlobs(),
+        pages=MemoryPages(),
+        ledger=MemoryLedger(),
+        fingerprints=counting,
+        frontier=MemoryFrontier(),
+    )
     return Run(stores, lambda: counting.reads, name)
 
 
@@ -161,6 +167,7 @@ async def _over_cassandra(keyspace: str, sizes: list[int]) -> None:
         pages=cassandra.CassandraPages(session),
         ledger=cassandra.CassandraLedger(session),
         fingerprints=cassandra.CassandraFingerprints(session),
+        frontier=cassandra.CassandraFrontier(session),
     )
     try:
         for size in sizes:

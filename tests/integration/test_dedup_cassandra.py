@@ -29,6 +29,7 @@ async def test_duplicates_handled_at_once_have_one_representative(stack: Setting
                 pages=cassandra.CassandraPages(session),
                 ledger=cassandra.CassandraLedger(session),
                 fingerprints=cassandra.CassandraFingerprints(session),
+                frontier=cassandra.CassandraFrontier(session),
             )
         )
         mark = uuid4().hex[:8]
