@@ -11,6 +11,7 @@ The kernel reuses process ids, so a process is identified by its id together wit
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -22,6 +23,7 @@ import psutil
 from streams.errors import UsageError
 from streams.settings import stack_file
 
+_ONLY_USER = 0o700
 SAME_SECONDS = 1.0
 """Maximum difference of two readings of one creation time. The kernel counts it in hundredths of a second."""
 
@@ -102,13 +104,24 @@ def running_state(home: Path) -> StackState | None:
     return None
 
 
+def make_home(home: Path) -> None:
+    """Make the home folder, and let only this user into it: it holds pages, queries, labels and the index.
+
+    A folder of another user, or one that all users share (with the sticky bit, such as /tmp), stays as it is.
+    """
+    home.mkdir(mode=_ONLY_USER, parents=True, exist_ok=True)
+    status = home.stat()
+    if status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX:
+        home.chmod(_ONLY_USER)
+
+
 @contextmanager
 def only_stack(home: Path) -> Iterator[None]:
     """Hold the home's lock, which only one supervisor can hold. The kernel releases it when the process ends.
 
     Raises UsageError if another process holds it.
     """
-    home.mkdir(parents=True, exist_ok=True)
+    make_home(home)
     with (home / "stack.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,7 +14,7 @@ from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.reporting import TerminalReport, read_reports
 from streams.local.server import Cancelled
-from streams.local.state import StackState, running_state
+from streams.local.state import StackState, make_home, running_state
 from streams.settings import GatewaySettings, Settings
 
 STOP_SECONDS = 75.0
@@ -146,6 +146,7 @@ def supervisor_log(home: Path) -> Path:
 
 def _spawn_supervisor(home: Path, servers_only: bool, descriptor: int) -> subprocess.Popen[bytes]:
     log = supervisor_log(home)
+    make_home(home)
     log.parent.mkdir(parents=True, exist_ok=True)
     keep_previous(log)
     command = [sys.executable, "-m", "streams.local.supervisor", "--report", str(descriptor)]

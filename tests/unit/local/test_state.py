@@ -14,6 +14,7 @@ from streams.local.state import (
     ProcessState,
     StackState,
     is_alive,
+    make_home,
     only_stack,
     read_state,
     running_state,
@@ -114,3 +115,19 @@ def test_the_home_of_the_argument_comes_before_that_of_the_environment(
     monkeypatch.setenv("RIFFLE_HOME", str(tmp_path / "set"))
     loaded = Settings.load(home=tmp_path / argument if argument else None)
     assert (loaded.kafka.bootstrap, loaded.home) == (expected, tmp_path / (argument or "set"))
+
+
+@pytest.mark.parametrize("before", [None, 0o755, 0o777])
+def test_no_other_user_enters_the_home(tmp_path: Path, before: int | None) -> None:
+    home = tmp_path / "parent" / "home"
+    if before is not None:
+        home.mkdir(parents=True)
+        home.chmod(before)
+    with only_stack(home):
+        assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_all_users_share_stays_as_it_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    make_home(tmp_path)
+    assert tmp_path.stat().st_mode & 0o7777 == 0o1777
