@@ -11,7 +11,7 @@ from time import monotonic
 
 from streams.search.optional import OptionalPart
 from streams.stores.opener import Stores
-from streams.vectors.recall import Recall, recall_of
+from streams.vectors.recall import compare_searches
 
 PAUSE_SECONDS = 30.0
 """Minimum time between two probes of one gateway."""
@@ -63,14 +63,11 @@ class RecallProbe:
 
     async def _probe(self, vector: Sequence[float]) -> None:
         try:
-            recall = await self._part.read(lambda: self._compare(vector), asyncio.timeout(MAX_SECONDS))
+            recall = await self._part.read(
+                lambda: compare_searches(self._stores.vectors, vector), asyncio.timeout(MAX_SECONDS)
+            )
             if recall is not None and recall.expected:
                 self._on_recall(recall.share)
         finally:
             self._running = None
             self._next_at = self._clock() + PAUSE_SECONDS
-
-    async def _compare(self, vector: Sequence[float]) -> Recall | None:
-        """Return the recall of a search of this vector. None: there is no collection."""
-        collection = await self._stores.vectors.active()
-        return await recall_of(self._stores.vectors, collection, vector) if collection else None

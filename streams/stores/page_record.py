@@ -77,11 +77,12 @@ class RemovedText:
 
     @classmethod
     def of_row(cls, row: Row) -> Self:
-        sights = tuple((str(sketch), int(at), bool(is_own)) for sketch, at, is_own in row["sights"])
+        sights = tuple((str(sketch), int(at), bool(is_own)) for sketch, at, is_own in row.get("sights", ()))
         return cls(content_hash=str(row["content_hash"]), first_seen=int(row["first_seen"]), sights=sights)
 
     def row(self) -> dict[str, Any]:
-        return {"content_hash": self.content_hash, "first_seen": self.first_seen, "sights": self.sights}
+        row = {"content_hash": self.content_hash, "first_seen": self.first_seen}
+        return {**row, "sights": self.sights} if self.sights else row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

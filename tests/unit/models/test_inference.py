@@ -106,7 +106,7 @@ PARAMETERS = {"model_name": "m", "model_sources": "path:model.onnx package:no-su
 
 
 def test_a_missing_file_says_where_it_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"path:model\.onnx, package:no-such-package/x.*requirements/models\.txt"):
+    with pytest.raises(UsageError, match=r"path:model\.onnx, package:no-such-package/x.*--no-deps"):
         find_file(PARAMETERS, "model", tmp_path)
 
 
