@@ -159,7 +159,7 @@ def test_further_networks_can_be_denied_to_the_fetcher() -> None:
     assert not reaches(allowed, "2a02:2e0::1")
 
 
-STORE_PORTS = {"cassandra": 9042, "qdrant": 6333, "triton": 8001}
+STORE_PORTS = {"records": 9042, "vectors": 6333, "models": 8001}
 
 
 @pytest.mark.parametrize("each", STAGES, ids=lambda each: each.name)
@@ -174,7 +174,7 @@ def test_triton_is_reached_by_the_stages_that_use_it_and_queries_have_a_server_o
         (rule,) = (r for r in named(objects, "NetworkPolicy", name)["spec"]["ingress"] if r["ports"][0]["port"] == 8001)
         return {peer["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for peer in rule["from"]}
 
-    using = {each.name for each in STAGES if "triton" in each.stores}
+    using = {each.name for each in STAGES if "models" in each.stores}
     using.add("operator")
     assert users(render("gpu-fleet"), "triton") == using
     assert users(render("gpu-fleet"), "query-embedding") == {"gateway"}

@@ -259,9 +259,9 @@ def test_each_stage_shows_its_own_certificate_to_kafka() -> None:
 def test_a_stage_gets_addresses_and_secrets_only_of_its_stores() -> None:
     for name in NAMES:
         variables = environment(containers(named(render("gpu-fleet"), kind_of(name), name))[0])
-        for store in ("CASSANDRA", "QDRANT", "TRITON"):
-            given = any(variable.startswith(f"RIFFLE_{store}__") for variable in variables)
-            assert given == (store.lower() in stage(name).stores), (name, store)
+        for store, server in (("records", "CASSANDRA"), ("vectors", "QDRANT"), ("models", "TRITON")):
+            given = any(variable.startswith(f"RIFFLE_{server}__") for variable in variables)
+            assert given == (store in stage(name).stores), (name, store)
 
 
 def kind_of(name: str) -> str:

@@ -111,7 +111,7 @@ def gateway(
     profile: Literal["local", "production"] = "local",
     admin_port: int | None = None,
     limits: dict[str, Any] | None = None,
-    sources: Sequence[Source] = (),
+    sources: Sequence[Source] | None = None,
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -137,7 +137,7 @@ def gateway(
         publish=publish or append,
         clock=lambda: NOW,
         explainer=explainer,
-        sources=lambda context: (*sources_of(context), *sources),
+        sources=lambda context: sources_of(context) if sources is None else sources,
     )
 
 

@@ -18,6 +18,7 @@ GUIDE = ROOT / "docs" / "guide" / "contribute.md"
 EXAMPLES = ("Adding an event", "Adding a stage", "Adding an operator of the query", "Adding a field of the document")
 _BLOCK = re.compile(r"^```(diff|python)\n(.*?)^```$", re.M | re.S)
 CHECKED_BY = (
+    "tests/stages/test_call_traces.py",
     "tests/stages/test_readability.py",
     "tests/unit/ledger",
     "tests/unit/pages/test_facts.py",
@@ -30,6 +31,7 @@ CHECKED_BY = (
     "tests/unit/test_layers.py",
     "tests/unit/test_regular_expressions.py",
     "tests/unit/test_topology.py",
+    "tests/unit/test_words.py",
 )
 """The tests that an event, a stage, an operator or a field could break, and the examples' own."""
 

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from streams.errors import UsageError
+from streams.planning import costs
 from streams.planning.capacity import SCALES, Plan, Pool, Workload, fetch_rates, partitions_for, plan, shards_for
 from streams.planning.costs import UNIT_COSTS_FILE, StageCost, load_unit_costs, stage_cost
 from streams.topology import STAGES
@@ -59,7 +61,10 @@ def test_the_unit_costs_have_a_row_for_each_stage_of_the_topology() -> None:
     assert list(COSTS.stages) == [stage.name for stage in STAGES]
 
 
-def test_a_stage_that_was_not_measured_costs_as_much_as_the_costliest_of_those_that_handle_pages() -> None:
+def test_a_stage_that_was_not_measured_costs_as_much_as_the_costliest_of_those_that_handle_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(costs, "log", structlog.get_logger())  # a logger that was used keeps its configuration
     page = StageCost(per="changed_page", cpu_seconds=0.02, memory_mb=100)
     large_page = StageCost(per="fetch", cpu_seconds=0.01, memory_mb=300)
     statement = StageCost(per="statement", cpu_seconds=0.5, memory_mb=900)

@@ -24,9 +24,9 @@ def changed(settings: BaseModel, name: str) -> Any:
     default = getattr(settings, name)
     if isinstance(default, bool):
         return not default
-    return (
-        OF_TEXT[name] if name in OF_TEXT else type(default)(default / 2 if isinstance(default, float) else default + 1)
-    )
+    if isinstance(default, float):
+        return default / 2 or 0.5  # a weight that is off by default
+    return OF_TEXT[name] if name in OF_TEXT else type(default)(default + 1)
 
 
 def settings_with(**values: Any) -> Settings:
