@@ -6,7 +6,7 @@ name: its settings (`RIFFLE_QDRANT__URL`), its process and data folder in the lo
 in `riffle doctor`, its values in the Helm chart. This table is where both meet.
 
 Each package keeps its own code about a server. The table refers to that code as `module:object`, as the topology refers
-to agents, and it is imported when it is used: so the table stands below all packages, and a process that needs no model
+to agents. The code is imported when it is used: so the table is below all packages, and a process that needs no model
 doesn't pay for gRPC's memory. docs/guide/servers.md says what another server needs.
 """
 
@@ -22,34 +22,35 @@ STORES: tuple[Store, ...] = get_args(Store)
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, and where the code about it is. A text `module:object` is resolved by `find`."""
+    """A server, and the places of the code about it. `find` resolves a place, a text `module:object`."""
 
     role: Role
     name: str
-    """Name of its settings, its process, its certificate, its checks, and its values in the chart."""
+    """Name of the server's settings, process, certificate and checks, and of its values in the chart."""
     title: str
     """Name for people."""
     open: str
-    """Opens what `Stores` has of its role: settings -> an object with these fields and `close`. Empty for events: the
-    runtime consumes and produces them."""
+    """The function that opens the fields of `Stores` with this role: settings -> an object with these fields and
+    `close`. Empty for events: the runtime consumes and produces them."""
     start: str
-    """The class that starts it in the local stack (`streams.local.server.StoreServer`)."""
+    """The class that starts the server in the local stack (`streams.local.server.StoreServer`)."""
     check: str
     """The check of `riffle doctor`: settings -> findings."""
     endpoint: str
-    """Its address with TLS, for the check of certificates: settings -> `Endpoint`, or None without TLS."""
+    """The function that returns the server's address with TLS, for the check of certificates: settings -> `Endpoint`,
+    or None without TLS."""
     oldest: tuple[int, int]
     """The oldest version that works."""
     because: str
-    """The reason for that minimum."""
+    """The reason for the oldest version."""
     replicas: int | None = None
-    """Minimum number of replicas in production. None: it keeps nothing that could be lost."""
+    """Minimum number of replicas in production. None: the server keeps nothing that could be lost."""
     is_client: bool = False
-    """True if it is also a client of others of its kind, so that its certificate is one of a client, too."""
+    """True if the server is also a client of other servers of its kind. Its certificate is then a client's, too."""
 
 
 def find(reference: str) -> Any:
-    """The object that a text `module:object` refers to."""
+    """Return the object that a text `module:object` refers to."""
     return pkgutil.resolve_name(reference)
 
 
@@ -109,12 +110,12 @@ _BY_ROLE: dict[Role, Server] = {server.role: server for server in SERVERS}
 
 
 def server_of(role: Role) -> Server:
-    """The server with this role."""
+    """Return the server with this role."""
     return _BY_ROLE[role]
 
 
 def named(name: str) -> Server:
-    """The server with this name. Raises KeyError with the names of all servers."""
+    """Return the server with this name. Raises KeyError with the names of all servers."""
     for server in SERVERS:
         if server.name == name:
             return server

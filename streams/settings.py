@@ -19,7 +19,7 @@ from streams.merging import merge_mappings
 from streams.servers import NAMES
 
 MIN_BLOB_TTL_DAYS = 22
-"""Minimum lifetime of blobs (days): events refer to them for that long (`streams.maintenance.sweeping`)."""
+"""Minimum lifetime of blobs (days). Until then, an event may refer to a blob (`streams.maintenance.sweeping`)."""
 
 
 class _Group(BaseModel):
@@ -49,34 +49,36 @@ class KafkaSettings(_Group):
 
 class CassandraSettings(_Group):
     hosts: tuple[str, ...] = ("127.0.0.1",)
-    """Some nodes to connect to first. The client learns the others from them."""
+    """Some nodes to connect to first. The client learns the other nodes from them."""
     port: int = 9042
     """Port of all nodes."""
     keyspace: str = "riffle"
-    """Name of the keyspace. It is created if it is missing."""
+    """Name of the keyspace. A missing keyspace is created."""
     datacenter: str = "datacenter1"
-    """The data centre that is queried, and in which the keyspace is replicated."""
+    """Name of the data centre. Queries go to its nodes, and the keyspace is replicated there."""
     replication: int = Field(1, ge=1)
     """Number of replicas of a new keyspace. Production: 3."""
     username: str = ""
     """User name. Empty: no authentication."""
     password: SecretStr = SecretStr("")
-    """Password of that user."""
+    """Password of the user."""
     ca_file: Path | None = None
-    """PEM file with the authority that signed the nodes' certificates. If it is set, connections are encrypted."""
+    """PEM file with the authority that signed the nodes' certificates. With this file, connections are encrypted."""
     cert_file: Path | None = None
     """PEM file with the client's certificate, if the nodes require one."""
     key_file: Path | None = None
     """PEM file with the key of the client's certificate."""
     check_hostname: bool = False
-    """Check that a node's certificate names the node's address. Without it, any certificate of the authority is
+    """Check that a node's certificate names the node's address. Without this check, any certificate of the authority is
     accepted."""
     request_timeout_seconds: float = 10.0
-    """Maximum duration of one statement. After it, the store counts as unavailable."""
+    """Maximum duration of one statement. After that time, the store counts as unavailable."""
     simhash_tables: Literal[4, 10, 20] = 4
-    """Number of SimHash tables: 4 for tens of millions of pages, 10 for a billion, 20 for more. Part of the keys."""
+    """Number of SimHash tables: 4 for tens of millions of pages, 10 for a billion, 20 for more. The keys of stored
+    rows depend on it."""
     blob_ttl_days: int = Field(0, ge=0)
-    """Days after which a blob that was not stored again expires, although pages refer to it. 0: never. Minimum: 22."""
+    """Lifetime of a blob since it was stored last (days). Then the blob expires, even if pages refer to it. 0: it
+    never expires. Minimum: 22."""
 
     @field_validator("blob_ttl_days")
     @classmethod
@@ -100,19 +102,19 @@ class QdrantSettings(_Group):
     shards: int = Field(1, ge=1)
     """Number of shards of a new collection. Default: 1, and 64 in the production profile."""
     hnsw_ef: int = Field(512, ge=0)
-    """Number of candidates that a search by meaning follows in the graph of vectors: more find more of the nearest
-    ones and take longer. 0: Qdrant's own choice."""
+    """Number of candidates that a search by meaning follows in the graph of vectors. More candidates find more of the
+    nearest vectors, and take longer. 0: Qdrant's own choice."""
     quantization: Literal["int8", "binary", "none"] = "int8"
-    """Compressed form of a new collection's vectors, which is searched first. `int8` is a quarter of their size,
-    `binary` a 32nd (for 768 and more dimensions)."""
+    """Compressed form of a new collection's vectors, which is searched first. `int8` has a quarter of the vectors'
+    size, `binary` a 32nd (for 768 and more dimensions)."""
     oversampling: float = Field(2.0, ge=1)
-    """Number of compressed candidates for each result that are compared again with their full vectors."""
+    """Number of compressed candidates for each result. They are compared again with their full vectors."""
     replication: int = Field(1, ge=1)
     """Number of replicas of a new collection. Production: 2 or more."""
     write_consistency: int | None = Field(None, ge=1)
-    """Number of replicas that must have a write before it is acknowledged. Default: a majority."""
+    """Number of replicas that must have a write before the write is acknowledged. Default: a majority."""
     ordering: Literal["weak", "medium", "strong"] = "medium"
-    """Order of writes on replicas. `medium`: the same on all. `strong`: also while leaders change."""
+    """Order of writes on replicas. `medium`: the same order on all. `strong`: also while leaders change."""
     timeout_seconds: float = 10.0
     """Maximum duration of one request."""
 
@@ -123,20 +125,20 @@ class TritonSettings(_Group):
     model: str = "sbert"
     """Name of the embedding model in the model repository."""
     ca_file: Path | None = None
-    """PEM file with the authority that signed the server's certificate. If it is set, connections are encrypted."""
+    """PEM file with the authority that signed the server's certificate. With this file, connections are encrypted."""
     cert_file: Path | None = None
     """PEM file with the client's certificate, if the server requires one."""
     key_file: Path | None = None
     """PEM file with the key of the client's certificate."""
     query_model: str = "sbert_query"
     """Name of the model for queries: the same network in an instance of its own, so that a query doesn't wait for
-    statements. Empty, or missing in the repository: the model above embeds queries, too."""
+    statements. Empty, or missing in the repository: the embedding model embeds queries, too."""
     query_url: str = ""
     """gRPC address of the Triton server with the model for queries. Production: a small deployment on CPUs. Empty: the
-    one above."""
+    server of the embedding model."""
     rerank_model: str = ""
-    """Name of a cross-encoder in the model repository (`rerank`), which orders the first 50 results. It is on the
-    server for queries. Empty: none."""
+    """Name of a cross-encoder in the model repository (`rerank`), on the server for queries. The model orders the first
+    50 results. Empty: none."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
     batch_size: int = Field(64, ge=1)
@@ -161,31 +163,33 @@ class CrawlSettings(_Group):
     max_pages_per_host: int = Field(100_000, ge=1)
     """Maximum number of pages of one host in a crawl, unless the crawl sets it."""
     max_body_bytes: int = 10 * 1024 * 1024
-    """Maximum size of a response body after decompression. A larger one is refused."""
+    """Maximum size of a response body after decompression. A larger body is refused."""
     max_header_bytes: int = 64 * 1024
     """Maximum size of all headers of a response."""
     timeout_seconds: float = 30.0
     """Maximum duration of one fetch, from the connection to the last byte."""
     min_bytes_per_second: int = 500
-    """Minimum rate of a response. A slower one is aborted."""
+    """Minimum rate of a response. A slower response is aborted."""
     clock_bound_seconds: float = Field(5.0, ge=0)
     """Maximum difference between the clocks of two machines. A worker does not start if its clock differs by more from
     Cassandra's clock."""
     lease_seconds: float = 120.0
     """Time after which a scheduled URL without an answer is scheduled again."""
     max_attempts: int = Field(5, ge=1)
-    """Maximum number of attempts for one URL whose fetch fails with a transient error."""
+    """Maximum number of attempts for a URL if its fetch fails with a transient error."""
     robots_ttl_seconds: float = 86_400.0
-    """Time for which a robots.txt is used. RFC 9309 section 2.4: at most 24 hours."""
+    """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)
     """Maximum number of scheduled URLs without an answer, per frontier worker."""
     max_stage_lag_events: int = Field(100_000, ge=1)
-    """Maximum number of events that a later stage may be behind. While one is further behind, nothing is scheduled."""
+    """Maximum number of events that a later stage may be behind. While a stage is further behind, nothing is
+    scheduled."""
     regions: dict[_Region, tuple[_HostSuffix, ...]] = Field(default_factory=dict)
     """REGION -> suffixes of the hosts that its fetchers crawl, for the frontier: `{"eu": ["de", "fr"], "us": []}`. The
-    longest suffix decides. Hosts without one are spread over all regions. Empty: one crawl, without regions."""
+    longest suffix decides. Hosts without a suffix here are spread over all regions. Empty: one crawl, without
+    regions."""
     region: str = ""
-    """The region of this fetcher: one of those above."""
+    """The region of this fetcher, a name from `regions`."""
 
     @field_validator("regions")
     @classmethod
@@ -211,11 +215,11 @@ class RuntimeSettings(_Group):
     retry_topic_delay_seconds: float = 5.0
     """Delay of the first two passes through the retry topics. Each later pass waits twelve times as long."""
     event_deadline_seconds: float = Field(900.0, gt=0)
-    """Maximum duration of one attempt to handle an event. After it, the event goes to the retry topic."""
+    """Maximum duration of one attempt to handle an event. After that time, the event goes to the retry topic."""
     max_waiting_events: int = Field(2_000, ge=1)
-    """Maximum number of events that a worker holds without having acknowledged them, per stage and kind of topic."""
+    """Maximum number of unacknowledged events that a worker holds, per stage and kind of topic."""
     commit_interval_seconds: float = 0.5
-    """Time between two commits of offsets. A crash repeats at most the events of this time."""
+    """Time between two commits of offsets. After a crash, at most the events of this time are repeated."""
     stall_seconds: float = 120.0
     """Time without progress after which a worker is unhealthy, while events wait or it waits for its partitions."""
     session_timeout_seconds: float = 10.0
@@ -223,7 +227,7 @@ class RuntimeSettings(_Group):
     instance: str = ""
     """This worker's name among the stage's workers, for static membership: a pod's ordinal. Empty: none."""
     concurrency: int = Field(0, ge=0)
-    """Maximum number of events in progress at once in a worker, per stage. 0: the stage's number in the topology."""
+    """Maximum number of events in progress at once in a worker, per stage. 0: the stage's maximum in the topology."""
     grace_seconds: float = 20.0
     """Maximum time that events in progress may take to finish at a stop."""
     health_host: str = "127.0.0.1"
@@ -241,38 +245,38 @@ class SearchSettings(_Group):
     deadline_seconds: float = Field(2.0, gt=0, allow_inf_nan=False)
     """Maximum duration of a search. Parts that have not answered by then are left out."""
     max_query_chars: int = Field(2_000, ge=1)
-    """Maximum length of a query. A longer one is refused."""
+    """Maximum length of a query. A longer query is refused."""
     languages: tuple[_Primary, ...] = ()
     """Languages to search if a request names none: BCP 47 primary tags (`und`: unknown language). Empty: all."""
     block_lists: tuple[Path, ...] = ()
-    """Files with hosts whose pages are not shown: hosts files, domain lists, or rules of ad blockers for whole domains.
-    A file is read again when it changes, without a restart."""
+    """Files with the hosts that are left out of results: hosts files, domain lists, or rules of ad blockers for whole
+    domains. A file is read again when it changes, without a restart."""
     results_per_host: int = Field(3, ge=0)
-    """Maximum results of one host on the first page, as long as there are others. 0: any number."""
+    """Maximum number of results of one host on the first page, as long as there are other results. 0: any number."""
     hide_adult: bool = True
     """Leave adult pages out."""
     feedback_pages: int = Field(3, ge=0, le=20)
-    """Number of first pages whose best statements show what is meant: the query's vector is moved towards them, and
-    meaning is searched again. 0: meaning is searched once, which saves a search of the index."""
+    """Number of first pages that show what the query means. The query's vector is moved towards the best statements of
+    these pages, and meaning is searched again. 0: meaning is searched only once, which saves a search of the index."""
     feedback_share: float = Field(0.6, ge=0.0, le=2.0)
-    """Length of that move, relative to the query's own vector."""
+    """Length of the move towards these statements, relative to the query's own vector."""
     answer_weight: float = Field(0.6, ge=0, le=10)
-    """Added to the score of a statement with the form of the answer to a short question (a year for "when"), in
+    """Addition to the score of a statement with the form of the answer to a short question (a year for "when"), in
     standard deviations of the scores. 0: not used."""
     neighbour_weight: float = Field(0.5, ge=0, le=1)
-    """Share of the mean distance to the similar pages above it that a page gains, where the query doesn't ask for an
-    answer of such a form. 0: not used."""
+    """Share of a distance in score that a page gains: the mean distance to the similar pages above it. A query for an
+    answer of such a form lifts no page. 0: not used."""
     authority_weight: float = Field(0.1, ge=0, le=10)
-    """Maximum that the authority of a page's host adds to the page's score, in standard deviations of the scores. 0:
+    """Maximum addition to the score of a page for the authority of its host, in standard deviations of the scores. 0:
     not used. `riffle links rank` computes the ranks of hosts."""
     freshness_weight: float = Field(0.05, ge=0, le=10)
-    """Maximum that a recent date of publication adds to the score. 0: not used."""
+    """Maximum addition to the score of a page for a recent date of publication. 0: not used."""
     freshness_half_life_days: float = Field(365.0, gt=0, allow_inf_nan=False)
     """Age of a page with half the freshness of today's page (days)."""
     recall_share: float = Field(0.01, ge=0, le=1)
-    """Share of searches that are also answered exactly, in the background, to measure how many of the nearest vectors
-    the index finds (`riffle_search_recall`): at most one in 30 seconds of each gateway. An exact search reads all
-    vectors. 0: none."""
+    """Share of searches that are also answered exactly, in the background. They measure how many of the nearest vectors
+    the index finds (`riffle_search_recall`). An exact search reads all vectors, so each gateway makes at most one in 30
+    seconds. 0: none."""
 
 
 class GatewaySettings(SearchSettings):
@@ -281,33 +285,33 @@ class GatewaySettings(SearchSettings):
     port: int = 8080
     """Port to listen on."""
     admin_port: int | None = Field(None, ge=0, le=65535)
-    """Port of its own for operators: health, metrics and labs pages, which the public port then has no more (except
-    /healthz). Default: all on one port."""
+    """Separate port for operators, with health, metrics and labs pages. The public port then has only /healthz of
+    these. Default: all on one port."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""
     max_connections: int = Field(1_000, ge=1)
-    """Maximum open connections. Requests on further ones are refused with status 503."""
+    """Maximum number of open connections. Requests on further connections are refused with status 503."""
     publish_queries: bool = False
-    """Publish each query, with its text and the pages shown, as `queries.made`, where it is kept for a day at most.
-    Queries hold names, illnesses and secrets: tell the people who search (docs/concepts/privacy.md)."""
+    """Publish each query, with its text and the pages shown, as `queries.made`. Kafka keeps the query for a day at
+    most. Queries hold names, illnesses and secrets: tell the people who search (docs/concepts/privacy.md)."""
     labels: Path | None = None
-    """Folder for the labels of `/labs/label`; several gateways may share it. Default: `labels` in the home folder; none
-    in the production profile, where nobody can label then."""
+    """Folder for the labels of `/labs/label`. Several gateways may share the folder. Default: `labels` in the home
+    folder. In the production profile there is no default, and nobody can label without a folder."""
     cert_file: Path | None = None
-    """PEM file with the gateway's certificate. If it is set, the gateway only serves HTTPS."""
+    """PEM file with the gateway's certificate. With this file, the gateway serves only HTTPS."""
     key_file: Path | None = None
     """PEM file with the key of the gateway's certificate."""
     client_ca_file: Path | None = None
-    """PEM file with the authority of client certificates. If it is set, each client must have one: for a gateway behind
-    a reverse proxy."""
+    """PEM file with the authority of client certificates. With this file, each client must have a certificate: for a
+    gateway behind a reverse proxy."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the gateway's certificate, for commands that ask the gateway
     (`riffle search`). Default: the authorities of the system."""
     client_cert_file: Path | None = None
-    """PEM file with the certificate of these commands, if the gateway requires one."""
+    """PEM file with the certificate of the commands, if the gateway requires one."""
     client_key_file: Path | None = None
-    """PEM file with the key of that certificate."""
+    """PEM file with the key of the commands' certificate."""
 
     @property
     def address(self) -> str:
@@ -328,11 +332,11 @@ class Settings(BaseSettings):
     home: Path = Path(".riffle")
     """Folder with data, logs and state of the local stack."""
     model_repository: Path | None = None
-    """Folder of the models. Default: the one in the package, or `triton_models` of the checkout."""
+    """Folder of the models. Default: the folder in the package, or `triton_models` of the checkout."""
     local_web: Path | None = None
     """A folder DIR/HOST/path that the local stack serves over HTTPS on loopback, for the crawler."""
     local_tls: bool = False
-    """The local stack's servers and gateway require certificates of an authority of its own (`riffle up --tls`)."""
+    """The local stack's servers and gateway require certificates of the stack's own authority (`riffle up --tls`)."""
     otlp_endpoint: str = ""
     """Address for traces (OTLP over HTTP). Empty: no traces are sent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -361,7 +365,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, *, home: Path | None = None, **overrides: Any) -> Self:
-        """Read the settings: from the environment, then `overrides`, then the running local stack's addresses.
+        """Return the settings from the environment, then `overrides`, then the running local stack's addresses.
 
         The stack is in `home`, or else in the environment's RIFFLE_HOME.
         """
@@ -425,12 +429,12 @@ class Settings(BaseSettings):
 
 
 def stack_file(home: Path) -> Path:
-    """The state file of the local stack."""
+    """Return the path of the local stack's state file."""
     return home / "stack.json"
 
 
 def read_stack_file(home: Path) -> dict[str, Any]:
-    """The settings in the state file of the running local stack, or an empty mapping without one. Raises UsageError."""
+    """Return the settings in the running local stack's state file. Without a file they are empty. Raises UsageError."""
     try:
         content = json.loads(stack_file(home).read_text())
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The map of the journey: stages with inputs, outputs, concurrency and agent; topics with key and retention.
+"""The map of a page's journey: stages with inputs, outputs, concurrency and agent; topics with key and retention.
 
-Everything that lists topics or stages reads it: topic creation, `riffle worker`, the local stack, the diagram in the
-docs, AsyncAPI. From top to bottom, it is a page's journey.
+Everything that lists topics or stages reads this map: topic creation, `riffle worker`, the local stack, the diagram in
+the docs, AsyncAPI. The stages are in the order of the journey.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,12 +45,13 @@ class Topic:
     compacted: bool = False
     partitions: int | None = None
     personal: bool = False
-    """True if its records may say something about a person. No backup has them, and Kafka removes them within a day."""
+    """True if the records may say something about a person. No backup has such records, and Kafka removes them within a
+    day."""
 
     @property
     def segment_hours(self) -> int | None:
-        """Age at which Kafka begins a new file (hours), None: Kafka's own. Kafka removes only whole files: with its
-        own seven days, a record would stay for as long, whatever the retention is."""
+        """Age at which Kafka begins a new file (hours). None: Kafka's default, seven days. Kafka removes only whole
+        files, so with that default a record would stay for seven days, whatever the retention is."""
         return 1 if self.personal else None
 
 
@@ -60,7 +61,7 @@ class Stage:
 
     name: str
     says: str
-    """Its purpose, in a line for people."""
+    """The stage's purpose, in a line for people."""
     inputs: tuple[type[Event], ...]
     outputs: tuple[type[Event], ...]
     agent: str
@@ -71,14 +72,14 @@ class Stage:
     workers: int = 1
     """Number of workers in the local stack."""
     order: Order = "key"
-    """The events that are handled one after the other: those with one record key, those with one subject (the page that
-    they are about), or none."""
+    """The events that are handled one after the other: events with one record key, events with one subject (the page
+    that they are about), or none."""
     regional: bool = False
-    """True if each region of the settings has workers of its own, and those have a consumer group of their own."""
+    """True if each region of the settings has its own workers, in their own consumer group."""
     region: str = ""
     """The region of a regional stage's workers. See `in_regions`."""
     source: bool = False
-    """True if it starts the journey of pages by itself. It pauses while a later stage is too far behind."""
+    """True if the stage starts the journey of pages by itself. The stage pauses while a later one is too far behind."""
     beside_journey: bool = False
     """True if no page waits for this stage on its way into the index."""
 
@@ -98,7 +99,7 @@ class Stage:
     @property
     def long_retry_topic(self) -> str:
         """The topic of events that are tried again after a long delay. Each retry topic has one delay, so that no event
-        waits behind one that is due later."""
+        waits behind an event that is due later."""
         return f"{self.name}.retry-long"
 
     @property
@@ -108,7 +109,7 @@ class Stage:
 
     @property
     def own_topics(self) -> tuple[str, ...]:
-        """The topics that this stage reads and no other."""
+        """The topics that only this stage reads."""
         return (self.retry_topic, self.long_retry_topic, self.replay_topic)
 
     @property
@@ -207,9 +208,9 @@ STAGES: tuple[Stage, ...] = (
 
 
 def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage, ...]:
-    """The stages with one copy of a regional stage for each region. Without regions they stay as they are.
+    """Return the stages, with a copy of each regional stage per region. Without regions, the stages stay as they are.
 
-    Every region's group reads all events of the stage's topics, and leaves the events of other regions.
+    Every region's group reads all events of the stage's topics, and skips the events of other regions.
     """
     names = sorted(regions)
     return tuple(
@@ -222,14 +223,14 @@ def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage
 _COMPACTED = (OriginChanged, EntityChanged)
 _PERSONAL = (QueryMade, ResultClicked)
 PERSONAL_HOURS = 22
-"""Retention of the events of searches (hours): a file is up to an hour old when it is closed, and Kafka needs some
-minutes to remove it. So no record is older than a day."""
+"""Retention of the events of searches (hours). A file is up to an hour old when Kafka closes it, and Kafka needs some
+minutes to remove the file. So no record is older than a day."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
-    """The topics of some events and stages: one for each event, then each stage's topics of retries, replays and dead
-    letters."""
+    """Return the topics of some events and stages: one for each event, then each stage's topics of retries, replays and
+    dead letters."""
     journey = (_topic(event) for event in events)
     failures = (
         Topic(name, "as input", retention_hours=hours)
@@ -250,7 +251,7 @@ TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
 
 
 def topics_needed(stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
-    """The topics that some stages read or write."""
+    """Return the topics that some stages read or write."""
     names = {event.topic for stage in stages for event in (*stage.inputs, *stage.outputs)}
     names |= {name for stage in stages for name in (stage.retry_topic, stage.dead_topic)}
     return tuple(topic for topic in topics_of(EVENTS, stages) if topic.name in names)
@@ -264,18 +265,18 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     ResultClicked: "no producer yet",
     EntityChanged: "no producer yet",
 }
-"""Producers of events that are not stages, for the diagram and the docs."""
+"""Events with producers that are not stages, for the diagram and the docs."""
 
 
 GATEWAY = "gateway"
 """Name of the gateway as a producer and as a principal."""
 READER_GROUP = "riffle-reader-"
-"""Prefix of the group of each command that reads a topic by itself. No offset is ever committed under it."""
+"""Prefix of the group of each command that reads a topic by itself. Such a group never commits an offset."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Grant:
-    """A principal may do an operation on a topic or consumer group with this name."""
+    """A right: a principal may do an operation on a topic or consumer group with this name."""
 
     principal: str
     operation: Literal["read", "write", "describe"]
@@ -286,7 +287,7 @@ class Grant:
 
 
 def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
-    """The rights of each stage and of the gateway in Kafka, in order, each once. All that is not granted is denied.
+    """Return the rights of each stage and of the gateway in Kafka, sorted, each once. What is not granted is denied.
 
     A stage may read its inputs and its own topics with its consumer group, and write its outputs, its retry topics and
     its dead letters. Replays are written by operators. A stage that starts the journey of pages also sees how far
@@ -298,7 +299,7 @@ def grants(stages: tuple[Stage, ...] = STAGES) -> list[Grant]:
 
 
 def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Grant]:
-    """The grants of one stage. Reading and writing a topic include describing it."""
+    """Yield the grants of one stage. Reading and writing a topic include describing the topic."""
     yield from (Grant(one.name, "read", "topic", topic) for topic in _input_topics(one))
     for topic in (*(event.topic for event in one.outputs), one.retry_topic, one.long_retry_topic, one.dead_topic):
         yield Grant(one.name, "write", "topic", topic)
@@ -314,12 +315,12 @@ def _input_topics(one: Stage) -> tuple[str, ...]:
 
 
 def is_replay_topic(topic: str) -> bool:
-    """True for a stage's topic of replays."""
+    """Return True if the topic is a stage's topic of replays."""
     return topic.endswith(_REPLAY)
 
 
 def stage(name: str) -> Stage:
-    """The stage with this name. Raises KeyError with the names of all stages."""
+    """Return the stage with this name. Raises KeyError with the names of all stages."""
     try:
         return _BY_NAME[name]
     except KeyError:

@@ -44,7 +44,7 @@ def sketch(least: Hashes) -> bytes:
 
 
 def sketch_similarity(one: bytes, other: bytes) -> float:
-    """Return the estimated Jaccard similarity, 0..1. Corrected for bytes that are equal by chance (1 in 256)."""
+    """Return the estimated Jaccard similarity, 0..1. It allows for bytes that are equal by chance (1 in 256)."""
     if not one or len(one) != len(other):
         return 0.0
     agreed = int(np.count_nonzero(np.frombuffer(one, np.uint8) == np.frombuffer(other, np.uint8))) / len(one)
@@ -52,7 +52,7 @@ def sketch_similarity(one: bytes, other: bytes) -> float:
 
 
 def band_keys(sketch: bytes) -> tuple[int, ...]:
-    """Return the keys of a sketch's bands; none for a sketch that is too short.
+    """Return the keys of a sketch's bands. A sketch that is too short has no keys.
 
     A key contains the number of its band, so that equal bytes in different bands give different keys.
     """

@@ -11,7 +11,7 @@ from streams.sketches.features import Hashes
 
 
 def simhash(features: Hashes, weights: NDArray[np.float32]) -> int:
-    """Return the SimHash of weighted features, unsigned. It is 0 without features. A tie gives a zero bit."""
+    """Return the SimHash of weighted features, unsigned. Without features it is 0. A tie gives a zero bit."""
     if len(features) == 0:
         return 0
     bits = np.unpackbits(features.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")

@@ -1,4 +1,4 @@
-"""The order of the hits of the vector index, the same for the real index and the one in memory."""
+"""The order of hits, the same in the real vector index and in the index in memory."""
 
 import math
 from collections.abc import Iterable
@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from streams.stores.protocols import Hit
 
 _TIE_STEPS = 1e5
-"""Steps of one in which equal scores agree: engines differ in the last bits of a float32 sum."""
+"""Number of steps from 0 to 1. Scores are rounded to a step: engines differ in the last bits of a float32 sum."""
 
 
-def in_order(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits with the best first, and equal scores ordered by id."""
+def sort_hits(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits, the best first. Hits with equal scores are sorted by id."""
     return sorted(hits, key=lambda hit: (-round_score(hit.score), hit.id))
 
 
 def round_score(score: float) -> float:
-    """The score in five decimal digits. `round` does the same in four times the time, 2,000 times in a search."""
+    """Return the score in five decimal digits. `round` takes four times as long, and a search rounds 2,000 scores."""
     return math.floor(score * _TIE_STEPS + 0.5) / _TIE_STEPS

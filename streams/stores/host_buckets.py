@@ -1,6 +1,6 @@
 """Buckets of hosts: the partitions of the frontier's host rows.
 
-The bucket of a host only follows from its name, so the rows stay where they are when the number of Kafka partitions
+The bucket of a host follows only from its name, so the rows stay where they are when the number of Kafka partitions
 changes. Bucket and Kafka partition come from the same hash (murmur2, as all Kafka clients of Riffle use it), so the
 owner of a Kafka partition knows the buckets that can hold its hosts.
 """
@@ -27,8 +27,10 @@ def partition_of(host: str, partitions: int) -> int:
 
 
 def buckets_of(partition: int, partitions: int) -> list[int]:
-    """Return the buckets that can hold hosts of a Kafka partition. If the number of partitions is no power of two, they
-    hold other hosts, too."""
+    """Return the buckets that can hold hosts of a Kafka partition.
+
+    If the number of partitions is no power of two, these buckets hold hosts of other partitions, too.
+    """
     step = gcd(partitions, BUCKETS)
     return list(range(partition % step, BUCKETS, step))
 

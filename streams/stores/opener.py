@@ -1,4 +1,4 @@
-"""Opens the stores that a stage, the gateway or a command needs, and closes them again."""
+"""The opening and closing of the stores that a stage, the gateway or a command needs."""
 
 import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -33,33 +33,34 @@ class _NotOpened:
         raise RuntimeError(f"{self._store} was not opened: add it to the stage's `stores` in streams/topology.py")
 
 
-def _of(store: Store) -> Any:
+def _field_of(store: Store) -> Any:
     """Return a field that the server with this role fills."""
     return dataclasses.field(default=_NotOpened(store), metadata={_ROLE: store})
 
 
 @dataclasses.dataclass(slots=True)
 class Stores:
-    """All stores of one process. The use of one that was not asked for raises RuntimeError."""
+    """All stores of one process. The use of a store that was not asked for raises RuntimeError."""
 
-    blobs: Blobs = _of("records")
-    blob_collection: BlobCollection = _of("records")
-    pages: Pages = _of("records")
-    ledger: Ledger = _of("records")
-    fingerprints: Fingerprints = _of("records")
-    frontier: FrontierStore = _of("records")
-    host_links: HostLinks = _of("records")
-    reindexing: Reindexing = _of("records")
-    vectors: VectorIndex = _of("vectors")
-    embedder: Embedder = _of("models")
-    chains: ChainModel = _of("models")
-    reranker: Reranker = _of("models")
+    blobs: Blobs = _field_of("records")
+    blob_collection: BlobCollection = _field_of("records")
+    pages: Pages = _field_of("records")
+    ledger: Ledger = _field_of("records")
+    fingerprints: Fingerprints = _field_of("records")
+    frontier: FrontierStore = _field_of("records")
+    host_links: HostLinks = _field_of("records")
+    reindexing: Reindexing = _field_of("records")
+    vectors: VectorIndex = _field_of("vectors")
+    embedder: Embedder = _field_of("models")
+    chains: ChainModel = _field_of("models")
+    reranker: Reranker = _field_of("models")
     unfinished_restore: Callable[[], Awaitable[str]] | None = dataclasses.field(
         default=None, metadata={_ROLE: "records"}
     )
-    """Returns why a restore is not finished, or an empty string. None: the records were not opened."""
+    """A function that returns why a restore is not finished, or an empty string. None: the records were not opened."""
     clock_ahead: Callable[[], Awaitable[float]] | None = dataclasses.field(default=None, metadata={_ROLE: "records"})
-    """Returns by how many seconds this machine's clock is ahead of the records' server. None: it was not opened."""
+    """A function that returns how far this machine's clock is ahead of the records' server (seconds). None: the records
+    were not opened."""
 
 
 def fields_of(store: Store) -> list[str]:
@@ -69,7 +70,7 @@ def fields_of(store: Store) -> list[str]:
 
 @asynccontextmanager
 async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Stores]:
-    """Connect to what is needed. Raises StoreUnavailable, saying which server at which address."""
+    """Open the stores of the roles in `needs`. Raises StoreUnavailable, which names the server and its address."""
     stores = Stores()
     wanted = set(needs)
     async with AsyncExitStack() as stack:
@@ -83,7 +84,7 @@ async def open_stores(settings: Settings, needs: Iterable[Store]) -> AsyncIterat
 
 
 def memory_stores() -> Stores:
-    """Stores that hold everything in this process: for tests, and for trying a stage by hand."""
+    """Return stores that hold everything in this process: for tests, and for trying a stage by hand."""
     from streams.models import memory as models
     from streams.stores import memory
 

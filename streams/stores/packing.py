@@ -7,8 +7,8 @@
 
 A tuple comes back as a list, and a float as the same float. The same value always packs to the same bytes, which a
 replay needs: two writes with equal time and equal bytes are one write. Fields are only ever added to FIELDS, at the
-end: their numbers are on disk. A record of a newer release may have numbers and extensions that are unknown here: they
-are kept as `#number` and as they are, so that a record that is read and written again loses nothing.
+end: their numbers are on disk. A record of a newer release may have numbers and extensions that are unknown here. Such
+a number is kept as `#number`, and such an extension as it is, so a record that is read and written again loses nothing.
 """
 
 import re
@@ -38,44 +38,44 @@ _UNKNOWN = re.compile(r"#([1-9]\d{0,3})")
 _UUID, _TIME, _BIG = 1, 2, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 64
-"""Maximum levels of nesting. MessagePack itself refuses 511; no record is meant to be so deep."""
+"""Maximum number of levels of nesting, far above any record. MessagePack itself refuses 511."""
 
 
 def pack(value: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a record. Raises TypeError, naming the type, for what MessagePack can't hold."""
-    packed: bytes = msgpack.packb(_numbered(value, 0), default=_extension, strict_types=True, use_bin_type=True)
+    """Return the bytes of a record. Raises TypeError for a value that MessagePack can't hold, with the value's type."""
+    packed: bytes = msgpack.packb(_number_fields(value, 0), default=_make_ext, strict_types=True, use_bin_type=True)
     return packed
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
-    """Return the record of these bytes. Raises ValueError when they are not one."""
+    """Return the record of these bytes. Raises ValueError if the bytes are no record."""
     try:
-        found = msgpack.unpackb(packed, ext_hook=_extended, strict_map_key=False, raw=False)
+        found = msgpack.unpackb(packed, ext_hook=_read_ext, strict_map_key=False, raw=False)
     except (msgpack.UnpackException, TypeError, OverflowError) as error:
         raise ValueError(f"no MessagePack record: {error}") from error
     if not isinstance(found, dict):
         raise ValueError(f"a record is a map, not {type(found).__name__}")
-    named: dict[str, Any] = _named(found)
+    named: dict[str, Any] = _name_fields(found)
     return named
 
 
-def _numbered(value: Any, depth: int) -> Any:
+def _number_fields(value: Any, depth: int) -> Any:
     """Return the value with numbers for known names at every depth, keys in order, and lists for tuples."""
     if depth > _MAX_DEPTH:
         raise TypeError(f"the record is nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, Mapping):
-        numbered = {_number(name): _numbered(below, depth + 1) for name, below in value.items()}
+        numbered = {_find_number(name): _number_fields(below, depth + 1) for name, below in value.items()}
         return {name: numbered[name] for name in sorted(numbered, key=lambda name: (isinstance(name, str), name))}
     if isinstance(value, msgpack.ExtType):
         return value
     if isinstance(value, list | tuple):
-        return [_numbered(below, depth + 1) for below in value]
+        return [_number_fields(below, depth + 1) for below in value]
     if isinstance(value, str | bool) and type(value) not in (str, bool):
         return str(value)  # an enumeration's member, or another kind of string
     return value
 
 
-def _number(name: Any) -> int | str:
+def _find_number(name: Any) -> int | str:
     # An integer as a name would come back as one of FIELDS.
     if not isinstance(name, str):
         raise TypeError(f"a record's field names are strings, not {type(name).__name__} ({name!r})")
@@ -85,15 +85,15 @@ def _number(name: Any) -> int | str:
     return _NUMBERS.get(name, str(name))
 
 
-def _named(value: Any) -> Any:
+def _name_fields(value: Any) -> Any:
     if isinstance(value, dict):
-        return {_name(key): _named(below) for key, below in value.items()}
+        return {_find_name(key): _name_fields(below) for key, below in value.items()}
     if isinstance(value, list):
-        return [_named(below) for below in value]
+        return [_name_fields(below) for below in value]
     return value
 
 
-def _name(key: Any) -> str:
+def _find_name(key: Any) -> str:
     if isinstance(key, str):
         return key
     if isinstance(key, int) and 0 <= key <= _MAX_NUMBER:
@@ -101,7 +101,7 @@ def _name(key: Any) -> str:
     raise ValueError(f"{key!r} is no field: a name or a number up to {_MAX_NUMBER} is")
 
 
-def _extension(value: Any) -> Any:
+def _make_ext(value: Any) -> Any:
     if isinstance(value, UUID):
         return msgpack.ExtType(_UUID, value.bytes)
     if isinstance(value, datetime):
@@ -113,7 +113,7 @@ def _extension(value: Any) -> Any:
     raise TypeError(f"a record can't hold {type(value).__name__} ({value!r:.80})")
 
 
-def _extended(code: int, content: bytes) -> Any:
+def _read_ext(code: int, content: bytes) -> Any:
     if code == _UUID:
         return UUID(bytes=content)
     if code == _TIME:

@@ -1,7 +1,7 @@
 """A page's record: the latest facts of each stage about it, in parts. Pure.
 
-Each part's row form is made from its fields (`stored_part`). A fact that is new gets a field here, and mypy names the
-places that make the part.
+Each part's row form is made from its fields (`stored_part`). A new fact gets a field here, and mypy names the places
+that make the part.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Fetched(StoredPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Normalized(StoredPart):
-    """The document of the page, or why it was refused."""
+    """The document of the page, or why the document was refused."""
 
     PART: ClassVar[Part] = "normalized"
     NULLS: ClassVar[frozenset[str]] = frozenset({"canonical"})
@@ -67,11 +67,11 @@ class Normalized(StoredPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedText:
-    """The text of a removed page, by which the page gets its former age if it comes back."""
+    """The text of a removed page. From this text, the page gets its former age if it comes back."""
 
     content_hash: str
     first_seen: int
-    """The generation with which the page first had the text."""
+    """The page's first generation with the text."""
     sights: tuple[tuple[str, int, bool], ...] = ()
     """First sights of texts: the sketch in hexadecimal digits, the time, and whether the page itself had the text."""
 
@@ -87,9 +87,9 @@ class RemovedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deduplicated(StoredPart):
-    """The decision about the page (unique, a duplicate, removed), and what an event has changed for it.
+    """The decision about the page (unique, a duplicate, removed), and the changes that its event made.
 
-    A removal has no document, and a page without a decision no outcome: such facts are None.
+    A removal has no document, and a page without a decision has no outcome: such facts are None.
     """
 
     PART: ClassVar[Part] = "deduplicated"
@@ -104,9 +104,9 @@ class Deduplicated(StoredPart):
     distance: int | None
     simhash: str | None
     repeats: bool | None
-    """True for the same document as at an earlier fetch, of a page that was a representative already."""
+    """True if an earlier fetch had the same document, and the page was a representative already."""
     document_generation: int | None
-    """The generation with which the document came first."""
+    """The first generation with this document."""
     settled: str | None
     crawl_id: str | None
     reason: str | None
@@ -115,16 +115,16 @@ class Deduplicated(StoredPart):
     event: str | None
     """The event that wrote the record."""
     changes: tuple[UUID, ...] | None
-    """Other pages whose decision this event changed."""
+    """Other pages with a decision that this event changed."""
     overtaken: Mapping[str, tuple[UUID, ...]] | None
-    """Earlier events of the page, each with the pages that it changed. One may have failed and come again."""
+    """Earlier events of the page, each with the pages that it changed. Such an event may have failed and come again."""
     at: int
     """Time of the write, microseconds since 1970 UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunked(StoredPart):
-    """The statements of the page, or why they were refused."""
+    """The statements of the page, or why the statements were refused."""
 
     PART: ClassVar[Part] = "chunked"
 
@@ -167,9 +167,9 @@ class Indexed(StoredPart):
     model_version: str
     collection: str
     statements_ref: str
-    """Empty in the records of a release that didn't keep it."""
+    """Empty in the records of a release that didn't keep the reference."""
     vectors_ref: str
-    """Empty in the records of a release that didn't keep it."""
+    """Empty in the records of a release that didn't keep the reference."""
     at: int
     """Time of the write, microseconds since 1970 UTC."""
 

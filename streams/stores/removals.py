@@ -40,7 +40,7 @@ def was_erased(record: PageRecord, generation: int) -> bool:
 
 
 def withdrawal(record: PageRecord, now: int) -> Removed:
-    """Return the part `removed` after the removals on request were withdrawn. Its fact `at` is the write time."""
+    """Return the part `removed` with the removals on request withdrawn. Its fact `at` is the write time."""
     return replace(record.removed, withdrawn=requested(record), at=max(now, record.removed.at + 1))
 
 

@@ -34,7 +34,7 @@ def blob_ref(content: bytes) -> str:
 
 
 def is_blob_ref(ref: str) -> bool:
-    """Return True if a text has the form of a reference. For others no server needs to be asked."""
+    """Return True if a text has the form of a reference. No server needs to be asked for another text."""
     return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
 
 
@@ -59,7 +59,7 @@ _URL_KEY = ("page_id", "at")
 
 
 def pack_frontier_url(url: FrontierUrl) -> bytes:
-    """Return the row of a URL, without its key and write time, and without what is as it is by default."""
+    """Return the row of a URL, without its key, its write time, and the fields that have their defaults."""
     fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
     return pack({name: value for name, default, value in fields if name not in _URL_KEY and value != default})
 
@@ -84,7 +84,7 @@ def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
 
 
 def pack_sights(sights: Iterable[Sight]) -> bytes:
-    """Return the column of first sights. Without any it is empty."""
+    """Return the column of first sights. Without sights, the column is empty."""
     rows = [[sight.sketch, sight.at, sight.is_own] for sight in sights]
     return pack({"sights": rows}) if rows else b""
 
@@ -94,9 +94,9 @@ def unpack_sights(packed: bytes | None) -> tuple[Sight, ...]:
 
 
 def _read(kind: type[Row], row: dict[str, Any]) -> Row:
-    """Return a row that any release wrote: unknown fields are ignored, and missing ones have their default.
+    """Return a row that any release wrote: unknown fields are ignored, and missing fields have their defaults.
 
-    Raises InvalidRow for one without a field that every release has written.
+    Raises InvalidRow for a row without a field that every release has written.
     """
     fields = dataclasses.fields(kind)
     found = {field.name: row[field.name] for field in fields if field.name in row}

@@ -1,9 +1,9 @@
 """The row form of a part of a page's record, from its fields and their types.
 
-A part is a frozen dataclass whose fields have no defaults: who makes one and forgets a fact is told by mypy. A row is
-the map of names and values that is stored. Rows of other releases are read as they are: a missing fact has the empty
-value of its type (`Missing` names another one), and an unknown one stays in the row. A part that was read and is
-written again has the row that was read, with the facts that were changed since.
+A part is a frozen dataclass. Its fields have no defaults, so mypy names the code that makes a part without one of its
+facts. A row is the map of names and values that is stored. Rows of other releases are read as they are: a missing fact
+has the empty value of its type (`Missing` names another value), and an unknown fact stays in the row. A part that was
+read and is written again has the row that was read, with the facts that were changed since.
 
     type                       in the row       missing
     str                        string           ""
@@ -38,7 +38,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """In `Annotated`: the value of a fact that the row doesn't have."""
+    """The value of a fact that is missing in the row, for `Annotated`."""
 
     value: int
 
@@ -65,11 +65,11 @@ class StoredPart:
     url: str
     generation: Generation
     stored: Row | None = field(default=None, repr=False, compare=False)
-    """The row that the part was read from."""
+    """The row that the part was read from, or None."""
 
     @classmethod
     def of_row(cls, row: Row) -> Self:
-        """Return the part as this row has it, whatever facts it lacks."""
+        """Return the part with the facts of this row. The row may lack any fact."""
         return cls(**{name: read(row.get(name)) for name, read in cls._facts().items()}, stored=row)
 
     def row(self) -> dict[str, Any]:

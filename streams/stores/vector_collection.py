@@ -17,7 +17,7 @@ class MissingCollection(StoreUnavailable):
 
 
 def collection_name(alias: str, model: ModelInfo) -> str:
-    """`<alias>-<model>-<version>`, of characters that Qdrant takes in a name."""
+    """Return the name `<alias>-<model>-<version>`, with only characters that Qdrant takes in a name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{alias}-{model.name}-{model.version}")
 
 
@@ -27,7 +27,7 @@ def by_ordinal(hit: Hit) -> tuple[int, UUID]:
 
 
 def check_dimensions(name: str, held: int | None, model: ModelInfo) -> None:
-    """Raises UsageError when the collection was made for vectors of another length."""
+    """Raise UsageError if the collection was made for vectors of another length."""
     if held != model.dimensions:
         raise UsageError(
             f"Collection {name} holds vectors of {held} dimensions, but model {model.name} {model.version} makes "

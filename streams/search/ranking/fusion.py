@@ -18,7 +18,7 @@ from heapq import nsmallest
 from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
-from streams.stores.hits import in_order, round_score
+from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
 
 MEANING_WEIGHT = 0.7
@@ -83,7 +83,7 @@ def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[Page
         for hit in one.hits:
             statements[hit.id] += one.weight * one.scale(hit.score)
             hits[hit.id] = hit
-    ordered = in_order(Hit(id, score, hits[id].payload) for id, score in statements.items())
+    ordered = sort_hits(Hit(id, score, hits[id].payload) for id, score in statements.items())
     return _grouped(ordered, _page_scores(lists))
 
 

@@ -1,7 +1,7 @@
 """Records, blobs, ledger, fingerprints and frontier in Apache Cassandra.
 
-Every statement reads or writes partitions by their keys; there is no filter and no lightweight transaction. Only the
-sweep of blobs (`collection`), `riffle reindex`, `riffle links rank` and migrations read whole tables.
+Every statement reads or writes partitions by their keys, without filters and lightweight transactions. Only the sweep
+of blobs (`collection`), backups (`copying`), `riffle reindex`, `riffle links rank` and migrations read whole tables.
 Every write of a record carries the time of the event that it comes from.
 """
 

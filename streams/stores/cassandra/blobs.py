@@ -1,9 +1,9 @@
 """Blobs in Cassandra: compressed, cut into chunks, found by the hash of their content, and verified when read.
 
-Putting what is there already: a blob of one chunk is written again, since looking first costs as much as writing
-(measured: 3,700 of either a second) and compaction merges the copies. A blob of several chunks is looked for first,
-which saves megabytes. It also keeps chunks of two versions of the compressor from mixing. After a day its chunks are
-written again as they are stored, so that its write time shows a sweep that it is in use (`streams.maintenance`).
+If a blob of one chunk is there already, it is written again: a look-up costs as much as a write (measured: 3,700 of
+either a second), and compaction merges the copies. A blob of several chunks is looked up first. That saves megabytes,
+and chunks of two versions of the compressor are never mixed. After a day the stored chunks are written again as they
+are, so that their write time shows a sweep that the blob is in use (`streams.maintenance`).
 """
 
 import asyncio
@@ -23,9 +23,9 @@ CHUNK_BYTES = 512 * 1024
 _LEVEL = 3
 """zstd's default level. On 1,500 pages of manuals: 18.0 % of the size at 411 MB/s; level 9 has 16.1 % at 84 MB/s."""
 _THREAD_FROM_BYTES = 64 * 1024
-"""Size (bytes) from which a thread hashes and compresses (that takes about 0.5 ms)."""
+"""Minimum size of a content that a thread hashes and compresses (bytes). At this size it takes about 0.5 ms."""
 _PAGE_ROWS = 4
-"""Chunks in one answer: 2 MiB, well below the protocol's frame limit of 16 MiB."""
+"""Number of chunks in one answer: 2 MiB, well below the protocol's frame limit of 16 MiB."""
 
 REFRESH_SECONDS = 86_400
 """Seconds after which a blob of several chunks is written again if it is put again."""
@@ -50,10 +50,10 @@ class CassandraBlobs:
         self._clock = clock
 
     async def put(self, content: bytes) -> str:
-        """Store and return the reference. Raises Refused for more than MAX_BLOB_BYTES."""
+        """Store the content and return its reference. Raises Refused for more than MAX_BLOB_BYTES."""
         ref: str
         chunks: list[bytes]
-        ref, chunks = await _off_loop(len(content), _packed, admitted(content))
+        ref, chunks = await _off_loop(len(content), _compress_content, admitted(content))
         key, now = bytes.fromhex(ref), self._clock()
         if len(chunks) > 1 and (head := await self._session.execute(_HEAD, {"ref": key})):
             if head[0][0] > (now - REFRESH_SECONDS) * 1e6:
@@ -61,34 +61,34 @@ class CassandraBlobs:
             chunks = await self._stored_chunks(key) or chunks
         shared = {"ref": key, "chunks": len(chunks), "ttl": self._ttl_seconds}
         rows = [{**shared, "chunk": number, "content": chunk} for number, chunk in enumerate(chunks)]
-        # Contents never differ. The time shows a sweep that the blob is in use. Chunk 0 is last, as it makes the others
-        # a blob.
+        # Contents never differ. The time shows a sweep that the blob is in use. Chunk 0 is written last: without it,
+        # the other chunks are no blob.
         if rows[1:]:
             await self._session.execute_many(_PUT, rows[1:], at=int(now * 1e6))
         await self._session.execute(_PUT, rows[0], at=int(now * 1e6))
         return ref
 
     async def _stored_chunks(self, key: bytes) -> list[bytes]:
-        """Return the chunks of a blob as they are stored. Empty if it is not stored as a whole."""
+        """Return the chunks of a blob as they are stored. The list is empty if a chunk is missing."""
         rows = await self._session.execute(_GET, {"ref": key}, page_rows=_PAGE_ROWS)
         whole = rows[0][1] if rows and rows[0][0] == 0 else 0
         return [content for _, _, content in rows[:whole]] if len(rows) >= whole else []
 
     async def get(self, ref: str) -> bytes:
-        """Return the content. Raises MissingBlob, and PoisonError when what is stored is not what was put."""
+        """Return the content. Raises MissingBlob, and PoisonError if the stored content has another hash."""
         if not is_blob_ref(ref):
             raise MissingBlob(f"{ref!r} is no blob reference: 64 hexadecimal digits are")
         rows = await self._session.execute(_GET, {"ref": bytes.fromhex(ref)}, page_rows=_PAGE_ROWS)
         if not rows or rows[0][0] != 0:
             raise MissingBlob(f"no blob {ref} in Cassandra: it was never stored, or only in part, or is deleted")
-        # Behind the last chunk there may be others, of a put that was cut off.
+        # Behind the last chunk there may be chunks of a put that was cut off.
         frame = b"".join(content for chunk, _, content in rows if chunk < rows[0][1])
-        content: bytes = await _off_loop(len(frame), _unpacked, ref, frame)
+        content: bytes = await _off_loop(len(frame), _decompress_frame, ref, frame)
         return content
 
 
 class _Codecs(threading.local):
-    """A compressor is not to be shared between threads, and costs more to make than to use."""
+    """The compressor and decompressor of a thread: they must not be shared, and cost more to make than to use."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(level=_LEVEL)
@@ -102,13 +102,13 @@ async def _off_loop(size_bytes: int, work: Any, *args: Any) -> Any:
     return work(*args) if size_bytes < _THREAD_FROM_BYTES else await asyncio.to_thread(work, *args)
 
 
-def _packed(content: bytes) -> tuple[str, list[bytes]]:
+def _compress_content(content: bytes) -> tuple[str, list[bytes]]:
     """Return the reference, and the compressed content in chunks (at least one)."""
     frame = _codecs.compressor.compress(content)
     return blob_ref(content), [frame[start : start + CHUNK_BYTES] for start in range(0, len(frame), CHUNK_BYTES)]
 
 
-def _unpacked(ref: str, frame: bytes) -> bytes:
+def _decompress_frame(ref: str, frame: bytes) -> bytes:
     try:
         size_bytes = zstandard.frame_content_size(frame)
         content = _codecs.decompressor.decompress(frame) if 0 <= size_bytes <= MAX_BLOB_BYTES else b""

@@ -1,6 +1,6 @@
-"""All blobs and all references to them in Cassandra, read in the order of tokens.
+"""All blobs and all references to blobs in Cassandra, read in the order of tokens.
 
-This is the one place that reads whole tables. It reads a bounded number of rows at a time.
+Whole tables are read here, a bounded number of rows at a time.
 """
 
 from collections.abc import Collection, Sequence
@@ -78,12 +78,12 @@ class CassandraBlobCollection:
         return sum(len(content) for (content,) in rows)
 
     async def delete(self, blob: StoredBlob) -> None:
-        """The deletion has the write time of what it deletes, so a blob that is stored at the same moment stays."""
+        """Delete the blob with the write time of the blob, so that a blob that is stored again meanwhile stays."""
         await self._session.execute(_DELETE, _key(blob.ref), at=blob.written_at)
         await self._session.execute(_DROP, _key(blob.ref))
 
     async def _scan(self, statement: str, position: int, limit: int) -> tuple[list[Any], int | None]:
-        """Rows from a position on, each with its token first, and the position of the next read."""
+        """Return rows from a position on, each with its token first, and the position of the next read."""
         start = position + _FIRST_TOKEN
         rows = await self._session.execute(statement, {"start": start, "count": limit})
         if len(rows) < limit:
@@ -93,7 +93,7 @@ class CassandraBlobCollection:
         return rows, following if following < _POSITIONS else None
 
     async def _references_of_hosts(self, position: int) -> tuple[list[bytes], int | None]:
-        """References of robots.txt in the states of hosts, by buckets."""
+        """Return references to robots.txt files in the states of hosts, by buckets."""
         step = _POSITIONS // BUCKETS
         first = position // step
         buckets = range(first, min(first + BUCKETS_AT_ONCE, BUCKETS))

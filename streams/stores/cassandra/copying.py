@@ -1,13 +1,12 @@
-"""Whole tables out of Cassandra and into it, with the time of every write.
+"""Copies of whole tables, out of Cassandra and into it, with the time of every write.
 
 A table is read by token ranges, a page at a time, so that it needs little memory and no server reads for long. Rows
 come in the order of their tokens: the same table gives the same rows in the same order.
 
 Riffle's writes carry the times of their events, and the newest wins. So a restored value must have its own time: else a
-redelivered event could lose against a value that is older than it. Cassandra doesn't tell the time at which the key of
-a row was written. Rows that are nothing but a key (entries of queues, of indexes) are restored with the time of the
-backup: a later removal wins, and one that is redelivered from before the backup leaves an entry that readers check
-anyway.
+redelivered event could lose against an older value. Cassandra doesn't return the time at which the key of a row was
+written. Rows that are only a key (entries of queues, of indexes) are restored with the time of the backup: a later
+removal wins, and a redelivered removal from before the backup leaves an entry that readers check anyway.
 """
 
 from collections import defaultdict
@@ -23,7 +22,7 @@ RANGES = 64
 """Number of token ranges of a table that are read one after the other."""
 PAGE_ROWS = 500
 _SMALL_PAGES = {"blobs": 8}
-"""Rows of a page, for tables whose rows are large: a chunk of a blob has up to 512 KiB."""
+"""Number of rows of a page, for tables with large rows: a chunk of a blob has up to 512 KiB."""
 NOT_COPIED = frozenset({"migrations"})
 """Tables that each keyspace fills by itself."""
 _SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean", "double"})
@@ -37,7 +36,7 @@ _COLUMNS = "SELECT table_name, column_name, kind, position, type FROM system_sch
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with the columns of its key in order, and the others by name; or the static columns of its partitions."""
+    """A table with the columns of its key in order, and the others by name; or with only its static columns."""
 
     name: str
     partition_key: tuple[str, ...]
@@ -49,7 +48,7 @@ class Table:
 
     @property
     def label(self) -> str:
-        """The name of its part of a backup."""
+        """The name of the table's part of a backup."""
         return f"{self.name}.static" if self.static else self.name
 
     @property
@@ -106,7 +105,7 @@ async def read_rows(session: CassandraSession, table: Table) -> AsyncIterator[li
             bounds = {"first": first, "last": last}
             rows, following = await session.page(cql, bounds, page_rows=page_rows, after=following)
             # A partition with only static values comes as a row without a clustering key.
-            if copied := [_copied(table, row) for row in rows if None not in row[: len(table.key)]]:
+            if copied := [_split_row(table, row) for row in rows if None not in row[: len(table.key)]]:
                 yield copied
             if following is None:
                 break
@@ -119,13 +118,13 @@ def token_ranges(count: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*(start - 1 for start in starts[1:]), LAST_TOKEN], strict=True))
 
 
-def _copied(table: Table, row: Sequence[Any]) -> CopiedRow:
+def _split_row(table: Table, row: Sequence[Any]) -> CopiedRow:
     keys, values = len(table.key), len(table.values)
-    found = [_plain(value) for value in row[keys : keys + values]]
-    return list(row[:keys]), found, [_plain(time) for time in row[keys + values :]]
+    found = [_make_plain(value) for value in row[keys : keys + values]]
+    return list(row[:keys]), found, [_make_plain(time) for time in row[keys + values :]]
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     """Return a value of the driver as a backup holds it."""
     if isinstance(value, Mapping):
         return [[key, content] for key, content in value.items()]

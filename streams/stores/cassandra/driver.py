@@ -20,10 +20,11 @@ _RECONNECT_FIRST_SECONDS, _RECONNECT_LAST_SECONDS = 0.5, 10.0
 
 
 def _ensure_event_loop() -> Any:
-    """See that there is one, and return the protocol version to speak with it.
+    """Make sure that the driver has an event loop, and return the protocol version for this event loop.
 
-    5 is of Cassandra 4.0 and later; naming it saves trying the versions above it, one connection each. Of its
-    checksummed segments the asyncio event loop loses bytes under load (driver 3.30.1, measured), so there it is 4.
+    Cassandra 4.0 and later speak version 5. To name it saves the tries of higher versions, one connection each. The
+    asyncio event loop loses bytes of version 5's checksummed segments under load (driver 3.30.1, measured), so it
+    speaks version 4.
     """
     try:
         import cassandra.io.libevreactor  # noqa: F401 (looked for, not used)
@@ -52,7 +53,7 @@ from cassandra.policies import (  # noqa: E402
 from cassandra.query import ConsistencyLevel, tuple_factory  # noqa: E402
 
 logging.getLogger("cassandra").setLevel(logging.ERROR)
-"""It logs every failed attempt to reconnect, with its traceback; what matters is raised."""
+"""The driver logs every failed attempt to reconnect, with its traceback. Errors that matter are raised."""
 
 
 class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
@@ -84,10 +85,10 @@ class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
 def new_cluster(settings: CassandraSettings) -> Any:
     """Return the driver's Cluster, not yet connected."""
     profile = ExecutionProfile(
-        # Driver and server agree on who owns a row, so the first server asked has it.
+        # Driver and server agree on who owns a row, so the first server asked has the row.
         load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(local_dc=settings.datacenter)),
         retry_policy=OnceMore(),
-        # A stage reads what the stage before it wrote: a quorum of both makes sure that it sees it.
+        # A stage reads what the stage before it wrote: with a quorum for both, no read misses the write.
         consistency_level=ConsistencyLevel.LOCAL_QUORUM,
         request_timeout=settings.request_timeout_seconds,
         row_factory=tuple_factory,

@@ -1,7 +1,7 @@
-"""Fingerprints in Cassandra: one row per page, and one row per key under which its duplicates find it.
+"""Fingerprints in Cassandra: one row per page, and one row per key that leads from its duplicates to the page.
 
 A row found by a key is a hint. The page's own row is read afterwards, and decides. So a write that a crash interrupted,
-or that a later one overtook, leaves at most a hint that leads nowhere.
+or that a later write overtook, leaves at most a hint that leads nowhere.
 
 `put` writes a page's hints. They are deleted when the page becomes a duplicate, and written again when it is promoted.
 The column `hidden` is written with the same times as the hints: it is true if the latest of these writes deleted them.
@@ -41,7 +41,7 @@ KEYS_AT_ONCE = 100
 _REPRESENTS, _MEMBER = 0, 1
 """Kinds of rows in the table of groups: a group that the page represents, and a page of the group."""
 _EARLIEST = 1
-"""Write time of a group's first representative. Each move replaces it, in whatever order they are written."""
+"""Write time of a group's first representative. Each move replaces it, in whatever order the two are written."""
 _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
@@ -132,13 +132,13 @@ class CassandraFingerprints:
         return found[0] if found else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        return _exact(await self._get_all(await self._exact_hints(content_hash)), content_hash)
+        return _select_exact(await self._get_all(await self._exact_hints(content_hash)), content_hash)
 
     async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
-        return _near(await self._get_all(await self._near_hints(simhash, distance)), simhash, distance, version)
+        return _select_near(await self._get_all(await self._near_hints(simhash, distance)), simhash, distance, version)
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        return _similar(
+        return _select_similar(
             await self._get_all(await self._similar_hints(fingerprint, similarity)), fingerprint, similarity
         )
 
@@ -150,10 +150,10 @@ class CassandraFingerprints:
         hints = await asyncio.gather(*look_ups)
         rows = await self._get_all([page.page_id, *chain(*hints)])
         others = [row for row in rows if row.page_id != page.page_id]
-        found = {other.page_id for other in _exact(others, page.content_hash)}
+        found = {other.page_id for other in _select_exact(others, page.content_hash)}
         if page.words >= MIN_NEAR_WORDS:
-            near = _near(others, page.simhash, distance, page.simhash_version)
-            found |= {other.page_id for other in (*near, *_similar(others, page, similarity))}
+            near = _select_near(others, page.simhash, distance, page.simhash_version)
+            found |= {other.page_id for other in (*near, *_select_similar(others, page, similarity))}
         return [row for row in rows if row.page_id == page.page_id or row.page_id in found]
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None:
@@ -189,7 +189,7 @@ class CassandraFingerprints:
         else:
             await self._join(former, decision, representative, at)
         if former.group not in (None, group) and former.decided_at < at:
-            # With the write time of the row that it deletes: a later one could delete another worker's new row.
+            # With the write time of the deleted row: a later time could delete another worker's new row.
             await self._leave_group(former, former.decided_at)
 
     async def _elect(self, page: Fingerprint, decision: dict[str, Any], at: int) -> None:
@@ -233,7 +233,7 @@ class CassandraFingerprints:
             await self._session.execute(_CUT_GROUP_OF, {"representative": former, "key": group_id}, at=moved_at)
 
     async def groups(self, representatives: Sequence[UUID], limit: int) -> dict[UUID, list[Fingerprint]]:
-        """A few requests with many keys, because a searcher waits: many requests are more work."""
+        """As the Protocol says, by few requests with many keys: a searcher waits, and many requests are more work."""
         if not representatives:
             return {}
         groups = await self._groups_of(representatives, limit)
@@ -256,7 +256,7 @@ class CassandraFingerprints:
         return [AliasEvidence(host, *row) for row in await self._session.execute(_GET_VARIANTS, {"host": host})]
 
     async def _get_all(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
-        return await self._resolved(await self._rows(page_ids))
+        return await self._add_representatives(await self._rows(page_ids))
 
     async def _rows(self, page_ids: Iterable[UUID]) -> list[Fingerprint]:
         """Return the pages' rows, without the representatives of their groups."""
@@ -264,7 +264,7 @@ class CassandraFingerprints:
         answers = await self._session.execute_many(_GET, [{"page_id": page_id} for page_id in wanted])
         return [page for rows in answers for row in rows if (page := _page(*row))]
 
-    async def _resolved(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
+    async def _add_representatives(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
         """Return the pages with the representatives of their groups."""
         groups = sorted({page.group for page in pages if page.group not in (None, page.page_id)})
         known = await self._session.execute(_GET_REPRESENTATIVES, {"keys": groups}) if groups else []
@@ -284,7 +284,7 @@ class CassandraFingerprints:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
         rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash), "count": PER_BITS})
-        distances = {page_id: hamming(_unsigned(other), simhash) for page_id, other in rows}
+        distances = {page_id: hamming(_decode_bigint(other), simhash) for page_id, other in rows}
         nearest = sorted((bits, page_id) for page_id, bits in distances.items() if bits <= distance)
         return [page_id for _, page_id in nearest[:MAX_FOUND]]
 
@@ -325,22 +325,22 @@ class CassandraFingerprints:
         row = {
             "page_id": page.page_id,
             "content_hash": page.content_hash,
-            **({"simhash": _signed(page.simhash)} if bits else {}),
+            **({"simhash": _encode_bigint(page.simhash)} if bits else {}),
             **({"sketch": page.sketch} if bands else {}),
-            **_numbered(bits, "bits"),
-            **_numbered(bands, "band"),
+            **_number_keys(bits, "bits"),
+            **_number_keys(bands, "band"),
             **(values or {}),
         }
         puts = [statement] if statement else []
-        puts += [_PUT_CONTENT, *_repeated(_PUT_BITS, bits, "bits"), *_repeated(_PUT_BAND, bands, "band")]
+        puts += [_PUT_CONTENT, *_repeat_for_keys(_PUT_BITS, bits, "bits"), *_repeat_for_keys(_PUT_BAND, bands, "band")]
         await self._session.execute(_batch(puts), row, at=at)
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
-        """Delete the hints of a former fingerprint, except those that its successor has, too."""
+        """Delete the hints of a former fingerprint, except the hints that its successor has, too."""
         bits = sorted({*self._bits(former)} - {*(self._bits(kept) if kept else ())})
         bands = sorted({*_bands(former)} - {*(_bands(kept) if kept else ())})
-        cuts = [*_repeated(_CUT_BITS, bits, "bits"), *_repeated(_CUT_BAND, bands, "band")]
-        row: dict[str, Any] = {"page_id": former.page_id, **_numbered(bits, "bits"), **_numbered(bands, "band")}
+        cuts = [*_repeat_for_keys(_CUT_BITS, bits, "bits"), *_repeat_for_keys(_CUT_BAND, bands, "band")]
+        row: dict[str, Any] = {"page_id": former.page_id, **_number_keys(bits, "bits"), **_number_keys(bands, "band")}
         if kept is None or kept.content_hash != former.content_hash:
             cuts.append(_CUT_CONTENT)
             row["content_hash"] = former.content_hash
@@ -352,7 +352,7 @@ class CassandraFingerprints:
         return self._keys(fingerprint.simhash) if fingerprint.words >= MIN_NEAR_WORDS else []
 
     def _keys(self, simhash: int) -> list[int]:
-        return sorted({_signed(table.key(simhash)) for table in self._tables})
+        return sorted({_encode_bigint(table.key(simhash)) for table in self._tables})
 
 
 def _page(
@@ -381,17 +381,17 @@ def _page(
     )
 
 
-def _exact(pages: Iterable[Fingerprint], content_hash: str) -> list[Fingerprint]:
+def _select_exact(pages: Iterable[Fingerprint], content_hash: str) -> list[Fingerprint]:
     return [page for page in pages if page.content_hash == content_hash]
 
 
-def _near(pages: Iterable[Fingerprint], simhash: int, distance: int, version: int) -> list[Fingerprint]:
-    """Keep the fingerprints of this version within the distance. A hint has no version, the page's own row has one."""
+def _select_near(pages: Iterable[Fingerprint], simhash: int, distance: int, version: int) -> list[Fingerprint]:
+    """Return the fingerprints of this version within the distance. Only the page's own row has a version, no hint."""
     alike = [page for page in pages if page.simhash_version == version]
     return [page for page in alike if hamming(page.simhash, simhash) <= distance]
 
 
-def _similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float) -> list[Fingerprint]:
+def _select_similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float) -> list[Fingerprint]:
     return [page for page in pages if sketch_similarity(like.sketch, page.sketch) >= similarity]
 
 
@@ -401,26 +401,26 @@ def _bands(fingerprint: Fingerprint) -> list[int]:
 
 
 def _batch(statements: Sequence[str]) -> str:
-    """One request for rows of several partitions. It is not logged, so a crash may leave a part of it undone.
+    """Return one request for rows of several partitions. It is not logged, so a crash may leave a part of it undone.
 
-    Its text depends on the number of keys only. There are few such texts, and each is prepared once.
+    The text depends only on the number of keys. There are few such texts, and each is prepared once.
     """
     return f"BEGIN UNLOGGED BATCH USING TIMESTAMP :at {'; '.join(statements)}; APPLY BATCH"
 
 
-def _repeated(statement: str, keys: Sequence[int], name: str) -> list[str]:
-    """Return one statement per key, with numbered parameters."""
+def _repeat_for_keys(statement: str, keys: Sequence[int], name: str) -> list[str]:
+    """Return the statement once per key, with numbered parameters."""
     return [statement.replace(":key", f":{name}_{number}") for number in range(len(keys))]
 
 
-def _numbered(keys: Sequence[int], name: str) -> dict[str, int]:
+def _number_keys(keys: Sequence[int], name: str) -> dict[str, int]:
     return {f"{name}_{number}": key for number, key in enumerate(keys)}
 
 
-def _signed(value: int) -> int:
+def _encode_bigint(value: int) -> int:
     """Return an unsigned number of 64 bits as Cassandra's bigint."""
     return value - (1 << 64) if value >> 63 else value
 
 
-def _unsigned(value: int) -> int:
+def _decode_bigint(value: int) -> int:
     return value & ((1 << 64) - 1)

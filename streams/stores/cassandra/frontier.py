@@ -21,7 +21,7 @@ from streams.stores.protocols import (
 from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 MAX_KEYS = 100
-"""Maximum URLs whose states one statement reads."""
+"""Maximum number of URLs in one statement that reads states."""
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"

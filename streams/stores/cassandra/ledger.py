@@ -31,11 +31,11 @@ class CassandraLedger:
         await self._session.execute_batch([(_RECORD, row) for row in rows])
 
     async def history(self, page_id: UUID) -> list[Transition]:
-        """Oldest first. Ordered here, as the rows are ordered by event."""
+        """Return the transitions of the page, the oldest first. They are sorted here: the rows are ordered by event."""
         rows = await self._session.execute(_HISTORY, {"page_id": page_id})
         found = [unpack_transition(page_id, event_id, value) for event_id, value in rows]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
 
     async def erase(self, page_id: UUID, before: int) -> None:
-        """Erase the transitions of an earlier time."""
+        """Erase the transitions before this time."""
         await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)

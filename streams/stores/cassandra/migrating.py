@@ -1,8 +1,8 @@
 """The keyspace and its tables: numbered migrations, each applied once, in order.
 
-A migration is a file `migrations/NNNN_name.cql` of idempotent DDL (IF NOT EXISTS). The table `migrations` remembers the
-name and checksum of each that was applied. Several processes may migrate at once: each statement may then run
-twice, to the same effect. An applied migration never changes; a change is a new file with the next number.
+A migration is a file `migrations/NNNN_name.cql` of idempotent DDL (IF NOT EXISTS). The table `migrations` has the
+name and checksum of each applied migration. Several processes may migrate at once: each statement may then run twice,
+to the same effect. An applied migration never changes; a change is a new file with the next number.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from cassandra import AlreadyExists, InvalidRequest
 from streams.errors import UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import new_cluster
-from streams.stores.cassandra.session import translated
+from streams.stores.cassandra.session import translate_error
 
 _NAME = re.compile(r"\d{4}_[a-z0-9_]+\.cql")
 _KEYSPACE_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}")
 _REMEMBERED = "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, checksum text)"
 _TRIES = 5
-"""Maximum tries of a statement, for another process may change the schema at the same moment."""
+"""Maximum number of tries of a statement: another process may change the schema at the same moment."""
 _TIMEOUT_SECONDS = 60.0
 """Seconds after which a statement fails. A schema change waits until all servers agree."""
 
@@ -37,12 +37,12 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """The checksum of only the statements, so that a comment can be corrected."""
+        """The checksum of the statements, without comments, so that a comment can be corrected."""
         return blake2b("\n".join(self.statements).encode(), digest_size=16).hexdigest()
 
     @property
     def statements(self) -> list[str]:
-        """Without comments and with spaces collapsed."""
+        """The statements, without comments and with spaces collapsed."""
         bare = re.sub(r"(--|//).*", "", self.text)
         return [" ".join(part.split()) for part in bare.split(";") if part.strip()]
 
@@ -55,15 +55,15 @@ def packaged_migrations() -> list[Migration]:
 
 
 async def migrate(settings: CassandraSettings, migrations: list[Migration] | None = None) -> list[str]:
-    """Create the keyspace and apply what is not yet applied. Returns the names of what was applied now.
+    """Create the keyspace, and apply the migrations that are not yet applied. Returns their names.
 
-    Raises UsageError when an applied migration was changed, and StoreUnavailable.
+    Raises UsageError if an applied migration was changed, and StoreUnavailable.
     """
     wanted = packaged_migrations() if migrations is None else migrations
     try:
         return await asyncio.to_thread(_migrate, settings, wanted)
     except Exception as error:
-        raise translated(error, settings) from error
+        raise translate_error(error, settings) from error
 
 
 def _migrate(settings: CassandraSettings, migrations: list[Migration]) -> list[str]:
@@ -104,7 +104,7 @@ def _apply(driver: Any, migration: Migration, applied: dict[str, str]) -> bool:
 
 
 def _change(driver: Any, statement: str) -> None:
-    """Run DDL. Another process that makes the same change at the same moment can make it fail: then once more."""
+    """Run DDL. Try again if it fails because another process makes the same change at the same moment."""
     for left in reversed(range(_TRIES)):
         try:
             driver.execute(statement, timeout=_TIMEOUT_SECONDS)

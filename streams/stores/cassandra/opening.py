@@ -1,4 +1,4 @@
-"""Opens all stores of the role `records` over one session."""
+"""The opening of all stores with the role `records`, over one session."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

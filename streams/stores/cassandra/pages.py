@@ -1,4 +1,4 @@
-"""Records in Cassandra: one row a part, so that no stage reads before it writes."""
+"""Records in Cassandra: one row per part, so that no stage reads before it writes."""
 
 from uuid import UUID
 
@@ -28,7 +28,7 @@ class CassandraPages:
         await self._session.execute(_PUT, row, at=at)
 
     async def get(self, page_id: UUID) -> PageRecord:
-        """Return all parts; none when nothing is known."""
+        """Return the record of the page. It is empty if nothing is known."""
         rows = await self._session.execute(_GET, {"page_id": page_id})
         return PageRecord({part: unpack(value) for part, value in rows})
 
@@ -38,5 +38,5 @@ class CassandraPages:
         return [(token, page_id) for page_id, token in rows]
 
     async def erase(self, page_id: UUID, before: int) -> None:
-        """Erase what was written with an earlier time."""
+        """Erase all parts that were written before this time."""
         await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)

@@ -1,7 +1,8 @@
 """The mark of a restore that is not finished: one row of the table `migrations`, which no backup copies or empties.
 
-It is written before a restore deletes anything, and removed when everything is there. A restore that was killed, or
-failed, leaves it: workers wait, the gateway answers nothing, and `riffle doctor` says why, until a restore is finished.
+The mark is written before a restore deletes anything, and removed when everything is there. A restore that was killed,
+or failed, leaves the mark: workers wait, the gateway answers nothing, and `riffle doctor` says why, until a restore is
+finished.
 """
 
 from streams.errors import RestoreUnfinished
@@ -41,7 +42,7 @@ async def check_restored(settings: CassandraSettings) -> None:
 
 
 async def mark_restore(settings: CassandraSettings, begun: str) -> None:
-    """Note that a restore begins. `begun` says for people which one, and when."""
+    """Note that a restore begins. `begun` tells people which restore, and since when."""
     await _execute(settings, _WRITE, {"name": MARK, "begun": begun})
 
 

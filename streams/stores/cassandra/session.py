@@ -10,11 +10,11 @@ How a store uses it:
     await session.execute_many(cql, [params, params, ...], at=at)
 
 Parameters are named (`:name`), `at` is the `:at` of the statement, and rows are tuples in the order of the SELECT. Each
-text is prepared once, so never build one from values. All statements are taken to be idempotent and are tried once
+text is prepared once, so never build a text from values. All statements are taken to be idempotent and are tried once
 more at another server: no counters, no list appends, no conditions (IF) may pass through here.
 
-The driver answers in its own thread; answers are handed to the event loop that asked. At most `IN_FLIGHT` requests
-are on their way at once, the others wait here, and their waiting counts against the deadline.
+The driver answers in its own thread, and answers are handed to the event loop that asked. At most `IN_FLIGHT` requests
+are on their way at once. The others wait here, and the time of waiting counts against their deadline.
 """
 
 import asyncio
@@ -44,9 +44,9 @@ from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
 
 IN_FLIGHT = 256
-"""Maximum requests of a session at a time. Measured: beyond 128, a single server answers later, not faster."""
+"""Maximum number of requests of a session at once. Measured: beyond 128, a single server answers later, not faster."""
 MAX_BATCH = 500
-"""Maximum statements of one batch."""
+"""Maximum number of statements of one batch."""
 
 FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
 """Seconds between two tries to send a statement while the connection is full: the first pause and the longest."""
@@ -58,7 +58,7 @@ SERVER_CLOCK_STEP = 0.001
 
 
 class CassandraSession:
-    """Prepared, bounded, awaitable statements. Made by `connect`."""
+    """A session with prepared, bounded, awaitable statements. `connect` makes it."""
 
     def __init__(self, settings: CassandraSettings, cluster: Any, driver: Any) -> None:
         self._settings = settings
@@ -77,16 +77,16 @@ class CassandraSession:
         bound_params = dict(params or {}) if at is None else {**(params or {}), "at": at}
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                statement = _bound(await self._prepare(cql), bound_params)
+                statement = _bind_params(await self._prepare(cql), bound_params)
                 statement.fetch_size = page_rows
                 return await self._ask_when_free(statement)
         except Exception as error:
-            raise translated(error, self._settings, cql) from error
+            raise translate_error(error, self._settings, cql) from error
 
     async def execute_batch(self, statements: Sequence[tuple[str, Params]]) -> None:
         """Run writes of one partition together: all or none of them, as one write of the server.
 
-        Each has its own parameters, `at` among them. More than MAX_BATCH are several batches, one after the other.
+        Each has its own parameters, also `at`. More than MAX_BATCH statements are several batches, one after the other.
         Raises as `execute` does.
         """
         for start in range(0, len(statements), MAX_BATCH):
@@ -102,23 +102,25 @@ class CassandraSession:
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
                 for cql, params in statements:
-                    batch.add(_bound(await self._prepare(cql), params))
+                    batch.add(_bind_params(await self._prepare(cql), params))
                 await self._ask_when_free(batch)
         except Exception as error:
-            raise translated(error, self._settings, statements[0][0]) from error
+            raise translate_error(error, self._settings, statements[0][0]) from error
 
     async def clock_ahead_seconds(self) -> float:
-        """Return by how many seconds this machine's clock is ahead of a server's. The time of the request is allowed
-        for, so 0 means that no difference is visible."""
+        """Return how far this machine's clock is ahead of a server's clock (seconds).
+
+        The duration of the request is allowed for, so 0 means that no difference is visible.
+        """
         before = time.time()
         rows = await self.execute("SELECT toUnixTimestamp(now()) FROM system.local")
         server: float = rows[0][0] / 1_000
         return max(before - server - SERVER_CLOCK_STEP, 0.0) or min(time.time() - server, 0.0)
 
     async def execute_many(self, cql: str, many: Iterable[Params], *, at: int | None = None) -> list[list[Row]]:
-        """Run a statement once for each of `many`, concurrently; answers in their order. Raises the first failure.
+        """Run a statement once for each of `many`, concurrently. Returns the answers in their order.
 
-        However many they are, each has the deadline for itself: its time begins when it is sent.
+        Each statement has the whole deadline: its time begins when it is sent. Raises the first failure.
         """
         todo = list(many)
         answers: list[list[Row]] = [[] for _ in todo]
@@ -139,28 +141,28 @@ class CassandraSession:
     async def page(
         self, cql: str, params: Params, *, page_rows: int, after: bytes | None = None
     ) -> tuple[list[Row], bytes | None]:
-        """Return one page of a statement's rows, and the place after which the next begins, or None at the end.
+        """Return one page of a statement's rows, and the place after which the next page begins, or None at the end.
 
         Raises as `execute` does.
         """
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                statement = _bound(await self._prepare(cql), params)
+                statement = _bind_params(await self._prepare(cql), params)
                 statement.fetch_size = page_rows
                 return await self._ask_for_page(statement, after)
         except Exception as error:
-            raise translated(error, self._settings, cql) from error
+            raise translate_error(error, self._settings, cql) from error
 
     async def close(self) -> None:
         """Close all connections. Requests on their way fail."""
         await asyncio.to_thread(self._cluster.shutdown)
 
     async def _prepare(self, cql: str) -> Any:
-        """Return the prepared statement of this text, asked for once however many wait for it."""
+        """Return the prepared statement of this text. The server is asked only once, however many callers wait."""
         waiting = self._prepared.get(cql)
         if waiting is None or (waiting.done() and (waiting.cancelled() or waiting.exception())):
             waiting = asyncio.ensure_future(asyncio.to_thread(self._prepare_now, cql))
-            waiting.add_done_callback(_retrieved)
+            waiting.add_done_callback(_read_failure)
             self._prepared[cql] = waiting
         return await asyncio.shield(waiting)
 
@@ -170,8 +172,11 @@ class CassandraSession:
         return prepared
 
     async def _ask_when_free(self, statement: Any) -> list[Row]:
-        """Ask; wait while no connection takes more: the driver refuses at once when a socket's buffer is full of large
-        values, and has sent nothing then. The deadline of the statement ends the waiting."""
+        """Ask, and wait while all connections are full.
+
+        The driver refuses a statement at once when a socket's buffer is full of large values, and has sent nothing
+        then. The deadline of the statement ends the waiting.
+        """
         pause_seconds = FULL_FIRST_SECONDS
         while True:
             try:
@@ -212,8 +217,8 @@ class CassandraSession:
         return rows, request._paging_state
 
 
-def _bound(prepared: Any, params: Params) -> Any:
-    """Bind the parameters. The driver silently leaves a column without a value as it was; here that is a KeyError."""
+def _bind_params(prepared: Any, params: Params) -> Any:
+    """Bind the parameters. Raises KeyError for a missing one: the driver would silently leave its column as it was."""
     names = {column.name for column in prepared.column_metadata}
     if names != params.keys():
         wrong = ", ".join(sorted(names ^ params.keys()))
@@ -222,14 +227,14 @@ def _bound(prepared: Any, params: Params) -> Any:
 
 
 async def connect(settings: CassandraSettings) -> CassandraSession:
-    """Connect to the keyspace. Raises StoreUnavailable, or UsageError when the keyspace isn't there."""
+    """Connect to the keyspace. Raises StoreUnavailable, or UsageError if the keyspace is missing."""
     cluster = new_cluster(settings)
     try:
         driver = await asyncio.to_thread(cluster.connect)
         await asyncio.to_thread(driver.set_keyspace, settings.keyspace)
     except Exception as error:
         await asyncio.to_thread(cluster.shutdown)
-        raise translated(error, settings) from error
+        raise translate_error(error, settings) from error
     return CassandraSession(settings, cluster, driver)
 
 
@@ -237,8 +242,8 @@ def address(settings: CassandraSettings) -> str:
     return ", ".join(f"{host}:{settings.port}" for host in settings.hosts)
 
 
-def translated(error: Exception, settings: CassandraSettings, cql: str = "") -> Exception:
-    """Return the error of Riffle for one of the driver: what failed, where, and what to do."""
+def translate_error(error: Exception, settings: CassandraSettings, cql: str = "") -> Exception:
+    """Return Riffle's error for an error of the driver: what failed, where, and what to do."""
     where = f"Cassandra at {address(settings)}"
     reason = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, RiffleError):
@@ -264,7 +269,7 @@ def _causes(error: NoHostAvailable) -> list[Exception]:
 
 
 def _is_full(error: NoHostAvailable) -> bool:
-    """Return True if all connections are full, while the servers are there."""
+    """Return True if all connections are full, although the servers are there."""
     causes = _causes(error)
     return bool(causes) and all(isinstance(cause, ConnectionBusy | NoConnectionsAvailable) for cause in causes)
 
@@ -274,13 +279,13 @@ def _is_away(error: Exception) -> bool:
         return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in _causes(error))
     if isinstance(
         error, ErrorMessage
-    ):  # those that the driver has no exception for: overloaded, starting, its own error
+    ):  # without an exception of its own in the driver: overloaded, starting, a server error
         return not isinstance(error, RequestValidationException | InvalidMessage)
     return isinstance(error, RequestExecutionException | UnresolvableContactPoints | ConnectionException | OSError)
 
 
 def _call_in_loop(loop: asyncio.AbstractEventLoop, callback: Any) -> None:
-    """Call from the driver's thread. Once the loop is closed, nothing waits for the answer."""
+    """Call a function in the event loop, from the driver's thread. Once the loop is closed, nothing waits for it."""
     try:
         loop.call_soon_threadsafe(callback)
     except RuntimeError:
@@ -298,7 +303,7 @@ def _fail(answer: asyncio.Future[list[Row]], error: Exception) -> None:
         answer.set_exception(error)
 
 
-def _retrieved(prepared: asyncio.Future[Any]) -> None:
-    """Read the failure: all tasks that waited may be cancelled, and asyncio warns of errors that were never read."""
+def _read_failure(prepared: asyncio.Future[Any]) -> None:
+    """Read the failure, if there is one. All tasks that waited may be cancelled, and asyncio warns of unread errors."""
     if not prepared.cancelled():
         prepared.exception()

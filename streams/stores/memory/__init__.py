@@ -1,4 +1,4 @@
-"""The shipped fakes: every store in this process's memory, with the same rules as the real ones.
+"""The shipped fakes: every store in this process's memory, with the same rules as the real stores.
 
 For tests, and for trying a stage by hand. One contract suite runs over a fake and its real server, so that what a
 fake allows, the server allows too. Nothing here survives the process.

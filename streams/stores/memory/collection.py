@@ -1,4 +1,4 @@
-"""All blobs and all references to them in memory."""
+"""All blobs and all references to blobs in memory."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
@@ -21,8 +21,8 @@ class MemoryBlobCollection:
     def __init__(self, blobs: MemoryBlobs, pages: MemoryPages, fingerprints: MemoryFingerprints) -> None:
         self._blobs = blobs
         self._rows: dict[str, Callable[[], Iterable[tuple[UUID, bytes]]]] = {
-            "pages": pages.packed,
-            "fingerprints": fingerprints.packed,
+            "pages": pages.iter_rows,
+            "fingerprints": fingerprints.iter_rows,
         }
         self._candidates: dict[str, int] = {}
 

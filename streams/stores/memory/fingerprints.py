@@ -27,25 +27,25 @@ _Key = tuple[Hashable, ...]
 
 
 class MemoryFingerprints:
-    """Fingerprints by page, and the keys under which pages are found.
+    """Fingerprints by page, and the keys that lead to pages.
 
-    The hints have write times as in Cassandra, so that two workers with rows that are out of date leave what they would
-    leave there.
+    The hints have write times as in Cassandra, so that two workers with rows that are out of date leave the same hints
+    as there.
     """
 
     def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
         self._tables = tables(table_count)
         self._rows: dict[UUID, Fingerprint] = {}
         self._decisions: dict[UUID, tuple[int, bytes, bytes]] = {}
-        """By page: write time, group (or the page itself), and the first sights at other pages of its site."""
+        """Write time, group (or the page itself), and the first sights at other pages of the site, by page."""
         self._members: dict[UUID, dict[UUID, None]] = defaultdict(dict)
-        """By group: its pages, in the order in which they came."""
+        """The pages of each group in the order of their arrival, by group."""
         self._groups: dict[UUID, tuple[int, UUID]] = {}
-        """By group: write time and representative."""
+        """Write time and representative, by group."""
         self._groups_of: dict[UUID, dict[UUID, None]] = defaultdict(dict)
         self._removed_at: dict[UUID, int] = {}
         self._hints: dict[_Key, dict[UUID, tuple[int, bool]]] = defaultdict(dict)
-        """By key and page: write time, and whether the hint is deleted."""
+        """Write time, and True if the hint is deleted, by key and page."""
         self._hidden: dict[UUID, tuple[int, bool]] = {}
         self._alias_evidence: dict[tuple[str, str, int], tuple[tuple[bool, int], AliasEvidence]] = {}
 
@@ -63,16 +63,16 @@ class MemoryFingerprints:
             self._hint(known, at, True, set(self._keys_of(fingerprint)))
 
     async def get(self, page_id: UUID) -> Fingerprint | None:
-        return self._with_decision(self._rows[page_id]) if page_id in self._rows else None
+        return self._add_decision(self._rows[page_id]) if page_id in self._rows else None
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        found = self._found([("content", content_hash)])
+        found = self._find_pages([("content", content_hash)])
         return [page for page in found if page.content_hash == content_hash][:MAX_FOUND]
 
     async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
-        found = self._found(self._table_keys(simhash))
+        found = self._find_pages(self._table_keys(simhash))
         near = [
             page for page in found if hamming(page.simhash, simhash) <= distance and page.simhash_version == version
         ]
@@ -81,7 +81,7 @@ class MemoryFingerprints:
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         shares: dict[UUID, tuple[float, Fingerprint]] = {}
         for band in band_keys(fingerprint.sketch):
-            for other in self._found([("band", band)])[:PER_BAND]:
+            for other in self._find_pages([("band", band)])[:PER_BAND]:
                 shares[other.page_id] = (sketch_similarity(fingerprint.sketch, other.sketch), other)
         alike = [found for found in shares.values() if found[0] >= similarity]
         return [page for _, page in sorted(alike, key=lambda found: (-found[0], found[1].page_id))[:MAX_FOUND]]
@@ -139,12 +139,12 @@ class MemoryFingerprints:
             self._members[joined][page_id] = None
 
     async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
-        members = (page_id for group in self._represented(representative) for page_id in self._members[group])
+        members = (page_id for group in self._find_groups(representative) for page_id in self._members[group])
         known = (page_id for page_id in members if page_id in self._rows and page_id != representative)
-        return [self._with_decision(self._rows[page_id]) for page_id in islice(known, limit)]
+        return [self._add_decision(self._rows[page_id]) for page_id in islice(known, limit)]
 
     async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
-        for group in self._represented(former):
+        for group in self._find_groups(former):
             if self._members[group] and not (kept_text and group == group_of(former, kept_text)):
                 written_at, _ = self._groups.get(group, (0, former))
                 self._groups[group] = (max(at, written_at + 1), successor)
@@ -164,16 +164,16 @@ class MemoryFingerprints:
     async def alias_evidence(self, host: str) -> list[AliasEvidence]:
         return [evidence for slot, (_, evidence) in sorted(self._alias_evidence.items()) if slot[0] == host]
 
-    def packed(self) -> Iterator[tuple[UUID, bytes]]:
+    def iter_rows(self) -> Iterator[tuple[UUID, bytes]]:
         """Yield all rows, as they are stored."""
         yield from ((page_id, pack_fingerprint(page)) for page_id, page in self._rows.items())
 
-    def _found(self, keys: Iterable[_Key]) -> list[Fingerprint]:
+    def _find_pages(self, keys: Iterable[_Key]) -> list[Fingerprint]:
         hints = (hint for key in keys for hint in self._hints.get(key, {}).items())
         ids = {page_id for page_id, (_, is_deleted) in hints if not is_deleted}
-        return [self._with_decision(self._rows[page_id]) for page_id in sorted(ids) if page_id in self._rows]
+        return [self._add_decision(self._rows[page_id]) for page_id in sorted(ids) if page_id in self._rows]
 
-    def _with_decision(self, fingerprint: Fingerprint) -> Fingerprint:
+    def _add_decision(self, fingerprint: Fingerprint) -> Fingerprint:
         page_id = fingerprint.page_id
         decided_at, decided, inherited = self._decisions.get(page_id, (0, b"", b""))
         group = UUID(bytes=decided) if decided else None
@@ -189,7 +189,7 @@ class MemoryFingerprints:
     def _representative(self, group: UUID) -> UUID:
         return self._groups.get(group, (0, group))[1]
 
-    def _represented(self, representative: UUID) -> list[UUID]:
+    def _find_groups(self, representative: UUID) -> list[UUID]:
         """Return the groups of this representative."""
         groups = {representative: None, **self._groups_of[representative]}
         return [group for group in groups if self._representative(group) == representative]

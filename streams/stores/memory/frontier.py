@@ -118,7 +118,7 @@ class MemoryFrontier:
         self._put_held(held, None)
 
     def _put_held(self, held: HeldUrl, value: HeldUrl | None) -> None:
-        """Write or remove a row. At the same time, the removal wins over the write, as in Cassandra."""
+        """Write or remove a row. Of a write and a removal with the same time, the removal wins, as in Cassandra."""
         rows, place = self._held[held.host], (held.target, held.slot)
         at, kept = rows.get(place, (_NEVER, held))
         if held.at > at or (held.at == at and kept is not None):

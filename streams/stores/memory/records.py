@@ -1,7 +1,7 @@
 """Blobs, records and ledger in memory.
 
-Values pass through the same packing as the real store's, so that what the fake gives back is what Cassandra would
-give back: tuples as lists, no object shared with the caller, and the same types refused.
+Values pass through the same packing as in the real store, so the fake returns what Cassandra would return: tuples as
+lists, and no object that is shared with the caller. It refuses the same types.
 """
 
 import time
@@ -29,7 +29,7 @@ class MemoryBlobs:
         self._contents: dict[str, bytes] = {}
         self._clock = clock
         self.written_at: dict[str, int] = {}
-        """By reference: when it was stored last, microseconds since 1970 UTC."""
+        """When each blob was stored last, by reference (microseconds since 1970 UTC)."""
 
     async def put(self, content: bytes) -> str:
         ref = blob_ref(admitted(content))
@@ -44,7 +44,7 @@ class MemoryBlobs:
             raise MissingBlob(f"no blob {ref!r} in memory: it was never stored, or is deleted") from None
 
     def delete(self, ref: str, written_at: int) -> None:
-        """Delete a blob, unless it was stored again since."""
+        """Delete a blob, unless it was stored again after `written_at`."""
         if self.written_at.get(ref, written_at + 1) <= written_at:
             del self._contents[ref], self.written_at[ref]
 
@@ -71,7 +71,7 @@ class MemoryPages:
     async def erase(self, page_id: UUID, before: int) -> None:
         _erase(self._cells, self._erased, page_id, before)
 
-    def packed(self) -> Iterator[tuple[UUID, bytes]]:
+    def iter_rows(self) -> Iterator[tuple[UUID, bytes]]:
         """Yield all parts of all pages, as they are stored."""
         yield from ((page_id, packed) for page_id, cells in self._cells.items() for _, packed in cells.values())
 
@@ -94,7 +94,7 @@ class MemoryLedger:
                 _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
 
     async def history(self, page_id: UUID) -> list[Transition]:
-        """Oldest first."""
+        """Return the transitions of the page, the oldest first."""
         rows = self._cells.get(page_id, {})
         found = [unpack_transition(page_id, event_id, packed) for event_id, (_, packed) in rows.items()]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))

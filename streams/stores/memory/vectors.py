@@ -1,4 +1,4 @@
-"""The vector index in memory: exact scores of all points, in the order that Qdrant's would have."""
+"""The vector index in memory: exact scores of all points, in the same order as in Qdrant."""
 
 import asyncio
 import math
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from streams.errors import PoisonError
 from streams.models.protocols import ModelInfo
-from streams.stores.hits import in_order
+from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
 from streams.stores.vector_collection import (
@@ -29,7 +29,7 @@ from streams.stores.vector_collection import (
 )
 
 _TIE = 1e-4
-"""Scores that differ by less may be equal in the digits by which hits are ordered."""
+"""Minimum difference of scores that surely differ after rounding. Hits are sorted by rounded scores."""
 
 
 class MemoryIndex:
@@ -105,7 +105,7 @@ class MemoryIndex:
         return sorted(self._collections)
 
     async def drop(self, collection: str) -> None:
-        """Remove a former model's collection. Raises UsageError when searches still read it."""
+        """Remove a former model's collection. Raises UsageError if searches still read the collection."""
         if collection == self._active:
             raise still_active(collection)
         self._collections.pop(collection, None)
@@ -140,11 +140,11 @@ class _Collection:
             raise PoisonError(f"expected dim: {self.model.dimensions}, got {len(query)}")
         if not self.points:
             return []
-        scores = self._matrix @ self._scaled(np.asarray([query], dtype=np.float32))[0]
+        scores = self._matrix @ self._scale_rows(np.asarray([query], dtype=np.float32))[0]
         return self._best(np.arange(len(scores)), scores, filters, limit)
 
     def by_words(self, query: SparseVector, filters: Filters, limit: int) -> list[Hit]:
-        """Sum over the shared terms of query weight x document weight x IDF."""
+        """Return the best hits. A score is the sum over the shared terms of query weight x document weight x IDF."""
         scores = np.zeros(len(self.points))
         matched = np.zeros(len(self.points), dtype=bool)
         for term, asked in zip(query.indices, query.values, strict=True):
@@ -156,20 +156,20 @@ class _Collection:
         return self._best(rows, scores[rows], filters, limit)
 
     def _best(self, rows: NDArray[Any], scores: NDArray[Any], filters: Filters, limit: int) -> list[Hit]:
-        """The best of these rows, in order. Rows that don't pass the filters are left out before they are cut."""
+        """Return the best of these rows that pass the filters, in order, at most `limit`."""
         points = self._listed
         if filters != ANY:
             passing = np.array([_passes(points[row].payload, filters) for row in rows.tolist()], dtype=bool)
             rows, scores = rows[passing], scores[passing]
         if len(rows) > limit:
-            # Scores that are equal in the digits that count are ordered by id, so none of them is cut before.
+            # Rows with equal scores, in the digits that count, are sorted by id: so none of them is cut here.
             bound = np.partition(scores, -limit)[-limit] - _TIE
             rows, scores = rows[scores >= bound], scores[scores >= bound]
         found = [(points[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
-        return in_order(Hit(point.id, score, point.payload) for point, score in found)[:limit]
+        return sort_hits(Hit(point.id, score, point.payload) for point, score in found)[:limit]
 
     def _idf(self, count: int) -> float:
-        """As Qdrant's `idf` modifier: BM25's, never negative."""
+        """Return the IDF of a term, as Qdrant's modifier `idf` does: BM25's, never negative."""
         return math.log((self._documents - count + 0.5) / (count + 0.5) + 1)
 
     @cached_property
@@ -178,11 +178,11 @@ class _Collection:
 
     @cached_property
     def _matrix(self) -> NDArray[np.float32]:
-        return self._scaled(np.asarray([point.dense for point in self.points.values()], dtype=np.float32))
+        return self._scale_rows(np.asarray([point.dense for point in self.points.values()], dtype=np.float32))
 
     @cached_property
     def _postings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """By term: the rows of the points that have it, and its weights there."""
+        """The rows of the points with a term and the weights of the term there, by term."""
         listed: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
         for row, point in enumerate(self.points.values()):
             for term, weight in dict(zip(point.sparse.indices, point.sparse.values, strict=True)).items():
@@ -196,7 +196,7 @@ class _Collection:
     def _documents(self) -> int:
         return sum(bool(point.sparse.indices) for point in self.points.values())
 
-    def _scaled(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _scale_rows(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         if not self.model.normalized:
             return rows
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)

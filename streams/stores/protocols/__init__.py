@@ -1,8 +1,8 @@
 """The stores as the rest of Riffle sees them: small Protocols, and the plain values that pass through them.
 
-Each has a real adapter (`cassandra/`, `qdrant.py`, `triton.py`) and a shipped fake (`memory/`); one contract
-suite in `tests/` runs over both. Every method raises `StoreUnavailable` or `DeadlineExceeded` when the server doesn't
-answer, which the runtime retries. Every write is idempotent: the same call twice leaves what one call leaves.
+Each Protocol has a real adapter (`cassandra`, `qdrant`) and a shipped fake (`memory`); one contract suite in `tests/`
+runs over both. Every method raises `StoreUnavailable` or `DeadlineExceeded` when the server doesn't answer, and the
+runtime tries again. Every write is idempotent: two equal calls leave the same state as one call.
 
 `at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
 """

@@ -1,4 +1,4 @@
-"""Content-addressed bytes, and the collection of those that nothing refers to."""
+"""Content-addressed bytes, and the collection of blobs that nothing refers to."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ class Blobs(Protocol):
     """Content-addressed bytes: bodies, documents, statements, vectors."""
 
     async def put(self, content: bytes) -> str:
-        """Store and return the reference: 64 hexadecimal digits, blake2b-256 of the content."""
+        """Store the content and return its reference: 64 hexadecimal digits, blake2b-256 of the content."""
 
     async def get(self, ref: str) -> bytes:
         """Return the content. Raises MissingBlob."""
@@ -22,11 +22,11 @@ class StoredBlob:
 
     ref: str
     written_at: int
-    """When it was stored last, microseconds since 1970 UTC."""
+    """When the blob was stored last, microseconds since 1970 UTC."""
 
 
 class BlobCollection(Protocol):
-    """All blobs and all references to them, for the collection of those that nothing refers to.
+    """All blobs and all references to blobs, for the collection of blobs that nothing refers to.
 
     Rows are read in an order of positions from 0 to 2^64. A read from a position returns about `limit` rows, and the
     position where the next read starts, or None at the end.
@@ -34,21 +34,21 @@ class BlobCollection(Protocol):
 
     @property
     def sources(self) -> Sequence[str]:
-        """The tables whose rows refer to blobs."""
+        """The tables with rows that refer to blobs."""
 
     async def references(
         self, source: str, position: int, limit: int, without: Collection[UUID] = ()
     ) -> tuple[list[bytes], int | None]:
-        """References in the rows of a source, 32 bytes each, `without` those in the rows of these pages."""
+        """Return references in the rows of a source, 32 bytes each, `without` references in the rows of these pages."""
 
     async def stored(self, position: int, limit: int) -> tuple[list[StoredBlob], int | None]:
-        """Blobs, also those that were stored only in part."""
+        """Return blobs, also blobs that were stored only in part."""
 
     async def candidates(self, position: int, limit: int) -> tuple[list[str], int | None]:
-        """References of the blobs that a former sweep found unreferenced."""
+        """Return references of the blobs that a former sweep found unreferenced."""
 
     async def candidates_since(self, refs: Sequence[str]) -> dict[str, int]:
-        """When each of these became a candidate, microseconds since 1970 UTC. Others are left out."""
+        """Return when each of these blobs became a candidate (microseconds since 1970 UTC), without other blobs."""
 
     async def note_candidates(self, refs: Sequence[str], at: int) -> None: ...
 
@@ -57,7 +57,7 @@ class BlobCollection(Protocol):
     async def find(self, ref: str) -> StoredBlob | None: ...
 
     async def size_bytes(self, ref: str) -> int:
-        """Return the size of the blob as it is stored."""
+        """Return the stored size of the blob."""
 
     async def delete(self, blob: StoredBlob) -> None:
-        """Delete the blob, unless it was stored again since. It is no candidate any more."""
+        """Delete the blob, unless it was stored again since. Afterwards the blob is no candidate."""

@@ -9,10 +9,10 @@ from uuid import UUID, uuid5
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """When a text was first seen at a page, or at another page of its site."""
+    """The first sight of a text at a page, or at another page of the same site."""
 
     sketch: bytes
-    """The sketch of that text. The time is the age of similar texts only, so it never passes along small changes."""
+    """The sketch of the text. Only texts similar to this one have its age, so no chain of small changes inherits it."""
     at: int
     """Microseconds since 1970 UTC."""
     is_own: bool = True
@@ -39,22 +39,22 @@ class Fingerprint:
     sketch: bytes = b""
     """8-bit minwise hashes of the text's shingles. The share of equal ones estimates the Jaccard similarity."""
     representative: UUID | None = None
-    """The page's representative. None if that is undecided. Only `set_representative` writes it, `put` doesn't."""
+    """The page's representative. None: undecided. Only `set_representative` writes it, `put` doesn't."""
     decided_at: int = 0
-    """The write time of the decision. Like `written_at` it comes from the store."""
+    """The write time of the decision. Like `written_at`, it comes from the store."""
     written_at: int = 0
     """The write time of the fingerprint."""
     simhash_version: int = 1
     """The version of the word weights in the SimHash. SimHashes of different versions are never compared."""
     sights: tuple[Sight, ...] = ()
-    """The first sights of the texts that the page had. Empty if that is only the present text, since `first_seen`."""
+    """The first sights of the texts that the page had. Empty if it had only the present text, since `first_seen`."""
     inherited: tuple[Sight, ...] = ()
     """First sights of this text at other pages of the site. Only `set_representative` writes them."""
     group: UUID | None = field(default=None, compare=False)
     """The id of the page's group, or of the page itself if it is a representative. It comes from the store."""
     is_hidden: bool = field(default=False, compare=False)
-    """True if look-ups don't find the page. It comes from the store. For a representative, `set_representative`
-    must be called again: another worker made it a duplicate at the same moment."""
+    """True if look-ups don't find the page. It comes from the store. For a hidden representative, `set_representative`
+    must be called again: another worker made the page a duplicate at the same moment."""
 
 
 class Unread(Enum):
@@ -64,15 +64,15 @@ class Unread(Enum):
 
 
 UNREAD: Final = Unread.UNREAD
-"""In place of a page's row: the store reads it."""
+"""A value in place of a page's row. The store reads the row then."""
 
 
 Known = Fingerprint | None | Unread
-"""A page's row as the caller has read it, which saves a read. It may be out of date. None: there was none."""
+"""A page's row as the caller has read it, which saves a read. The row may be out of date. None: there was no row."""
 
 
 MIN_NEAR_WORDS = 50
-"""Minimum length (words) of near-duplicates. In a shorter text a few other words may change all that it says."""
+"""Minimum length (words) of near-duplicates. In a shorter text, a few other words may change the meaning."""
 
 
 MAX_FOUND = 32
@@ -86,12 +86,12 @@ def group_of(representative: UUID, text: str = "") -> UUID:
 
 @dataclass(frozen=True, slots=True)
 class AliasEvidence:
-    """Two URLs that a URL alias rule makes one, and whether their pages were duplicates."""
+    """Two URLs that are one by a URL alias rule, and whether their pages were duplicates."""
 
     host: str
     rule: str
     slot: int
-    """0..63. It depends on the pair, so that a pair counts once and a rule has at most 64 pairs."""
+    """0..63. The slot follows from the pair, so that a pair counts once and a rule has at most 64 pairs."""
     url: str
     other: str
     agrees: bool
@@ -105,26 +105,29 @@ class Fingerprints(Protocol):
     """
 
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
-        """Store it under its page, content hash, SimHash tables and bands. It replaces the page's former one.
+        """Store the fingerprint under page, content hash, SimHash tables and bands, in place of the page's former one.
 
-        A text with less than MIN_NEAR_WORDS words is only stored under its page and content hash.
+        A text with fewer than MIN_NEAR_WORDS words is stored only under page and content hash.
         """
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
     async def exact(self, content_hash: str) -> list[Fingerprint]:
-        """Pages with this content, at most MAX_FOUND."""
+        """Return pages with this content, at most MAX_FOUND."""
 
     async def near(self, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
-        """The nearest pages, at most MAX_FOUND: of this version, with at most `distance` other bits (at most 3)."""
+        """Return the nearest pages of this version, at most MAX_FOUND, with up to `distance` other bits (at most 3)."""
 
     async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        """The most similar pages, at most MAX_FOUND: they share a band and have at least this estimated similarity."""
+        """Return the most similar pages, at most MAX_FOUND.
+
+        They share a band and have at least this estimated similarity.
+        """
 
     async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
-        """Return the page itself as it is stored now, and all that `exact`, `near` and `similar` find for it.
+        """Return the page itself as it is stored now, and the pages that `exact`, `near` and `similar` find for it.
 
-        Each row is read once. A text with less than MIN_NEAR_WORDS words has no near or similar pages.
+        Each row is read once. A text with fewer than MIN_NEAR_WORDS words has no near or similar pages.
         """
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...
@@ -138,15 +141,15 @@ class Fingerprints(Protocol):
         representative_text: str = "",
         known: Known = UNREAD,
     ) -> None:
-        """Store the page's representative. If it is the page itself, the page leaves its group.
+        """Store the page's representative. If the page represents itself, it leaves its group.
 
         `representative_text` is the content hash of the representative: a page with another text has another group.
         Without a fingerprint nothing is stored. Look-ups find the page afterwards if it is a representative. If
-        `known` is out of date, the page may be hidden nevertheless: read it again, and repeat the call then.
+        `known` is out of date, the page may be hidden nevertheless: read the page again then, and repeat the call.
         """
 
     async def duplicates(self, representative: UUID, limit: int) -> list[Fingerprint]:
-        """Some duplicates of this representative: all, if they are less than `limit`."""
+        """Return duplicates of this representative: all of them if they are fewer than `limit`."""
 
     async def move_duplicates(self, former: UUID, successor: UUID, at: int, kept_text: str = "") -> None:
         """Make all duplicates of one page duplicates of another one, at a cost that doesn't depend on their number.
@@ -158,7 +161,7 @@ class Fingerprints(Protocol):
         """Return the duplicates of each representative that has some, about `limit` of each."""
 
     async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
-        """Store it in its slot, in place of what is there.
+        """Store the evidence in its slot, in place of earlier evidence.
 
         Agreement never replaces disagreement, whichever is older.
         """

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen"]
-"""The state of a URL in one crawl. Queued and fetched URLs are on their way. Deferred ones wait until the host answers
+"""The state of a URL in one crawl. Queued and fetched URLs are on their way. Deferred URLs wait until the host answers
 again. All other states are final."""
 
 
@@ -52,13 +52,13 @@ class QueueEntry:
     """A place in a host's queue. Entries are ordered by their fields."""
 
     position: int
-    """When it is due, microseconds since 1970 UTC."""
+    """When the URL is due, microseconds since 1970 UTC."""
     page_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierUrl:
-    """The frontier's row of a URL. It is the truth: a queue entry with another position is stale."""
+    """The frontier's row of a URL. The row decides: a queue entry with another position is stale."""
 
     page_id: UUID
     url: str
@@ -68,25 +68,25 @@ class FrontierUrl:
     """The write time: greater with every write of this URL."""
     position: int = 0
     attempt: int = 0
-    """Failed fetches since the URL was queued."""
+    """Number of failed fetches since the URL was queued."""
     depth: int = 0
     max_depth: int | None = None
     max_pages: int | None = None
     same_host: bool = False
     crawl_id: str = ""
     redirects: int = 0
-    """Redirects that led here."""
+    """Number of redirects that led to the URL."""
     forced: bool = False
     cause: str = ""
-    """Id of the event that queued the URL last. A redelivery of it changes nothing."""
+    """Id of the event that queued the URL last. A redelivery of the event changes nothing."""
     generation: int = 0
     """Generation of the last answer that was applied."""
     ok_generation: int = 0
-    """Generation of the last answer with content. 0: there was none."""
+    """Generation of the last answer with content. 0: no answer had content."""
     settled_generation: int = 0
     """Generation of the last answer that is settled."""
     lease_generation: int = 0
-    """Highest generation that was given out with a lease which ended. The next lease has a higher one."""
+    """Highest generation of a lease that ended. The next lease has a higher generation."""
     outcome: str = ""
     detail: str = ""
     etag: str | None = None
@@ -103,7 +103,7 @@ class FrontierUrl:
 class HeldUrl:
     """An alias that waits beside its target, in case the alias rule turns out to be wrong.
 
-    A target has 16 slots, so their number is bounded by the pages of the host.
+    A target has 16 slots, so a host has at most 16 held URLs for each of its pages.
     """
 
     host: str
@@ -113,7 +113,7 @@ class HeldUrl:
     slot: int
     """0..15."""
     discovered: str
-    """The event that discovered the alias, as JSON: enough to fetch it later."""
+    """The event that discovered the alias, as JSON: enough to fetch the alias later."""
     at: int
     """The write time."""
 
@@ -141,7 +141,7 @@ class FrontierStore(Protocol):
         """Return the owner with the highest epoch."""
 
     async def put_owner(self, owner: PartitionOwner) -> None:
-        """Write the owner, unless one with a higher epoch is there."""
+        """Write the owner, unless an owner with a higher epoch is stored."""
 
     async def host(self, bucket: int, host: str) -> FrontierHost | None: ...
 
@@ -154,28 +154,28 @@ class FrontierStore(Protocol):
         """Return the next entries after the cursor `after` (None: from the start), in order, due or not."""
 
     async def trim(self, host: str, upto: QueueEntry, at: int) -> None:
-        """Delete the entries up to and with `upto`, which the cursor has passed."""
+        """Delete the entries that the cursor has passed: up to `upto`, included."""
 
     async def url(self, page_id: UUID) -> FrontierUrl | None: ...
 
     async def put_url(self, url: FrontierUrl) -> None: ...
 
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
-        """Return the states of some URLs in this crawl, without those that have none."""
+        """Return the states of some URLs in this crawl. URLs without a state are left out."""
 
     async def put_states(
         self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
     ) -> None:
-        """Write states of URLs, and the counts of their owner with them: all or nothing."""
+        """Write states of URLs together with the counts of their owner: all or nothing."""
 
     async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
-        """Return the counts of one owner. Without any, they are empty."""
+        """Return the counts of one owner. They are empty if none are stored."""
 
     async def crawl_counts(self, crawl_id: str) -> dict[CrawlState, int]:
         """Return the number of the crawl's URLs in each state, over all buckets and owners."""
 
     async def hold(self, held: HeldUrl) -> None:
-        """Write the row, replacing the one in its target's slot."""
+        """Write the row, in place of the row in its target's slot."""
 
     async def held(self, host: str, after: HeldUrl | None, limit: int) -> list[HeldUrl]:
         """Return the held URLs of a host's targets after `after` (None: from the start), by target and slot."""

@@ -10,22 +10,22 @@ class HostRank:
     """The in-links and the rank of a host, as far as they are known."""
 
     in_links: int = 0
-    """Number of hosts that link to it, rounded down."""
+    """Number of hosts that link to the host, rounded down."""
     rank: float | None = None
-    """Its PageRank, 1 for a host without links to it. None: not computed yet."""
+    """The PageRank of the host: 1 without in-links. None: not computed yet."""
 
 
 class HostLinks(Protocol):
     """The graph of hosts: which hosts link to a host, and its rank."""
 
     async def sources(self, host: str, limit: int) -> dict[str, str]:
-        """Hosts that link to this host, each with the URL of a page that does; `limit` of them at most."""
+        """Return hosts that link to this host, at most `limit`, each with the URL of a page that has the link."""
 
     async def add(self, host: str, source: str, source_url: str) -> None:
-        """A page of the host `source` links to `host`. The last page of a source stays."""
+        """Store a link from a page of the host `source` to `host`. The last page of a source stays."""
 
     async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
-        """Delete the link of `source` to `host` if its page is one of these. Returns True if it was."""
+        """Delete the link of `source` to `host` if its page is one of these. Returns False if it isn't."""
 
     async def put_in_links(self, host: str, in_links: int) -> None: ...
 

@@ -29,7 +29,7 @@ class Ledger(Protocol):
         """Store transitions of one page together: all or none of them."""
 
     async def history(self, page_id: UUID) -> list[Transition]:
-        """Oldest first."""
+        """Return the transitions of the page, the oldest first."""
 
     async def erase(self, page_id: UUID, before: int) -> None:
-        """Erase the transitions of an earlier time. One that is recorded later with such a time is lost, too."""
+        """Erase the transitions before this time. A transition that is recorded later with such a time is lost, too."""

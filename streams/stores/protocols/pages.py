@@ -14,16 +14,16 @@ class Pages(Protocol):
     async def put(self, page_id: UUID, part: StoredPart, at: int) -> None: ...
 
     async def get(self, page_id: UUID) -> PageRecord:
-        """Return all parts; none when nothing is known."""
+        """Return the record of the page. It is empty if nothing is known."""
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        """The next pages with a token above `after` and at most `upto`, by token: for jobs that visit every page.
+        """Return the next pages with a token above `after` and at most `upto`, by token: for jobs over all pages.
 
         Tokens are hashes of page ids, from -2^63 to 2^63 - 1.
         """
 
     async def erase(self, page_id: UUID, before: int) -> None:
-        """Erase what was written with an earlier time. A write of such a time that comes later is lost, too."""
+        """Erase all parts that were written before this time. A later write with such a time is lost, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from streams.stores.statement_payload import StatementPayload
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """Term ids and weights, same length."""
+    """Term ids and their weights: two tuples of the same length."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
@@ -34,11 +34,11 @@ class Filters:
     page_id: UUID | None = None
     host: str | None = None
     languages: tuple[str, ...] = ()
-    """Any of these, as the points spell them; an empty one means points without a language."""
+    """Languages that a result may have, as the points spell them. An empty text means points without a language."""
     sites: tuple[str, ...] = ()
-    """Hosts, of which any is meant with its subdomains."""
+    """Hosts that a result may have. Each includes its subdomains."""
     exclude_sites: tuple[str, ...] = ()
-    """Hosts that are left out with their subdomains."""
+    """Hosts that no result may have. Each includes its subdomains."""
     exclude_pages: tuple[UUID, ...] = ()
 
 
@@ -58,26 +58,26 @@ class PageHits:
     page_id: UUID
     hits: tuple[Hit, ...]
     score: float
-    """The page's own score: the best of each list may be two statements."""
+    """The page's own score. It is no statement's score: the best of each list may be two statements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The two lists that a search is answered from, each with the best first and with its engine's scores."""
+    """The two lists from which a search is answered, each with the best first and with its engine's scores."""
 
     dense: tuple[Hit, ...] = ()
     sparse: tuple[Hit, ...] = ()
     limit: int = 0
-    """Maximum statements of a list. A shorter one has all that match."""
+    """Maximum number of statements of a list. A shorter list has all statements that match."""
 
 
 class VectorIndex(Protocol):
     """The index of statements by meaning and by words: a collection for each model version, and an alias for one."""
 
     async def ensure(self, model: ModelInfo) -> str:
-        """Create the model's collection and payload indexes if need be; point the alias to it if there is none.
+        """Create the model's collection and payload indexes if they are missing. Returns the collection's name.
 
-        Returns the collection's name.
+        If there is no alias yet, it points to this collection.
         """
 
     async def active(self) -> str | None:
@@ -101,26 +101,26 @@ class VectorIndex(Protocol):
         filters: Filters = Filters(),
         limit: int = 100,
     ) -> Candidates:
-        """The best statements by meaning and by words. A list whose vector is None, or has no terms, is empty."""
+        """Return the best statements by meaning and by words. Without a vector, or without terms, a list is empty."""
 
     async def dense_vectors(self, ids: Sequence[UUID]) -> list[Sequence[float]]:
-        """The dense vectors of these statements, in the order of the ids. Statements that are not there are left out.
+        """Return the dense vectors of these statements, in the order of the ids, without statements that are missing.
 
-        They are read from the collection that searches read. Engines may return them scaled to length 1.
+        The vectors are read from the collection that searches read. Engines may return them scaled to length 1.
         """
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
-        """The statements with the nearest vectors, as a search finds them; with `exact`, all vectors are compared."""
+        """Return the statements with the nearest vectors, as a search finds them. With `exact`, all are compared."""
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         """Return all points of a page, by ordinal. Scores are 0."""
 
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
-        """Return the number of statements; of one page, and of one generation of it."""
+        """Return the number of statements, or only of this page, or only of this generation of the page."""
 
     async def collections(self) -> list[str]: ...
 
     async def drop(self, collection: str) -> None:
-        """Remove a former model's collection. Raises UsageError when searches still read it."""
+        """Remove a former model's collection. Raises UsageError if searches still read the collection."""
 
     async def close(self) -> None: ...

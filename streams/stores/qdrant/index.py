@@ -1,7 +1,7 @@
-"""The vector index in Qdrant: a cluster, or the local stack's server. They only differ in the URL.
+"""The vector index in Qdrant: a cluster, or the local stack's server. Only the URL differs.
 
 One collection per embedding model, `statements-<model>-<version>`, behind the alias `statements` that searches read:
-the next model's collection is filled beside the old one and takes over at once.
+the next model's collection is filled beside the old one, and then takes over at once.
 """
 
 import math
@@ -18,7 +18,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
-from streams.stores.hits import in_order
+from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.qdrant.prompt_acks import PromptAcks
 from streams.stores.statement_payload import StatementPayload, id_of
@@ -35,14 +35,15 @@ from streams.stores.vector_collection import (
 from streams.tls import TlsFiles, client_context
 
 PRODUCTION_SHARDS = 64
-"""Shards of a collection in production, where the setting doesn't name another number."""
+"""Number of shards of a collection in production, unless the setting names another number."""
 _BATCH_POINTS = 256
-"""Points of one request: about 2 MB of JSON at 384 dimensions, far below Qdrant's limit of 32 MB."""
+"""Number of points of one request: about 2 MB of JSON at 384 dimensions, far below Qdrant's limit of 32 MB."""
 _SCROLL_POINTS = 256
-"""Points that one request of a scroll returns."""
+"""Number of points that one request of a scroll returns."""
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=2.0)
-"""Connections are kept for the next requests, which the client doesn't do for a server on this machine by default. Idle
-ones are closed before the server closes them (after 5 s), which a request could be sent into."""
+"""Limits with which connections are kept for the next requests. By default, the client keeps none to a server on this
+machine. Idle connections are closed before the server closes them (after 5 s), so that no request is sent into one that
+closes."""
 _PAYLOAD_INDEXES = {
     "page_id": models.PayloadSchemaType.KEYWORD,
     "host": models.PayloadSchemaType.KEYWORD,
@@ -77,9 +78,9 @@ class QdrantIndex:
         )
 
     async def ensure(self, model: ModelInfo) -> str:
-        """As the Protocol says. Raises UsageError when the collection was made for vectors of another length."""
+        """As the Protocol says. Raises UsageError if the collection was made for vectors of another length."""
         name = collection_name(self._alias, model)
-        async with self._answered():
+        async with self._translate_errors():
             if not await self._client.collection_exists(name):
                 await self._create(name, model)
             info = await self._client.get_collection(name)
@@ -92,8 +93,8 @@ class QdrantIndex:
         return name
 
     async def activate(self, collection: str) -> None:
-        """As the Protocol says. Raises UsageError when there is no such collection."""
-        async with self._answered():
+        """As the Protocol says. Raises UsageError if there is no such collection."""
+        async with self._translate_errors():
             if not await self._client.collection_exists(collection):
                 raise no_collection(collection, await self.collections())
             active = await self._active()
@@ -101,8 +102,8 @@ class QdrantIndex:
                 await self._point_alias(collection, active)
 
     async def upsert(self, collection: str, points: Sequence[Point]) -> None:
-        """As the Protocol says. When it returns, the points are stored and found."""
-        async with self._answered():
+        """As the Protocol says. Afterwards, the points are stored and found."""
+        async with self._translate_errors():
             for first in range(0, len(points), _BATCH_POINTS):
                 batch = [_point(point) for point in points[first : first + _BATCH_POINTS]]
                 await self._client.upsert(collection, batch, wait=True, ordering=self._ordering)
@@ -115,7 +116,7 @@ class QdrantIndex:
             conditions.append(models.FieldCondition(key="generation", range=models.Range(lt=before_generation)))
         kept: list[models.Condition] = [models.HasIdCondition(has_id=[str(id) for id in keep])] if keep else []
         selector = models.FilterSelector(filter=models.Filter(must=conditions, must_not=kept or None))
-        async with self._answered():
+        async with self._translate_errors():
             await self._client.delete(collection, selector, wait=True, ordering=self._ordering)
 
     async def candidates(
@@ -126,19 +127,19 @@ class QdrantIndex:
         filters: Filters = ANY,
         limit: int = 100,
     ) -> Candidates:
-        """As the Protocol says, in one round trip. Where nothing is indexed, both lists are empty."""
+        """As the Protocol says, in one round trip. If nothing is indexed, both lists are empty."""
         requests = _requests(dense, sparse, _filter(filters), limit, self._approximate)
         if not requests:
             return Candidates(limit=limit)
         try:
-            async with self._answered():
+            async with self._translate_errors():
                 # The client's own method copies all requests first, which takes a millisecond of each search.
                 batch = models.QueryRequestBatch(searches=requests)
                 answer = await self._client.http.search_api.query_batch_points(self._alias, query_request_batch=batch)
         except MissingCollection:
             return Candidates(limit=limit)
         lists = {
-            str(request.using): tuple(in_order(map(_hit, found.points)))
+            str(request.using): tuple(sort_hits(map(_hit, found.points)))
             for request, found in zip(requests, answer.result or (), strict=True)
         }
         return Candidates(lists.get("dense", ()), lists.get("sparse", ()), limit)
@@ -147,7 +148,7 @@ class QdrantIndex:
         if not ids:
             return []
         try:
-            async with self._answered():
+            async with self._translate_errors():
                 records = await self._client.retrieve(
                     self._alias, [str(id) for id in ids], with_payload=False, with_vectors=["dense"]
                 )
@@ -159,21 +160,21 @@ class QdrantIndex:
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         params = models.SearchParams(exact=True) if exact else self._approximate
-        async with self._answered():
+        async with self._translate_errors():
             answer = await self._client.query_points(
                 collection, query=_floats(dense), using="dense", limit=limit, search_params=params, with_payload=True
             )
         return [_hit(point) for point in answer.points]
 
     async def active(self) -> str | None:
-        async with self._answered():
+        async with self._translate_errors():
             return await self._active()
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         condition = models.Filter(must=[_equals("page_id", str(page_id))])
         hits: list[Hit] = []
         offset: Any = None
-        async with self._answered():
+        async with self._translate_errors():
             while True:
                 records, offset = await self._client.scroll(
                     collection, condition, limit=_SCROLL_POINTS, offset=offset, with_payload=True
@@ -187,17 +188,17 @@ class QdrantIndex:
         must: list[models.Condition] = [] if page_id is None else [_equals("page_id", str(page_id))]
         if generation is not None:
             must.append(models.FieldCondition(key="generation", match=models.MatchValue(value=generation)))
-        async with self._answered():
+        async with self._translate_errors():
             return (await self._client.count(collection, models.Filter(must=must) if must else None, exact=True)).count
 
     async def collections(self) -> list[str]:
-        async with self._answered():
+        async with self._translate_errors():
             described = (await self._client.get_collections()).collections
         return sorted(one.name for one in described if one.name.startswith(f"{self._alias}-"))
 
     async def drop(self, collection: str) -> None:
-        """Remove a former model's collection. Raises UsageError when searches still read it. Twice is as once."""
-        async with self._answered():
+        """As the Protocol says. A second call changes nothing."""
+        async with self._translate_errors():
             if await self._active() == collection:
                 raise still_active(collection)
             await self._client.delete_collection(collection)
@@ -240,18 +241,18 @@ class QdrantIndex:
         await self._client.update_collection_aliases([create] if former is None else [delete, create])
 
     @asynccontextmanager
-    async def _answered(self) -> AsyncIterator[None]:
-        """Raise Riffle's errors for the client's."""
+    async def _translate_errors(self) -> AsyncIterator[None]:
+        """Raise Riffle's errors in place of the client's errors."""
         try:
             yield
         except UnexpectedResponse as error:
-            raise self._refused(error) from error
+            raise self._translate_refusal(error) from error
         except ResponseHandlingException as error:
-            raise self._unreachable(error.source) from error
+            raise self._translate_failure(error.source) from error
         except ApiException as error:
             raise StoreUnavailable(f"Qdrant at {self._settings.url}: {error}") from error
 
-    def _refused(self, error: UnexpectedResponse) -> Exception:
+    def _translate_refusal(self, error: UnexpectedResponse) -> Exception:
         """Return the error for a refused request, by its status code."""
         answer = f"Qdrant at {self._settings.url} answered {error.status_code}: {_reason(error)}"
         if error.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
@@ -262,7 +263,7 @@ class QdrantIndex:
             return MissingCollection(answer)
         return StoreUnavailable(answer)
 
-    def _unreachable(self, source: Exception) -> TransientError:
+    def _translate_failure(self, source: Exception) -> TransientError:
         where = f"Qdrant at {self._settings.url}"
         if isinstance(source, httpx.TimeoutException) and not isinstance(source, httpx.ConnectTimeout):
             return DeadlineExceeded(f"{where} took over {math.ceil(self._settings.timeout_seconds)} s")
@@ -275,7 +276,7 @@ class QdrantIndex:
 
 
 def _connection_options(settings: QdrantSettings) -> dict[str, Any]:
-    """Return the client's options for its connections. Raises UsageError for files of TLS that can't be used."""
+    """Return the client's options for its connections. Raises UsageError for TLS files that can't be used."""
     if not settings.url.startswith("https:"):
         return {"transport": PromptAcks(_CONNECTIONS)}
     return {"https": True, "transport": PromptAcks(_CONNECTIONS, client_context(TlsFiles.of(settings)))}
@@ -288,7 +289,7 @@ def _dimensions(info: models.CollectionInfo) -> int | None:
 
 
 def _quantization(kind: str) -> Any:
-    """The configuration of compressed vectors, which are kept in memory beside the full ones. None without them."""
+    """Return the configuration of compressed vectors, which are kept in memory. None: only full vectors."""
     if kind == "int8":
         scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
         return models.ScalarQuantization(scalar=scalar)
@@ -298,7 +299,7 @@ def _quantization(kind: str) -> Any:
 
 
 def _distance(model: ModelInfo) -> models.Distance:
-    """Cosine for normalized vectors; the dot product for a model whose vectors differ in length."""
+    """Return cosine for normalized vectors, and the dot product for vectors that differ in length."""
     return models.Distance.COSINE if model.normalized else models.Distance.DOT
 
 
@@ -337,7 +338,7 @@ def _filter(filters: Filters) -> models.Filter | None:
 
 
 def _of_sites(sites: Sequence[str]) -> list[models.Condition]:
-    """Conditions, one of which is true of each host of these sites: of the site itself, and of the hosts below it."""
+    """Return two conditions. A host of these sites meets the first, and a host below them meets the second."""
     return [_any_of(key, sites) for key in ("host", "sites")]
 
 

@@ -1,4 +1,4 @@
-"""Opens the store of the role `vectors`."""
+"""The opening of the store with the role `vectors`."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,6 +16,6 @@ class Vectors:
 
 
 async def open_vectors(settings: Settings) -> Vectors:
-    """Opens no connection before the first call."""
+    """Return the index. It opens no connection before its first call."""
     index = QdrantIndex(settings.qdrant, production=settings.profile == "production")
     return Vectors(index, index.close)

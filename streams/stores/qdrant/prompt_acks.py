@@ -2,7 +2,7 @@
 
 Such a server, without TCP_NODELAY, holds back its last small segment until the former one is acknowledged (RFC 896),
 and the kernel delays that acknowledgement by up to 40 ms where a connection is used again and again (RFC 1122,
-4.2.3.2). Qdrant is one: a search of 7 ms took 47.
+4.2.3.2). Qdrant is such a server: a search of 7 ms took 47 ms.
 """
 
 # ruff: noqa: ASYNC109 - parameters named `timeout` are part of httpcore's interface
@@ -48,7 +48,7 @@ class _Backend(httpcore.AnyIOBackend):
 
 
 class _Stream(httpcore.AsyncNetworkStream):
-    """Passes all on to `inner`, and asks for prompt acknowledgements after each write."""
+    """A stream that passes everything on to `inner`, and asks for prompt acknowledgements after each write."""
 
     def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
         self._inner = inner
@@ -73,7 +73,7 @@ class _Stream(httpcore.AsyncNetworkStream):
 
 
 def acknowledge_promptly(connection: socket.socket) -> None:
-    """End the delay of acknowledgements until the next data are sent: it is no lasting option."""
+    """End the delay of acknowledgements until the next data are sent. The option does not last longer."""
     if QUICKACK is not None:
         with suppress(OSError):  # slower, not wrong
             connection.setsockopt(socket.IPPROTO_TCP, QUICKACK, 1)

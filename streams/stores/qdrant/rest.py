@@ -1,6 +1,6 @@
 """Qdrant's REST API for whole collections: what backups and checks need beyond the search index.
 
-It works with a cluster and with the local stack's server alike.
+The API is the same in a cluster and in the local stack's server.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from streams.settings import QdrantSettings
 from streams.tls import TlsFiles, client_context
 
 SCROLL_POINTS = 500
-"""Points that one request of a scroll returns: some megabytes of JSON with their vectors."""
+"""Number of points that one request of a scroll returns: some megabytes of JSON with their vectors."""
 _COPIED_PARAMS = (
     "vectors",
     "sparse_vectors",
@@ -53,7 +53,7 @@ class QdrantRest:
         return str(self._ask("GET", "/").get("version", ""))
 
     def aliases(self) -> dict[str, str]:
-        """Alias -> collection."""
+        """Return the collection of each alias."""
         listed = self._result("GET", "/aliases")["aliases"]
         return {one["alias_name"]: one["collection_name"] for one in listed}
 

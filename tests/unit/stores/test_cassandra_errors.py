@@ -18,7 +18,7 @@ from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessa
 
 from streams.errors import DeadlineExceeded, MissingBlob, PoisonError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
-from streams.stores.cassandra.session import translated
+from streams.stores.cassandra.session import translate_error
 
 SETTINGS = CassandraSettings(hosts=("cass-1", "cass-2"), port=9000, keyspace="riffle")
 ONE = {"consistency": ConsistencyLevel.ONE, "required_responses": 1, "received_responses": 0}
@@ -49,11 +49,11 @@ CASES: dict[str, tuple[Exception, type[Exception]]] = {
 
 @pytest.mark.parametrize(("error", "becomes"), CASES.values(), ids=CASES.keys())
 def test_an_error_of_the_driver_is_one_of_ours_and_says_where(error: Exception, becomes: type[Exception]) -> None:
-    found = translated(error, SETTINGS, "SELECT 1")
+    found = translate_error(error, SETTINGS, "SELECT 1")
     assert type(found) is becomes
     assert "cass-1:9000, cass-2:9000" in str(found)
 
 
 def test_ours_and_the_unforeseen_stay_as_they_are() -> None:
     for error in (MissingBlob("gone"), ZeroDivisionError("a bug")):
-        assert translated(error, SETTINGS) is error
+        assert translate_error(error, SETTINGS) is error
