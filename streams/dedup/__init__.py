@@ -1,1 +1,1 @@
-"""Finds exact duplicates and near-duplicates, and elects a representative for each group."""
+"""Exact duplicates and near-duplicates, and the election of a representative for each group."""

@@ -34,7 +34,7 @@ from streams.stores.protocols import Fingerprint
 from streams.stores.removals import blob_of_page, is_held_back, removals, withdrawn
 
 SAME_FETCH = 500_000
-"""Minimum difference (microseconds) between the generations of two fetches of a page. Replays use what is between."""
+"""Minimum difference between the generations of two fetches of a page (microseconds). Replays use what lies between."""
 DECISION_MARGIN = 100
 """Microseconds that a replay adds to a generation, so that other workers' decisions at the same moment are older."""
 NEVER = 2**63 - 1
@@ -43,7 +43,7 @@ LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 
 
 class DedupAgent(Agent):
-    """Handles one page at a time. Workers share groups through the store."""
+    """The agent of the stage. It handles one page at a time. Workers share groups through the store."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class DedupAgent(Agent):
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
         if isinstance(event, PageNormalized):
-            return await self._normalized(event, delivery)
+            return await self._handle_normalized(event, delivery)
         if isinstance(event, PageRemoved):
-            return await self._removed(event, delivery)
+            return await self._handle_removed(event, delivery)
         raise PoisonError(f"dedup takes PageNormalized and PageRemoved, not {type(event).__name__}")
 
-    async def _normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
+    async def _handle_normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
         former = await self._fingerprints.get(event.page_id)
         # A new page has no other record of this stage: no worker decides about a page without a fingerprint.
         record = await self._stores.pages.get(event.page_id) if former is None else PageRecord()
@@ -87,18 +87,18 @@ class DedupAgent(Agent):
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
-            made = await self._fingerprint(event, former, generation)
+            made = await self._make_fingerprint(event, former, generation)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
         except PageErased:
             return [refused(event, generation)]
-        made = _with_age(made, event, former, record, delivery.at)
+        made = _add_age(made, event, former, record, delivery.at)
         await self._fingerprints.put(made, delivery.at, former)
         found = await self._grouping.look_up(made)
         page = next((each for each in found if each.page_id == event.page_id), None)
         if page is None:  # removed at the same moment
             return await self._reemit_overtaken(event, delivery)
-        log = Log(record.deduplicated, str(delivery.envelope.id)) if former is None else await self._log(delivery)
+        log = Log(record.deduplicated, str(delivery.envelope.id)) if former is None else await self._read_log(delivery)
         same_content = log.record.content_hash == event.content_hash
         settled = (log.is_own and log.record.settled) or ("unchanged" if same_content else "changed")
         # With another text it may no longer represent its duplicates. A page that was never decided has none.
@@ -114,13 +114,13 @@ class DedupAgent(Agent):
         )
         looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}
         log, rows = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at, looked_up)
-        page, outcome = await self._outcome(page, log, rows)
+        page, outcome = await self._find_outcome(page, log, rows)
         own = own_events(event, page, outcome, settled)
         if outcome.verdict == "unique" and log.record.repeats and await self._is_indexed(event.page_id, log):
             own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
         return [*own, *await self._other_events(event.crawl_id, log, rows)]
 
-    async def _log(self, delivery: Delivery) -> Log:
+    async def _read_log(self, delivery: Delivery) -> Log:
         event = delivery.event
         assert isinstance(event, PageNormalized | PageRemoved)
         return await self._applier.log(event.page_id, str(delivery.envelope.id))
@@ -136,20 +136,20 @@ class DedupAgent(Agent):
             and indexed.model == self._model
         )
 
-    async def _outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Outcome]:
+    async def _find_outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Outcome]:
         """Return the page's current decision, or the log's if another worker is deciding the page at this moment."""
-        now = await self._row(page.page_id, rows)
+        now = await self._read_row(page.page_id, rows)
         if now is None or now.representative is None or is_undecided(now):
-            return page, Outcome.recorded(log.record)
+            return page, Outcome.from_record(log.record)
         is_own = now.representative == now.page_id
-        representative = now if is_own else await self._row(now.representative, rows)
+        representative = now if is_own else await self._read_row(now.representative, rows)
         await self._learner.learn(now, representative or now, now.written_at)
-        return now, Outcome.of(Decision(now, representative)) if representative else Outcome.recorded(log.record)
+        return now, Outcome.of(Decision(now, representative)) if representative else Outcome.from_record(log.record)
 
-    async def _row(self, page_id: UUID, rows: Rows) -> Fingerprint | None:
+    async def _read_row(self, page_id: UUID, rows: Rows) -> Fingerprint | None:
         return rows[page_id] if page_id in rows else await self._fingerprints.get(page_id)
 
-    async def _removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
+    async def _handle_removed(self, event: PageRemoved, delivery: Delivery) -> Sequence[Event]:
         """Elect another representative for the duplicates of a removed page.
 
         A page that was removed as a duplicate is still there, so its fingerprint stays.
@@ -164,7 +164,7 @@ class DedupAgent(Agent):
             return await self._reemit_overtaken(event, delivery)
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
         await self._fingerprints.remove(event.page_id, at, page)
-        log = await self._log(delivery)
+        log = await self._read_log(delivery)
         duplicates = await self._grouping.duplicates(event.page_id)
         generation = _removal_generation(event, page, log)
         # Later events about this fetch were published: the index would ignore the removal with its own generation.
@@ -176,7 +176,9 @@ class DedupAgent(Agent):
         log, rows = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
-    async def _fingerprint(self, event: PageNormalized, former: Fingerprint | None, generation: int) -> Fingerprint:
+    async def _make_fingerprint(
+        self, event: PageNormalized, former: Fingerprint | None, generation: int
+    ) -> Fingerprint:
         document = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
         prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
         same_fetch = former is not None and former.generation >= event.generation
@@ -190,7 +192,7 @@ class DedupAgent(Agent):
             canonical_url=event.canonical_url,
             first_seen=_seen_at(event),
             # Counted once per fetch: with another number a redelivery could elect another page.
-            in_links=former.in_links if former and same_fetch else await self._in_links(event),
+            in_links=former.in_links if former and same_fetch else await self._count_in_links(event),
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
@@ -199,7 +201,7 @@ class DedupAgent(Agent):
     async def _is_found_by_site(self, url: str) -> bool:
         return await Discoveries(self._stores.frontier, self._stores.ledger).is_found_by_site(url)
 
-    async def _in_links(self, event: PageNormalized) -> int:
+    async def _count_in_links(self, event: PageNormalized) -> int:
         """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
         history = await self._stores.ledger.history(event.page_id)
         links = (step.data for step in history if step.topic == LinkFound.topic and step.data.get("why") == "link")
@@ -210,12 +212,12 @@ class DedupAgent(Agent):
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
         """Return the similarity of the texts, or its estimate if a text is not stored or too large for the sandbox."""
         try:
-            pair = await asyncio.gather(self._shingles(one.document_ref), self._shingles(other.document_ref))
+            pair = await asyncio.gather(self._load_shingles(one.document_ref), self._load_shingles(other.document_ref))
         except (MissingBlob, Refused):
             return sketch_similarity(one.sketch, other.sketch)
         return jaccard(*pair)
 
-    async def _shingles(self, document_ref: str) -> Hashes:
+    async def _load_shingles(self, document_ref: str) -> Hashes:
         """Return the shingles of a document.
 
         They are cached: a reference never changes, and representatives come often.
@@ -237,13 +239,13 @@ class DedupAgent(Agent):
 
         A page that was fetched again since, and is not decided yet, is left to its own event.
         """
-        pages = [await self._row(page_id, rows) for page_id in sorted(log.changes)]
+        pages = [await self._read_row(page_id, rows) for page_id in sorted(log.changes)]
         decided = [page for page in pages if page is not None and not is_undecided(page)]
         decided.sort(key=lambda page: (page.representative != page.page_id, page.url))
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
 
 
-def _with_age(
+def _add_age(
     page: Fingerprint, event: PageNormalized, former: Fingerprint | None, record: PageRecord, at: int
 ) -> Fingerprint:
     """Return the page with the age of its text. Another text starts anew: an old URL is no old text."""
@@ -254,13 +256,15 @@ def _with_age(
 
 
 def _seen_at(event: PageNormalized) -> int:
-    """Return the time when Riffle saw the text first. The generation of an imported page is the date that an archive
-    claims, and anybody can write an archive."""
+    """Return the time when Riffle saw the text first.
+
+    The generation of an imported page is the date that an archive claims, and anybody can write an archive.
+    """
     return event.generation if event.seen_at is None else event.seen_at
 
 
 def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:
-    """Return the facts by which a removed page that comes back with a similar text gets its former age.
+    """Return the facts of a removed page that give it its former age if it comes back with a similar text.
 
     After a removal on request, only the same text gets it: no sketch of what was removed is kept.
     """

@@ -1,4 +1,4 @@
-"""Applies decisions about duplicates: plan them, save the plan, store each decision, and check the result.
+"""The application of decisions about duplicates: plan them, save the plan, store each decision, check the result.
 
 The plan is saved in the page's record before anything else changes. After a crash the same event comes again, finds the
 plan and completes it. Other workers may decide about the same pages at the same time. A decision that they made
@@ -19,11 +19,11 @@ from streams.stores.protocols import Fingerprint, Fingerprints, Pages
 MAX_ROUNDS = 5
 """Maximum number of plans for one event. More than one is needed if other workers change the same group."""
 Rows = Mapping[UUID, Fingerprint | None]
-"""Rows by page. None: there is none."""
+"""Rows by page. None: the page has no row."""
 
 
 class DecisionApplier:
-    """Changes fingerprints and records. Publishes nothing."""
+    """The writer of decisions: it changes fingerprints and records, and publishes nothing."""
 
     def __init__(self, fingerprints: Fingerprints, pages: Pages, grouping: Grouping) -> None:
         self._fingerprints = fingerprints
@@ -45,8 +45,8 @@ class DecisionApplier:
     ) -> tuple[Log, Rows]:
         """Decide the page and all that depends on it. Returns the log as it was written, and the rows as read last.
 
-        `own` is the id of the page that the event is about. `page` is None if it was removed. `duplicates` are those
-        that it may no longer represent. `base` is what its record contains beside the outcome. `found` is what a
+        `own` is the id of the page that the event is about. `page` is None if it was removed. `duplicates` are the
+        pages that it may no longer represent. `base` is what its record contains beside the outcome. `found` is what a
         look-up has found for the page. Raises TransientError if the group changes faster than it can be decided.
         """
         # A crash may have stopped an earlier plan halfway: its pages are decided again.
@@ -62,7 +62,7 @@ class DecisionApplier:
                 if decision.changes:
                     await self._store(decision, decision.page.page_id == own)
             successors = await self._move_large_groups(plan, page, at)
-            waiting, orphans, rows = await self._unsettled(plan, successors, own)
+            waiting, orphans, rows = await self._find_unsettled(plan, successors, own)
             if not waiting:
                 return log, rows
         raise TransientError(f"the duplicates of page {own} keep changing: {MAX_ROUNDS} plans became invalid")
@@ -121,7 +121,7 @@ class DecisionApplier:
         updated = replace(Outcome.of(decision).in_record(record), at=max(decision.at(False), record.at + 1))
         await self._pages.put(page_id, updated, updated.at)
 
-    async def _unsettled(
+    async def _find_unsettled(
         self, plan: Plan, successors: Sequence[UUID], own: UUID
     ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]], Rows]:
         """Return what the plan's decisions leave to decide, and the rows read for it.
@@ -154,7 +154,7 @@ class DecisionApplier:
 
 
 class _RowReader:
-    """Reads each row once."""
+    """A reader that reads each row once."""
 
     def __init__(self, fingerprints: Fingerprints) -> None:
         self._fingerprints = fingerprints

@@ -47,7 +47,7 @@ def order_by_preference(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
     if not candidates:
         raise ValueError("an election needs a page")
     by_url = {page.url: page for page in candidates}
-    named = {page.page_id: other for page in candidates if (other := _named(page, by_url))}
+    named = {page.page_id: other for page in candidates if (other := _find_named(page, by_url))}
     heirs = _share_ages_of_sites(_share_ages_of_variants(_give_ages_to_named(candidates, named)))
 
     def preference(page: Fingerprint) -> tuple[int, str, int, Rank]:
@@ -58,7 +58,7 @@ def order_by_preference(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
 
 
 def oldest_first(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
-    """Return the order in which pages are decided: the first page of a text is rarely replaced afterwards."""
+    """Return the pages in the order of their decisions: the first page of a text is rarely replaced afterwards."""
     return sorted(pages, key=lambda page: (site_sight(page).at, own_sight(page).at, rank(page)))
 
 
@@ -84,7 +84,7 @@ def _maps(url: str, other: str) -> bool:
     return bool(rules) and rewrite(url, rules) == other
 
 
-def _named(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> Fingerprint | None:
+def _find_named(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> Fingerprint | None:
     """Return the page of the group that the page names as canonical. A page of another site must agree."""
     named = by_url.get(page.canonical_url or "")
     if named is None or named.page_id == page.page_id:
@@ -106,13 +106,13 @@ def _give_ages_to_named(pages: Sequence[Fingerprint], named: Mapping[UUID, Finge
 
 def _share_ages_of_variants(pages: Sequence[Fingerprint]) -> list[Fingerprint]:
     heirs: list[Fingerprint] = []
-    for group in _groups_of_variants(pages):
+    for group in _group_variants(pages):
         sights = {own_sight(page) for page in group}
         heirs += (inherit(page, sights) for page in group)
     return heirs
 
 
-def _groups_of_variants(pages: Sequence[Fingerprint]) -> list[list[Fingerprint]]:
+def _group_variants(pages: Sequence[Fingerprint]) -> list[list[Fingerprint]]:
     """Return the pages, grouped by `are_variants` and by variants of variants."""
     groups: dict[str, list[list[Fingerprint]]] = {}
     for page in pages:

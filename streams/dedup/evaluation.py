@@ -1,4 +1,4 @@
-"""Measures dedup on labelled pairs: `riffle eval dedup PAIRS PAGES`.
+"""The measurement of dedup on labelled pairs: `riffle eval dedup PAIRS PAGES`.
 
 PAIRS is a JSONL file of `{"a": ID, "b": ID, "jaccard": 0..1}`. PAGES is a folder with `ID.html` or `ID.txt`, or a
 JSONL file of `{"id": ID, "text": ...}` or `{"id": ID, "html": ...}`. A pair with a Jaccard similarity of 0.8 or more is
@@ -86,9 +86,9 @@ async def evaluate(
             if name not in texts:
                 raise UsageError(f"the pair {pair.a!r}, {pair.b!r} needs the page {name!r}, which is missing")
             if name not in pages:
-                pages[name] = _page(name, content_hash(texts[name]), fingerprint(texts[name]))
+                pages[name] = _make_fingerprint(name, content_hash(texts[name]), fingerprint(texts[name]))
         one, other = pages[pair.a], pages[pair.b]
-        merged = await _merged(one, other, texts, open_store())
+        merged = await _are_merged(one, other, texts, open_store())
         near = hamming(one.simhash, other.simhash) <= MAX_DISTANCE
         judged.append((pair, merged, near))
     return Evaluation(
@@ -96,20 +96,20 @@ async def evaluate(
         duplicates=sum(pair.jaccard >= SIMILARITY for pair, _, _ in judged),
         verdict=Quality.of((pair.jaccard >= SIMILARITY, merged) for pair, merged, _ in judged),
         simhash_alone=Quality.of((pair.jaccard >= SIMILARITY, near) for pair, _, near in judged),
-        merged_by_similarity=_by_range([(pair.jaccard, merged) for pair, merged, _ in judged]),
+        merged_by_similarity=_group_by_range([(pair.jaccard, merged) for pair, merged, _ in judged]),
     )
 
 
-async def _merged(one: Fingerprint, other: Fingerprint, texts: Mapping[str, str], store: Fingerprints) -> bool:
+async def _are_merged(one: Fingerprint, other: Fingerprint, texts: Mapping[str, str], store: Fingerprints) -> bool:
     for page in (one, other):
         await store.put(page, page.generation)
-    plan = await Grouping(store, _comparer(texts)).plan([other])
+    plan = await Grouping(store, _make_comparer(texts)).plan([other])
     return any(not decision.elects_page for decision in plan.decisions.values())
 
 
-def _page(name: str, content_hash: str, prints: Prints) -> Fingerprint:
+def _make_fingerprint(name: str, content_hash: str, prints: Prints) -> Fingerprint:
     return Fingerprint(
-        page_id=_id(name),
+        page_id=_page_id(name),
         content_hash=content_hash,
         simhash=prints.simhash,
         simhash_version=prints.simhash_version,
@@ -122,18 +122,18 @@ def _page(name: str, content_hash: str, prints: Prints) -> Fingerprint:
     )
 
 
-def _id(name: str) -> UUID:
+def _page_id(name: str) -> UUID:
     return page_id(f"https://example.com/{name}")
 
 
-def _comparer(texts: Mapping[str, str]) -> Callable[[Fingerprint, Fingerprint], Awaitable[float]]:
+def _make_comparer(texts: Mapping[str, str]) -> Callable[[Fingerprint, Fingerprint], Awaitable[float]]:
     async def compare(one: Fingerprint, other: Fingerprint) -> float:
         return jaccard(text_shingles(texts[one.document_ref]), text_shingles(texts[other.document_ref]))
 
     return compare
 
 
-def _by_range(judged: list[tuple[float, bool]]) -> dict[str, float]:
+def _group_by_range(judged: list[tuple[float, bool]]) -> dict[str, float]:
     shares = {}
     for low, high in RANGES:
         called = [merged for similarity, merged in judged if low <= similarity < high]
@@ -170,7 +170,7 @@ def read_texts(path: Path, text_of_html: Callable[[bytes], str]) -> dict[str, st
         files = sorted(file for file in path.rglob("*") if file.suffix in (".html", ".htm", ".txt"))
         if not files:
             raise UsageError(f"{path} contains no .html and no .txt file")
-        return {_name(file, path): text(file.read_bytes(), file.suffix != ".txt") for file in files}
+        return {_name_of(file, path): text(file.read_bytes(), file.suffix != ".txt") for file in files}
     texts = {}
     for number, row in read_rows(path):
         content = row.get("text", row.get("html"))
@@ -180,5 +180,5 @@ def read_texts(path: Path, text_of_html: Callable[[bytes], str]) -> dict[str, st
     return texts
 
 
-def _name(file: Path, folder: Path) -> str:
+def _name_of(file: Path, folder: Path) -> str:
     return str(file.relative_to(folder).with_suffix(""))

@@ -1,4 +1,4 @@
-"""Builds the events that the dedup stage publishes. Pure functions of decisions."""
+"""The events that the dedup stage publishes, as pure functions of its decisions."""
 
 from typing import Any
 
@@ -37,18 +37,21 @@ def own_events(event: PageNormalized, page: Fingerprint, outcome: Outcome, settl
 
 
 def refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:
-    """Remove a page whose text used up a sandbox process. The removal promotes a duplicate of it, if it has one."""
+    """Return the removal of a page after its text used up a sandbox process, and its settlement.
+
+    The removal promotes a duplicate of the page, if it has one.
+    """
     removed = PageRemoved.following(event, generation=generation, reason="unsupported", detail=str(refusal))
     return [removed, refused(event, generation)]
 
 
 def refused(event: PageNormalized, generation: int) -> Event:
-    """Settle a page that is not indexed, such as one that was removed on request."""
+    """Return the settlement of a page that is not indexed, such as a page that was removed on request."""
     return PageSettled.following(event, generation=generation, host=host_of(event.url), verdict="refused")
 
 
 def promotion(page: Fingerprint, crawl_id: str) -> Event:
-    """Another page became the representative."""
+    """Return the event that another page became the representative."""
     return PageDeduplicated(
         **_about(page, crawl_id),
         document_ref=page.document_ref,
@@ -60,7 +63,7 @@ def promotion(page: Fingerprint, crawl_id: str) -> Event:
 
 
 def demotion(page: Fingerprint, crawl_id: str) -> Event:
-    """Another page became a duplicate."""
+    """Return the event that another page became a duplicate."""
     return PageRemoved(**_about(page, crawl_id), reason="duplicate", canonical_page_id=page.representative)
 
 

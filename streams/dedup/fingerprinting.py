@@ -1,4 +1,4 @@
-"""Makes the fingerprint of a text: its SimHash and MinHash sketch."""
+"""The fingerprint of a text: its SimHash and MinHash sketch."""
 
 from dataclasses import dataclass
 

@@ -24,10 +24,10 @@ MAX_SIGHTS = 8
 
 
 def see_text(page: Fingerprint, at: int, known: Sequence[Sight]) -> Fingerprint:
-    """Return the page with its age, and with the texts to remember: its present text was fetched at this time.
+    """Return the page with its age and the texts to remember.
 
-    `known` are the texts that the page had. If there are too many, the oldest similar ones are kept first, then the
-    present text, then the others in the order of their last use.
+    `at` is when its present text was fetched. `known` are the texts that the page had. If there are too many,
+    the oldest similar ones are kept first, then the present text, then the others in the order of their last use.
     """
     similar = sorted((sight for sight in known if is_text_of(sight, page)), key=_age)
     others = [sight for sight in known if sight not in similar]
@@ -71,13 +71,13 @@ def inherit(page: Fingerprint, sights: Iterable[Sight]) -> Fingerprint:
     """
     similar = [sight for sight in (*page.inherited, *sights) if is_text_of(sight, page)]
     page = replace(page, inherited=())
-    own = _older((sight for sight in similar if sight.is_own), own_sight(page))
+    own = _select_older((sight for sight in similar if sight.is_own), own_sight(page))
     page = replace(page, inherited=own)
-    site = _older((sight for sight in similar if not sight.is_own), site_sight(page))
+    site = _select_older((sight for sight in similar if not sight.is_own), site_sight(page))
     return replace(page, inherited=own + site)
 
 
-def _older(sights: Iterable[Sight], than: Sight) -> tuple[Sight, ...]:
+def _select_older(sights: Iterable[Sight], than: Sight) -> tuple[Sight, ...]:
     oldest = min(sights, key=_age, default=than)
     return (oldest,) if oldest.at < than.at else ()
 

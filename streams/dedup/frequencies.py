@@ -23,7 +23,7 @@ FILE: Traversable = files("streams.dedup") / "frequencies.npz"
 
 
 def inverse_document_frequencies(hashes: Hashes) -> NDArray[np.float64]:
-    """ln((N + 1) / (df + 1)) + 1 of each word. The df of a word that is not in the corpus is 0."""
+    """Return ln((N + 1) / (df + 1)) + 1 of each word. The df of a word that is not in the corpus is 0."""
     known, frequencies, documents = load()
     places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
     found = np.where(known[places] == hashes, frequencies[places], 0)

@@ -32,7 +32,7 @@ MAX_DUPLICATES = 16
 """Maximum number of duplicates that are decided anew if their representative is lost. All others follow the group."""
 
 Compare = Callable[[Fingerprint, Fingerprint], Awaitable[float]]
-"""The exact similarity of two pages' texts, 0..1."""
+"""Function that returns the exact similarity of two pages' texts, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,11 @@ class Decision:
 
 
 def published_generation(page: Fingerprint) -> int:
-    """Return the generation of events about the page's decision: its fetch's generation, plus one for each later one.
+    """Return the generation of events about the page's decision.
 
-    It is computed from the one cell that every decision is written to, in which the latest write wins. So the decision
-    that remains has the highest generation that was published, in whatever order workers publish.
+    It is the generation of the page's fetch, plus how much later than the fingerprint the decision was written
+    (microseconds). It is computed from the one cell that every decision is written to, in which the latest write wins.
+    So the decision that remains has the highest generation that was published, in whatever order workers publish.
     """
     return page.generation + max(0, page.decided_at - page.written_at)
 
@@ -86,7 +87,7 @@ def is_undecided(page: Fingerprint) -> bool:
     return page.representative is None or page.decided_at < page.written_at
 
 
-def _same(page: Fingerprint, others: Iterable[Fingerprint]) -> Fingerprint:
+def _find_page(page: Fingerprint, others: Iterable[Fingerprint]) -> Fingerprint:
     return next(other for other in others if other.page_id == page.page_id)
 
 
@@ -125,7 +126,7 @@ class Plan:
 
 
 class Grouping:
-    """Plans decisions from what the store contains. Writes nothing."""
+    """The planner of decisions: it plans from what the store contains, and writes nothing."""
 
     def __init__(self, store: Fingerprints, compare: Compare) -> None:
         self._store = store
@@ -146,25 +147,25 @@ class Grouping:
             page = waiting.pop(0)
             if page.page_id in plan.decisions:
                 continue
-            rivals = await self._rivals(page, plan)
+            rivals = await self._find_rivals(page, plan)
             elected, *others = order_by_preference([page, *rivals])
-            losers = others if elected.page_id == page.page_id else [_same(page, others)]
+            losers = others if elected.page_id == page.page_id else [_find_page(page, others)]
             if elected.page_id == page.page_id:
                 plan.decide(elected, elected)
             for loser in losers:
                 plan.decide(loser, elected)
             withdrawn = plan.withdraw_duplicates(losers)
-            waiting = oldest_first([*waiting, *withdrawn, *await self._undecided_duplicates(losers, plan)])
+            waiting = oldest_first([*waiting, *withdrawn, *await self._find_undecided_duplicates(losers, plan)])
         return plan
 
-    async def _rivals(self, page: Fingerprint, plan: Plan) -> list[Fingerprint]:
+    async def _find_rivals(self, page: Fingerprint, plan: Plan) -> list[Fingerprint]:
         """Return the representatives that have the same text as this page."""
         candidates = plan.found.get(page.page_id)
         if candidates is None:
             candidates = await self.look_up(page) if page.words else ()
         found = {other.page_id: other for other in candidates if page.words}
         found |= {other.page_id: other for other in plan.representatives()}
-        found |= await self._representatives_of(found)
+        found |= await self._read_representatives(found)
         found.pop(page.page_id, None)
         rivals = [other for other in found.values() if plan.may_represent(other)]
         rivals.sort(key=lambda other: (-sketch_similarity(page.sketch, other.sketch), rank(other)))
@@ -174,14 +175,14 @@ class Grouping:
         """Return the page as it is stored, and the pages that may have the same text."""
         return await self._store.look_up(page, MAX_DISTANCE, SIMILARITY - CERTAIN)
 
-    async def _representatives_of(self, found: dict[UUID, Fingerprint]) -> dict[UUID, Fingerprint]:
+    async def _read_representatives(self, found: dict[UUID, Fingerprint]) -> dict[UUID, Fingerprint]:
         """Return the representatives of these pages. In a large group a look-up finds only some of its pages."""
         missing = {other.representative for other in found.values() if other.representative is not None} - set(found)
         pages = [await self._store.get(page_id) for page_id in sorted(missing)]
         return {page.page_id: page for page in pages if page is not None}
 
-    async def _undecided_duplicates(self, losers: Sequence[Fingerprint], plan: Plan) -> list[Fingerprint]:
-        """Some duplicates of pages that are no longer representatives, without those that the plan has decided."""
+    async def _find_undecided_duplicates(self, losers: Sequence[Fingerprint], plan: Plan) -> list[Fingerprint]:
+        """Return some duplicates of pages that are no longer representatives, without pages that the plan decided."""
         for loser in losers:
             if loser.page_id not in plan.orphans:
                 plan.orphans[loser.page_id] = await self.duplicates(loser.page_id)
@@ -189,12 +190,12 @@ class Grouping:
         return [page for page in found if page.page_id not in plan.decisions]
 
     async def duplicates(self, representative: UUID) -> list[Fingerprint]:
-        """Duplicates of a representative, at most MAX_DUPLICATES."""
+        """Return duplicates of a representative, at most MAX_DUPLICATES."""
         return await self._store.duplicates(representative, MAX_DUPLICATES)
 
     async def rivals(self, page: Fingerprint) -> list[Fingerprint]:
         """Return the representatives and undecided pages that have the same text as this page."""
-        return await self._rivals(page, Plan())
+        return await self._find_rivals(page, Plan())
 
     async def have_same_text(self, one: Fingerprint, other: Fingerprint) -> bool:
         """Return whether the two pages are exact duplicates or near-duplicates."""

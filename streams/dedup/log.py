@@ -39,7 +39,7 @@ class Outcome:
         )
 
     @classmethod
-    def recorded(cls, record: Deduplicated) -> "Outcome":
+    def from_record(cls, record: Deduplicated) -> "Outcome":
         """Return the outcome in a record. Raises TransientError if it has none: another worker decides the page."""
         page_id = record.canonical_page_id
         if page_id is None or record.verdict is None:

@@ -9,9 +9,9 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class ShingleCache:
-    """Shingles by the reference of their document, which never changes. Those not used for longest are dropped first.
+    """Shingles by the reference of their document, which never changes. The least recently used are dropped first.
 
-    Its size is counted in bytes and not in documents: pages may be as large as their author likes.
+    The cache's size is counted in bytes and not in documents: pages may be as large as their author likes.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:

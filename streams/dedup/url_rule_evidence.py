@@ -22,20 +22,20 @@ from streams.dedup.grouping import is_undecided
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, FrontierStore, Ledger
 
 FoundBySite = Callable[[str], Awaitable[bool]]
-"""Returns whether the site of a URL uses the URL itself."""
+"""Function that returns whether the site of a URL uses the URL itself."""
 _BY_OPERATOR = frozenset({"seed", "import"})
 _BY_PAGE = frozenset({"link", "sitemap", "canonical"})
 """Kinds of discoveries that a page or a sitemap makes. A redirect of the site may answer a stranger's link."""
 _Rows = dict[tuple[str, int], AliasEvidence]
 WITHOUT_SECONDS = 30.0
-"""Seconds for which a host that had no evidence is not read again. Only evidence that another worker adds meanwhile is
+"""Time between two reads of a host without evidence (seconds). Only evidence that another worker adds meanwhile is
 missed. A page is then handled as if it had come before this evidence."""
 MAX_WITHOUT = 10_000
-"""Maximum hosts without evidence in memory, about 2 MB."""
+"""Maximum number of hosts without evidence in memory, about 2 MB."""
 
 
 class Discoveries:
-    """Reads how URLs were found, from the frontier's rows and from the ledger's rows with linking pages.
+    """The discoveries of URLs, read from the frontier's rows and from the ledger's rows with linking pages.
 
     Anyone can link to any spelling of a site's URLs. Such links lead to a fetch, but they say nothing about the site.
     """
@@ -57,7 +57,7 @@ class Discoveries:
 
 
 class AliasLearner:
-    """Adds evidence of one page to the evidence of its host. The same page twice adds it once."""
+    """The learner of URL rules: it adds a page's evidence to its host's. The same page twice adds it once."""
 
     def __init__(self, store: Fingerprints, found_by_site: FoundBySite, monotonic: Callable[[], float]) -> None:
         self._store = store
@@ -69,17 +69,17 @@ class AliasLearner:
     async def learn(self, page: Fingerprint, representative: Fingerprint, at: int) -> None:
         """Note what the page and its representative show. The representative may be the page itself."""
         host = host_of(page.url)
-        rows: _Rows = {(known.rule, known.slot): known for known in await self._evidence(host)}
+        rows: _Rows = {(known.rule, known.slot): known for known in await self._read_evidence(host)}
         rules = {rule for rule, _ in rows}
         if representative.page_id != page.page_id:
             for rule in explain_alias(page.url, representative.url):
                 if _is_permitted(rule, page) and (rule in rules or len(rules) < MAX_RULES):
-                    await self._note(rows, _evidence(rule, page.url, representative.url, True), at)
+                    await self._note(rows, _make_evidence(rule, page.url, representative.url, True), at)
         for rule in sorted(rules):
             await self._compare(page, rule, rows, at)
         await self._compare_by_all_rules(page, rows, at)
 
-    async def _evidence(self, host: str) -> list[AliasEvidence]:
+    async def _read_evidence(self, host: str) -> list[AliasEvidence]:
         """Return the evidence about a host. A host with some is always read, since its slots decide what is noted."""
         now = self._monotonic()
         if now < self._without.get(host, now):
@@ -93,30 +93,30 @@ class AliasLearner:
         return found
 
     async def _compare(self, page: Fingerprint, rule: str, rows: _Rows, at: int) -> None:
-        """Compare with known URLs of the same class: the rule's target, and the URLs in the class's slot."""
+        """Compare the page with known URLs of the same class: the rule's target, and the URLs in the class's slot."""
         target = rewrite(page.url, [rule])
         row = rows.get((rule, slot_of(rule, page.url)))
         remembered = [row.url, row.other] if row else []
         others = [url for url in (target, *remembered) if url and is_same_class(rule, page.url, url)]
-        seen = [(url, await self._decided(url)) for url in dict.fromkeys(others)]
+        seen = [(url, await self._find_decided(url)) for url in dict.fromkeys(others)]
         for url, other in seen:
             if other is not None:
                 agrees = _representative(other) == _representative(page)
                 if not agrees or _is_permitted(rule, page):
-                    await self._note(rows, _evidence(rule, page.url, url, agrees), at)
+                    await self._note(rows, _make_evidence(rule, page.url, url, agrees), at)
         if row is None and target != page.url and not any(other for _, other in seen):
-            await self._note(rows, _evidence(rule, page.url, "", True), at)
+            await self._note(rows, _make_evidence(rule, page.url, "", True), at)
 
     async def _compare_by_all_rules(self, page: Fingerprint, rows: _Rows, at: int) -> None:
-        """Compare with the target of all believed rules together. If it is another page, each of them may be wrong."""
+        """Compare the page with the target of all believed rules. If it is another page, each rule may be wrong."""
         rules = believed_rules(rows.values())
         target, working = rewrite(page.url, rules), rules_needed(page.url, rules)
-        other = await self._decided(target) if len(working) > 1 else None
+        other = await self._find_decided(target) if len(working) > 1 else None
         if other is not None and _representative(other) != _representative(page):
             for rule in working:
-                await self._note(rows, _evidence(rule, page.url, target, False), at)
+                await self._note(rows, _make_evidence(rule, page.url, target, False), at)
 
-    async def _decided(self, url: str) -> Fingerprint | None:
+    async def _find_decided(self, url: str) -> Fingerprint | None:
         """Return the page of that URL, if it is decided. The event of an undecided page compares it with this one."""
         page = await self._store.get(page_id(url))
         return None if page is None or is_undecided(page) else page
@@ -158,7 +158,7 @@ def _outweighs(evidence: AliasEvidence, former: AliasEvidence) -> bool:
     return former.agrees and not evidence.agrees
 
 
-def _evidence(rule: str, url: str, other: str, agrees: bool) -> AliasEvidence:
+def _make_evidence(rule: str, url: str, other: str, agrees: bool) -> AliasEvidence:
     return AliasEvidence(host_of(url), rule, slot_of(rule, url), url, other, agrees)
 
 

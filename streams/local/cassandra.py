@@ -29,8 +29,8 @@ JVM_OPTIONS = (
     "-Dcassandra.approximate_time_precision_ms=20",
 )
 TIMER_SLACK = 250
-"""By how much its timers may be late (microseconds). One of its threads at least does not sleep until work comes: it
-looks for it with pauses of 10 microseconds, which the kernel's own slack of 50 made 6,000 times a second, half of
+"""Maximum delay of Cassandra's timers (microseconds). At least one of its threads does not sleep until work comes: it
+looks for work with pauses of 10 microseconds. With the kernel's own slack of 50 it looked 6,000 times a second, half of
 Cassandra's CPU time while pages are indexed. With 1,000, reads take three times as long."""
 # The packages that Cassandra needs access to, from its own conf/jvm17-server.options.
 _EXPORTS = (
@@ -137,7 +137,7 @@ compaction_throughput: 64MiB/s
 
 
 def client_encryption(tls: Identity) -> str:
-    """Clients must encrypt, and each needs a certificate of the authority."""
+    """Return the options by which clients must encrypt, and need a certificate of the authority."""
     return f"""
 client_encryption_options:
   enabled: true
@@ -153,7 +153,7 @@ client_encryption_options:
 def remove_empty_segments(commit_log: Path) -> None:
     """Remove the segments of the commit log that have no byte, and so no write.
 
-    A node that starts on a full disk leaves them behind, and without this refuses each later start.
+    A node that starts on a full disk leaves such segments behind, and refuses each start that finds them.
     """
     for segment in commit_log.glob("CommitLog-*.log"):
         if segment.stat().st_size == 0:
@@ -216,4 +216,4 @@ class Cassandra:
         return cassandra_answers(self.port, client_context(self.tls[OPERATOR].files) if self.tls else None)
 
     def clean(self) -> None:
-        """It leaves nothing."""
+        """Do nothing: the server leaves nothing outside of its data folder."""

@@ -25,7 +25,7 @@ _HOST_DAYS = 397
 """Maximum validity that browsers accept (CA/Browser Forum, baseline requirements 6.3.2, until March 2026)."""
 _RENEW_DAYS = 30
 _BACKDATED = dt.timedelta(days=1)
-"""Time by which certificates are backdated, for clocks that are a little behind."""
+"""Time from the start of a certificate's validity to its issue, for clocks that are a little behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Authority:
         return self.folder / "ca.pem"
 
     def context(self, host: str, now: dt.datetime) -> ssl.SSLContext:
-        """Return the TLS context of a server for `host`. A certificate is made if there is no valid one."""
+        """Return the TLS context of a server for `host`, with a new certificate if there is no valid one."""
         path = self.folder / "hosts" / f"{host}.pem"
         if not self.is_valid(path, now):
             path.parent.mkdir(exist_ok=True)
@@ -87,26 +87,26 @@ class Authority:
         """
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
-            _builder(_name(common_name), self.certificate.subject, key, now, days)
+            _start_certificate(_make_name(common_name), self.certificate.subject, key, now, days)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
         )
         if hosts:
-            names = x509.SubjectAlternativeName([_alternative(host) for host in hosts])
+            names = x509.SubjectAlternativeName([_make_alternative_name(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
         certificate = builder.sign(self.key, hashes.SHA256())
-        return Issued(_pem(key), certificate.public_bytes(serialization.Encoding.PEM))
+        return Issued(_encode_key(key), certificate.public_bytes(serialization.Encoding.PEM))
 
 
 def open_authority(folder: Path, now: dt.datetime, common_name: str = "Riffle local web") -> Authority:
-    """Load the authority of a folder. It is made if there is none or it expires within a month."""
+    """Load the authority of a folder, or make one if there is none or it expires within a month."""
     folder.mkdir(parents=True, exist_ok=True)
-    authority = _load(folder)
+    authority = _load_authority(folder)
     if authority and authority.certificate.not_valid_after_utc > now + dt.timedelta(days=_RENEW_DAYS):
         return authority
     key = ec.generate_private_key(ec.SECP256R1())
-    name = _name(common_name)
+    name = _make_name(common_name)
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -119,18 +119,18 @@ def open_authority(folder: Path, now: dt.datetime, common_name: str = "Riffle lo
         decipher_only=False,
     )
     certificate = (
-        _builder(name, name, key, now, _AUTHORITY_DAYS)
+        _start_certificate(name, name, key, now, _AUTHORITY_DAYS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    write_secret(folder / "ca-key.pem", _pem(key))
+    write_secret(folder / "ca-key.pem", _encode_key(key))
     (folder / "ca.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     return Authority(folder, certificate, key)
 
 
-def _load(folder: Path) -> Authority | None:
+def _load_authority(folder: Path) -> Authority | None:
     try:
         certificate = x509.load_pem_x509_certificate((folder / "ca.pem").read_bytes())
         key = serialization.load_pem_private_key((folder / "ca-key.pem").read_bytes(), password=None)
@@ -141,7 +141,7 @@ def _load(folder: Path) -> Authority | None:
     return Authority(folder, certificate, key)
 
 
-def _builder(
+def _start_certificate(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: dt.datetime, days: int
 ) -> x509.CertificateBuilder:
     return (
@@ -155,18 +155,18 @@ def _builder(
     )
 
 
-def _name(common_name: str) -> x509.Name:
+def _make_name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64])])
 
 
-def _alternative(host: str) -> x509.GeneralName:
+def _make_alternative_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         return x509.DNSName(host)
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _encode_key(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -17,7 +17,7 @@ from streams.local import die_with_parent
 from streams.niceness import raise_session_niceness
 
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
-"""The environment variable that marks a child and all processes that it starts, with a value of each child."""
+"""Environment variable that marks a child and all processes that it starts. Each child has a value of its own."""
 KEPT_LOG_SUFFIX = ".previous"
 CRASH_LOGS = 3
 """Number of logs that are kept of the first crashes of a process: the first one has the cause."""
@@ -36,8 +36,8 @@ TAIL_BYTES = 32_768
 class Launch:
     """A command to run. `environment` is added to the environment of this process.
 
-    `nice` is added to its niceness once it answers (`Child.yield_processor`). `timer_slack` is by how much the kernel
-    may delay its timers (microseconds); 0 leaves the kernel's own choice.
+    `nice` is added to the niceness of the process once it answers (`Child.yield_processor`). `timer_slack` is the
+    maximum delay of its timers (microseconds); 0 leaves the kernel's own choice.
     """
 
     command: list[str]
@@ -75,13 +75,13 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit status, or None while it runs. Negative: the number of the signal that ended it."""
+        """The exit status, or None while the child runs. Negative: the number of the signal that ended it."""
         return self.process.poll()
 
     def yield_processor(self) -> None:
-        """Add the niceness of its launch, once: for a child that has started.
+        """Add the niceness of the child's launch, once. Call it when the child has started.
 
-        Not earlier: on a busy machine a nice process takes minutes to start.
+        On a busy machine a nice process takes minutes to start.
         """
         if self._nice:
             with suppress(ProcessLookupError):
@@ -90,19 +90,19 @@ class Child:
 
 
 def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
-    """Send SIGTERM to all children, and after `grace_seconds` SIGKILL to those that still run and to their children.
+    """Send SIGTERM to all children, and after `grace_seconds` SIGKILL to what still runs of them and their children.
 
     Returns the names of the children that had to be killed. A grace of 0 kills at once.
     """
     running = [child for child in children if child.exit_code is None]
-    families = [(child, _family(child.pid)) for child in running]
+    families = [(child, _find_family(child.pid)) for child in running]
     if grace_seconds:
         for child in running:
             child.process.terminate()
     deadline = time.monotonic() + grace_seconds
     killed = []
     for child, family in families:
-        if not _ended(child, deadline - time.monotonic()):
+        if not _wait_for_end(child, deadline - time.monotonic()):
             killed.append(child.name)
             child.process.kill()
             child.process.wait()
@@ -115,8 +115,8 @@ def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:
 def kill_orphans(child: Child) -> None:
     """Kill the processes that an ended child started and left behind, such as the model processes of a killed Triton.
 
-    They are found by a mark in their environment, since some have a session of their own. When this returns they have
-    ended: a program that still runs can't be replaced by the next start.
+    A mark in their environment names them, since some have a session of their own. They have ended when the function
+    returns: a program that still runs can't be replaced by the next start.
     """
     killed = []
     for process in psutil.process_iter():
@@ -127,7 +127,7 @@ def kill_orphans(child: Child) -> None:
     psutil.wait_procs(killed, timeout=KILLED_SECONDS)
 
 
-def _family(pid: int) -> list[psutil.Process]:
+def _find_family(pid: int) -> list[psutil.Process]:
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -138,13 +138,13 @@ def family_cpu_seconds(pid: int) -> float:
     """Return the CPU time that a process and its children used (seconds), with the children that have ended."""
     used = 0.0
     with suppress(psutil.Error):
-        for process in (psutil.Process(pid), *_family(pid)):
+        for process in (psutil.Process(pid), *_find_family(pid)):
             with suppress(psutil.Error):
                 used += sum(process.cpu_times()[:4])  # user, system, and both of ended children
     return used
 
 
-def _ended(child: Child, seconds: float) -> bool:
+def _wait_for_end(child: Child, seconds: float) -> bool:
     try:
         child.process.wait(max(seconds, 0))
     except subprocess.TimeoutExpired:
@@ -176,7 +176,7 @@ def keep_crash(log: Path) -> None:
 
 
 def rotate(log: Path, max_bytes: int = LOG_BYTES) -> None:
-    """Copy a large log aside and empty it. The process goes on writing: it appends."""
+    """Copy a large log aside and empty it. The process goes on writing, since it appends."""
     try:
         if log.stat().st_size > max_bytes:
             shutil.copyfile(log, log.with_name(log.name + ROTATED_LOG_SUFFIX))

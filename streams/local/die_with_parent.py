@@ -1,15 +1,15 @@
-"""Replaces itself by a command that dies with its parent.
+"""A program that replaces itself by a command, which dies with its parent.
 
     python -I -S die_with_parent.py PARENT_PID SLACK COMMAND...
 
-SLACK (microseconds) is by how much the kernel may delay the timers of this process, so that several wake it once
-(prctl(2), PR_SET_TIMERSLACK); 0 leaves the kernel's own, 50.
+SLACK is the maximum delay of the process's timers (microseconds), so that several timers wake it once (prctl(2),
+PR_SET_TIMERSLACK). 0 leaves the kernel's own slack, 50.
 
 The kernel sends SIGKILL when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG), so that even
 `kill -9` of the supervisor leaves no process behind. The request survives exec. On systems other than Linux, children
 of a killed supervisor stay, and the next `riffle up` names them.
 
-It is a separate program because `preexec_fn` isn't safe in a process with threads.
+This is a separate program because `preexec_fn` isn't safe in a process with threads.
 """
 
 import ctypes

@@ -65,12 +65,12 @@ def class_path(server: str, cache: Path | None = None) -> str:
 
 
 def fetch_jars(jars: list[Jar], cache: Path, fetch: Fetch) -> list[Path]:
-    """Return the path of each jar, after its checksum was compared with the lock."""
-    with _locked(cache), ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
-        return list(pool.map(lambda jar: _verified(jar, cache, fetch), jars))
+    """Return the path of each jar. Downloads missing jars, and compares checksums with the lock. Raises StartError."""
+    with _hold_lock(cache), ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
+        return list(pool.map(lambda jar: _fetch_verified(jar, cache, fetch), jars))
 
 
-def _verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
+def _fetch_verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
     path = cache / jar.path
     if path.exists() and sha256_of(path) == jar.sha256:
         return path
@@ -103,7 +103,7 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def _locked(cache: Path) -> Iterator[None]:
+def _hold_lock(cache: Path) -> Iterator[None]:
     """Hold the cache's lock. The kernel releases it if the process dies."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("w") as file:
@@ -111,18 +111,18 @@ def _locked(cache: Path) -> Iterator[None]:
         yield
 
 
-def _context(cache: Path) -> Any:
+def _make_context(cache: Path) -> Any:
     from jgo.maven import MavenContext
 
     return MavenContext(repo_cache=cache, timeout=60)
 
 
 def jgo_fetch(cache: Path) -> Fetch:
-    """Return the download of a jar into the cache, by jgo."""
+    """Return the function that downloads a jar into the cache, by jgo."""
 
     def fetch(jar: Jar) -> Path:
         group, artifact, version, *classifier = jar.coordinate.split(":")
-        component = _context(cache).project(group, artifact).at_version(version)
+        component = _make_context(cache).project(group, artifact).at_version(version)
         return Path(component.artifact(classifier[0] if classifier else "").resolve())
 
     return fetch
@@ -138,12 +138,12 @@ def write_lock(lock_file: Path = LOCK_FILE, cache: Path | None = None) -> None:
     for server, roots in ROOTS.items():
         listed = ", ".join(f'"{root}"' for root in roots)
         parts.append(f"\n[{server}]\nroots = [{listed}]\n\n[{server}.jars]\n")
-        parts.extend(f'"{jar.coordinate}" = "{jar.sha256}"\n' for jar in _resolved(roots, cache))
+        parts.extend(f'"{jar.coordinate}" = "{jar.sha256}"\n' for jar in _resolve_roots(roots, cache))
     lock_file.write_text("".join(parts))
 
 
-def _resolved(roots: tuple[str, ...], cache: Path) -> Iterator[Jar]:
-    context = _context(cache)
+def _resolve_roots(roots: tuple[str, ...], cache: Path) -> Iterator[Jar]:
+    context = _make_context(cache)
     inputs, transitive = context.resolver.resolve([context.create_dependency(root) for root in roots])
     for dependency in [*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))]:
         artifact = dependency.artifact

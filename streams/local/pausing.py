@@ -1,4 +1,4 @@
-"""Pauses of the local stack's workers, asked for by a file `<home>/pause.json` that names the process that wants it.
+"""Pauses of the local stack's workers, asked for by a file `<home>/pause.json` that names the asking process.
 
 The supervisor stops the workers while that process runs, and starts them again when the file or the process is gone. So
 a backup that was killed leaves no paused stack behind.
@@ -17,7 +17,7 @@ from streams.errors import StartError
 from streams.local.state import is_alive, running_state
 
 PAUSED = "paused"
-"""The state of a stack whose workers are paused."""
+"""The state of a stack with paused workers."""
 WAIT_SECONDS = 60.0
 """Maximum time until the supervisor has stopped or started the workers. Their own grace is 25 s."""
 _LOOK_SECONDS = 0.2
@@ -40,7 +40,7 @@ def pause_asked(home: Path) -> bool:
 
 @contextmanager
 def workers_paused(home: Path) -> Iterator[bool]:
-    """Hold the workers of the home's stack paused. Yields False if no stack with workers runs. Raises StartError."""
+    """Keep the workers of the home's stack paused. Yields False if no stack with workers runs. Raises StartError."""
     state = running_state(home)
     if state is None or state.servers_only:
         yield False

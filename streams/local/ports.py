@@ -36,7 +36,7 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 def free_ports(count: int) -> list[int]:
     """Return `count` different free ports, reserved until this process ends. Raises StartError."""
     chosen: list[int] = []
-    for port in _candidates():
+    for port in _draw_candidates():
         if len(chosen) == count:
             return chosen
         if port not in _reserved and is_free(port) and _reserve(port):
@@ -53,13 +53,13 @@ def preferred_port(wanted: int) -> int:
 
 
 _reserved: set[int] = set()
-"""The ports that this process has reserved. A process's own locks don't hold it back, so they are remembered."""
+"""The ports that this process has reserved. A process's own locks don't hold it back, so its ports are remembered."""
 
 
 def _reserve(port: int) -> bool:
-    """Reserve a port. False if another process of this user has it."""
+    """Reserve a port. Returns False if another process of this user has it."""
     try:
-        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        fcntl.lockf(_open_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
     except BlockingIOError:
         return False
     _reserved.add(port)
@@ -67,13 +67,13 @@ def _reserve(port: int) -> bool:
 
 
 @functools.cache
-def _reservations() -> int:
+def _open_reservations() -> int:
     """Return the descriptor of the user's file of reservations. It stays open: closing it would end all of them."""
     path = Path(tempfile.gettempdir()) / f"riffle-ports-{os.getuid()}"
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _candidates() -> Iterator[int]:
+def _draw_candidates() -> Iterator[int]:
     dice = random.SystemRandom()
     for _ in range(TRIES):
         yield dice.randint(FIRST_PORT, LAST_PORT)

@@ -32,7 +32,7 @@ def answers(url: str, context: ssl.SSLContext | None = None) -> bool:
 
 
 def http_status(url: str, seconds: float, context: ssl.SSLContext | None = None) -> int | None:
-    """Return the status that the URL answers, or None without an answer in time."""
+    """Return the HTTP status of the URL's answer, or None without an answer in time."""
     try:
         with urllib.request.urlopen(url, timeout=seconds, context=context) as answer:  # noqa: S310 - on loopback
             return int(answer.status)
@@ -54,7 +54,7 @@ def listens(port: int) -> bool:
 def cassandra_answers(port: int, context: ssl.SSLContext | None = None) -> bool:
     """Return True if Cassandra answers CQL: the port opens last, when the node can take requests."""
     try:
-        with _connected(port, context) as connection:
+        with _connect(port, context) as connection:
             connection.sendall(_OPTIONS_FRAME)
             head = connection.recv(_HEAD_BYTES)
     except OSError:
@@ -62,7 +62,7 @@ def cassandra_answers(port: int, context: ssl.SSLContext | None = None) -> bool:
     return len(head) == _HEAD_BYTES and head[0] == _ANSWER_VERSION and head[4] == _SUPPORTED
 
 
-def _connected(port: int, context: ssl.SSLContext | None) -> socket.socket:
+def _connect(port: int, context: ssl.SSLContext | None) -> socket.socket:
     plain = socket.create_connection((HOST, port), CONNECT_SECONDS)
     if context is None:
         return plain

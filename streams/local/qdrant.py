@@ -61,4 +61,4 @@ class Qdrant:
         return answers(self.health, client_context(self.tls[OPERATOR].files) if self.tls else None)
 
     def clean(self) -> None:
-        """It leaves nothing."""
+        """Do nothing: the server leaves nothing outside of its data folder."""

@@ -1,7 +1,7 @@
 """Reports about the stack's start: lines on a terminal, or messages of the detached supervisor through a pipe.
 
-One message is one line of JSON, {"what": ..., ...details}. The last one is "up" or "failed". If the supervisor was
-killed, the pipe ends without one.
+One message is one line of JSON, {"what": ..., ...details}. The last message is "up" or "failed". If the supervisor
+was killed, the pipe ends without it.
 """
 
 import json
@@ -22,7 +22,7 @@ LAST = ("up", "failed")
 
 
 class PipeReport:
-    """Writes each report to the log, and to the starting process as long as it reads the pipe."""
+    """A receiver of reports: it writes them to the log, and to the starting process as long as that reads the pipe."""
 
     def __init__(self, descriptor: int) -> None:
         self._pipe: int | None = descriptor
@@ -59,7 +59,7 @@ class PipeReport:
 
 
 def read_reports(lines: Iterable[str], report: Callable[[str, dict[str, Any]], None]) -> bool:
-    """Pass the reports of a pipe on up to the last one. Returns False if the pipe ended without a last one."""
+    """Pass the reports of a pipe on up to the last one. Returns False if the pipe ended without it."""
     for line in lines:
         details = json.loads(line)
         what = details.pop("what")
@@ -70,7 +70,7 @@ def read_reports(lines: Iterable[str], report: Callable[[str, dict[str, Any]], N
 
 
 class TerminalReport:
-    """Prints what is ready, and after how many seconds. A terminal also shows what is not ready yet."""
+    """A receiver of reports: it prints what is ready after how many seconds. A terminal shows what is not, too."""
 
     def __init__(self, console: Console, status: Status | None = None) -> None:
         self._console, self._status = console, status
@@ -84,11 +84,11 @@ class TerminalReport:
                 self._waiting.append(details["title"])
             case "ready":
                 self._waiting.remove(details["title"])
-                self._done(details["title"], details["seconds"])
+                self._print_ready(details["title"], details["seconds"])
             case "external":
                 self._console.print(f"{details['title']:<20} not started: uses {details['address']}", highlight=False)
             case "step":
-                self._done(details["title"], details["seconds"])
+                self._print_ready(details["title"], details["seconds"])
             case "warning":
                 self._warn(details["text"])
             case "ended":
@@ -105,5 +105,5 @@ class TerminalReport:
         # Not as markup: a message may quote a log, and logs contain brackets.
         self._console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
-    def _done(self, title: str, seconds: float) -> None:
+    def _print_ready(self, title: str, seconds: float) -> None:
         self._console.print(f"{title:<20} ready in {seconds:4.1f} s", highlight=False)

@@ -20,8 +20,9 @@ RIFFLE = "from streams.cli import main; main()"
 WORKER_NICE = 10
 """Niceness of a worker that has started: a search comes first, and beside other work on the machine pages still pass.
 
-A process of niceness 10 counts for a ninth of one of 0. With 19, a 68th, searches while pages are indexed gain a tenth
-more, but beside three busy processes on two cores workers hardly pass a page.
+The kernel gives a process of niceness 10 a ninth of the time of a process of niceness 0, and a 68th with niceness 19.
+With 19, searches while pages are indexed gain a tenth more, but beside three busy processes on two cores workers hardly
+pass a page.
 """
 
 
@@ -36,7 +37,7 @@ class RiffleProcess:
     home: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     context: ssl.SSLContext | None = None
-    """The TLS context to ask for its health with, or None for one that serves HTTP."""
+    """TLS context of requests to the process. None: it serves HTTP."""
     hints: Hints = field(default=())
     ready_timeout_seconds: float = 180.0
     nice: int = 0
@@ -66,12 +67,12 @@ def workers(
     names = [(stage.name, number) for stage in stages for number in range(stage.workers)]
     identities = {stage.name: tls[stage.name].environment(encrypted) if tls else {} for stage in stages}
     return [
-        _worker(home, stage, number, port, identities[stage])
+        _make_worker(home, stage, number, port, identities[stage])
         for (stage, number), port in zip(names, free_ports(len(names)), strict=True)
     ]
 
 
-def _worker(home: Path, stage: str, number: int, port: int, environment: Mapping[str, str]) -> RiffleProcess:
+def _make_worker(home: Path, stage: str, number: int, port: int, environment: Mapping[str, str]) -> RiffleProcess:
     suffix = f"-{number + 1}" if number else ""
     arguments = ("worker", stage, "--health-port", str(port), "--instance", str(number))
     name, title = f"worker-{stage}{suffix}", f"Worker {stage}{suffix}"

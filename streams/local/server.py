@@ -20,7 +20,7 @@ MAX_START_CPU_SECONDS = 600.0
 """Maximum CPU time of a start (seconds)."""
 
 Answer = Literal["healthy", "unhealthy", "broken", "silent"]
-"""A process's words about itself. `broken`: only a restart helps."""
+"""A process's answer about its health. `broken`: only a restart helps."""
 
 Hints = Sequence[tuple[str, str]]
 """(text in the log, advice), the most specific first."""
@@ -44,7 +44,7 @@ class Server(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of its log and data folder."""
+        """Name of the server's log and data folder."""
 
     @property
     def title(self) -> str:
@@ -55,7 +55,7 @@ class Server(Protocol):
 
     @property
     def health(self) -> str:
-        """URL that answers 200 if it is healthy. Empty if it has none and must be asked in its own protocol."""
+        """URL that answers 200 if the server is healthy. Empty: the server is asked in its own protocol."""
 
     @property
     def hints(self) -> Hints: ...
@@ -67,7 +67,7 @@ class Server(Protocol):
         """Write the configuration and return the command to run. May be slow. Raises StartError."""
 
     def is_ready(self) -> bool:
-        """Ask once, in its own protocol. Raises StartError if it can't become ready any more."""
+        """Ask the server once, in its own protocol. Raises StartError if it can't become ready any more."""
 
 
 class StoreServer(Server, Protocol):
@@ -79,14 +79,14 @@ class StoreServer(Server, Protocol):
 
     @property
     def addresses(self) -> dict[str, Any]:
-        """The settings of its group that point to it."""
+        """The settings of the server's group that point to the server."""
 
     @staticmethod
     def external(settings: Settings) -> str:
-        """Its address, if environment variables set one: then it is not started. Else empty."""
+        """Return the address if environment variables set one: the server is then not started. Else an empty string."""
 
     def clean(self) -> None:
-        """Remove what it leaves outside of its data folder once it has ended."""
+        """Remove what the ended server left outside of its data folder."""
 
 
 class Cancelled(Exception):
@@ -161,7 +161,7 @@ def spawn(server: Server, launch: Launch, logs: Path, *, crashed: bool = False) 
 
 
 def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:
-    """Wait until the server answers: as long as it needs on a busy machine, while it computes."""
+    """Wait until the server answers: on a busy machine as long as it computes. Raises StartError, Cancelled."""
     begun = time.monotonic()
     deadline, used = begun + server.ready_timeout_seconds, 0.0
     while not cancelled.is_set():

@@ -36,11 +36,11 @@ class Servers:
     tls: Identities | None = None
     """The certificates of the servers and their clients, if they require any."""
     in_process: bool = False
-    """The models run inside each process instead of in Triton."""
+    """True if the models run inside each process instead of in Triton."""
 
     @property
     def addresses(self) -> dict[str, dict[str, Any]]:
-        """The settings that point to them."""
+        """The settings that point to the servers."""
         addresses = {server.name: server.addresses for server in self.all}
         if self.in_process:
             addresses[Triton.name] = {"url": IN_PROCESS}
@@ -55,13 +55,13 @@ class Servers:
         return [server.name for server in self.all] if self.tls else []
 
     def clean(self) -> None:
-        """Remove what they leave outside of their data folders once they have ended."""
+        """Remove what the ended servers left outside of their data folders."""
         for server in self.all:
             server.clean()
 
 
 def external_servers(settings: Settings) -> dict[str, str]:
-    """The servers whose addresses are set by environment variables, with these addresses: they are not started."""
+    """Return the addresses that environment variables set, by server. These servers are not started."""
     found = {server.name: find(server.start).external(settings) for server in SERVERS}
     return {name: address for name, address in found.items() if address}
 
@@ -77,7 +77,7 @@ def plan(base: Settings, warn: Warn, *, home: Path, names: Collection[str] = NAM
 
 
 def _runs_in_process(base: Settings, warn: Warn) -> bool:
-    """True if the models are to run inside each process, because they are asked to or because Triton can't run."""
+    """Return True if the models run inside each process: the settings say so, or Triton can't run."""
     if base.triton.url.startswith(IN_PROCESS):
         return True
     reason = why_not()
@@ -114,16 +114,18 @@ def running_servers(
 
 def with_addresses(base: Settings, home: Path, addresses: dict[str, dict[str, Any]]) -> Settings:
     """Copy settings with other addresses."""
-    groups = {name: getattr(base, name).model_copy(update=_typed(values)) for name, values in addresses.items()}
+    groups = {
+        name: getattr(base, name).model_copy(update=_convert_values(values)) for name, values in addresses.items()
+    }
     return base.model_copy(update={"home": home.resolve(), **groups})
 
 
-def _typed(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a state file as the settings have them."""
-    return {name: Path(value) if name.endswith("_file") else _tuple(value) for name, value in values.items()}
+def _convert_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a state file with the types that the settings have."""
+    return {name: Path(value) if name.endswith("_file") else _convert_list(value) for name, value in values.items()}
 
 
-def _tuple(value: Any) -> Any:
+def _convert_list(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 

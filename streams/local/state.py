@@ -39,7 +39,7 @@ class ProcessState:
     port: int
     log: str
     health: str = ""
-    """URL that answers 200 if it is healthy, or empty if the server must be asked in its own protocol."""
+    """URL that answers 200 if the process is healthy. Empty: it is asked in its own protocol."""
     restarts: int = 0
 
     @property
@@ -61,7 +61,7 @@ class StackState:
 
     @property
     def alive(self) -> bool:
-        """True if its supervisor runs. False if it was killed and only left the file."""
+        """True if the supervisor runs. False if it was killed and only left the file."""
         return is_alive(self.pid, self.create_time)
 
 

@@ -1,4 +1,4 @@
-"""The supervisor of the local stack: it starts servers, workers and gateway, restarts those that end, and stops all.
+"""The supervisor of the local stack: it starts servers, workers and gateway, restarts what ends, and stops all.
 
 `riffle up` runs it as a separate process (`python -m streams.local.supervisor`), `riffle up --foreground` in its own.
 Apart from the waiting at starts it has one thread, and this thread makes all children: a child ends with the thread
@@ -132,7 +132,7 @@ class Supervisor:
         write_state(self.home, self.state)
 
     def watch(self) -> None:
-        """Until the stop signal: restart processes that end, and processes that hang (`patience`)."""
+        """Restart processes that end, and processes that hang (`patience`), until the stop signal."""
         with HealthChecks() as checks:
             while not self.stop_asked.wait(LOOK_SECONDS):
                 self._pause_or_resume()
@@ -146,7 +146,7 @@ class Supervisor:
                     self._end_hanging(watched, reason, now)
 
     def _end_hanging(self, watched: Watched, reason: str, now: float) -> None:
-        """End a process that must be restarted, unless another process is being restarted: that takes CPU time."""
+        """End a process that must be restarted, unless another one is being restarted: a restart takes CPU time."""
         if any(other.is_restarting(now) for other in self.watched):
             return
         self._warn(f"{watched.server.title} is restarted: {reason}")
@@ -210,7 +210,7 @@ def check_space(home: Path, needed_bytes: int = NEEDED_BYTES) -> None:
 
 
 def main() -> int:
-    """The detached process: it reports as JSON lines on a file descriptor that `riffle up` reads."""
+    """Run the detached supervisor. It reports as JSON lines on a file descriptor that `riffle up` reads."""
     parser = argparse.ArgumentParser(prog="python -m streams.local.supervisor")
     parser.add_argument("--report", type=int, required=True, help="file descriptor for the reports")
     parser.add_argument("--servers-only", action="store_true")

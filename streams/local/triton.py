@@ -42,7 +42,7 @@ def why_not() -> str:
         return f"its package is for x86-64 Linux, and this is {platform.machine()} {platform.system()}"
     if importlib.util.find_spec("pytriton") is None:
         return "the package nvidia-pytriton isn't installed: pip install 'riffle-search[local]'"
-    if not _stub().exists():
+    if not _stub_path().exists():
         return f"the package nvidia-pytriton has no backend for Python {_version()}: use Python 3.11 or 3.12"
     if library_folder() is None:
         return (
@@ -67,19 +67,19 @@ def _version() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def _package() -> Path:
+def _find_package() -> Path:
     found = importlib.util.find_spec("pytriton")
     assert found is not None
     assert found.origin is not None
     return Path(found.origin).parent
 
 
-def _stub() -> Path:
-    return _package() / "tritonserver" / "python_backend_stubs" / _version() / "triton_python_backend_stub"
+def _stub_path() -> Path:
+    return _find_package() / "tritonserver" / "python_backend_stubs" / _version() / "triton_python_backend_stub"
 
 
 class Triton:
-    """`tritonserver` on a model repository. It is ready when the models in `required` are."""
+    """`tritonserver` on a model repository. It is ready when the models in `required` are ready."""
 
     name = "triton"
     title = "Triton"
@@ -126,7 +126,7 @@ class Triton:
 
     @property
     def health(self) -> str:
-        """Empty with TLS: Triton's HTTP port knows no certificates, so it is closed then."""
+        """URL of the server's health. Empty with TLS: Triton's HTTP port knows no certificates, so it is closed."""
         return "" if self.tls else f"http://127.0.0.1:{self.http_port}/v2/health/ready"
 
     @property
@@ -140,21 +140,21 @@ class Triton:
             raise StartError(f"no model repository at {self.models}: restore it, or set RIFFLE_MODEL_REPOSITORY")
         self.clean()
         backends = self._lay_out_backend()
-        return Launch(self._command(backends), self._environment())
+        return Launch(self._build_command(backends), self._build_environment())
 
     def _lay_out_backend(self) -> Path:
         """Copy the python backend's files to one folder, with an executable stub for this Python."""
-        source, target = _package() / "tritonserver" / "backends" / "python", self.data / "backends" / "python"
+        source, target = _find_package() / "tritonserver" / "backends" / "python", self.data / "backends" / "python"
         target.mkdir(parents=True, exist_ok=True)
-        for file in [*source.iterdir(), _stub()]:
+        for file in [*source.iterdir(), _stub_path()]:
             if file.is_file():
                 shutil.copyfile(file, target / file.name)
-        (target / _stub().name).chmod(0o755)
+        (target / _stub_path().name).chmod(0o755)
         return target.parent
 
-    def _command(self, backends: Path) -> list[str]:
+    def _build_command(self, backends: Path) -> list[str]:
         binary = self.data / "tritonserver"
-        shutil.copyfile(_package() / "tritonserver" / "bin" / "tritonserver", binary)
+        shutil.copyfile(_find_package() / "tritonserver" / "bin" / "tritonserver", binary)
         binary.chmod(0o755)
         return [
             str(binary),
@@ -163,7 +163,7 @@ class Triton:
             f"--backend-config=python,shm-region-prefix-name={self.shm_prefix}",
             f"--backend-config=python,shm-default-byte-size={SHM_START_BYTES}",
             f"--backend-config=python,shm-growth-byte-size={SHM_START_BYTES}",
-            *self._access(),
+            *self._access_options(),
             "--grpc-address=127.0.0.1",
             f"--grpc-port={self.port}",
             "--allow-metrics=false",
@@ -173,7 +173,7 @@ class Triton:
             "--log-verbose=0",
         ]
 
-    def _access(self) -> list[str]:
+    def _access_options(self) -> list[str]:
         """Return the options for HTTP, or only the options for mutual TLS over gRPC."""
         if self.tls is None:
             return ["--http-address=127.0.0.1", f"--http-port={self.http_port}", "--http-thread-count=2"]
@@ -187,8 +187,12 @@ class Triton:
             f"--grpc-root-cert={own.ca}",
         ]
 
-    def _environment(self) -> dict[str, str]:
-        libraries = [_package().parent / "nvidia_pytriton.libs", library_folder(), os.environ.get("LD_LIBRARY_PATH")]
+    def _build_environment(self) -> dict[str, str]:
+        libraries = [
+            _find_package().parent / "nvidia_pytriton.libs",
+            library_folder(),
+            os.environ.get("LD_LIBRARY_PATH"),
+        ]
         # The stub's interpreter is isolated: it ignores PYTHONPATH and finds its packages beside the first python3 on
         # the PATH, which must be the present interpreter.
         programs = [Path(sys.executable).parent, os.environ.get("PATH"), *BASH_FOLDERS]
@@ -205,9 +209,9 @@ class Triton:
                 left.unlink(missing_ok=True)
 
     def is_ready(self) -> bool:
-        """True if the required models are ready. Raises StartError with the reason if one could not be loaded."""
+        """Return True if the required models are ready. Raises StartError with the reason if one can't be loaded."""
         try:
-            states = {model["name"]: model for model in self._index()}
+            states = {model["name"]: model for model in self._read_index()}
         except (OSError, urllib.error.URLError, ValueError, StoreUnavailable):
             return False
         for name in self.required:
@@ -234,7 +238,7 @@ class Triton:
         own = self.tls[OPERATOR].settings(["triton"])["triton"] if self.tls else {}
         return TritonSettings(url=self.url, **own)
 
-    def _index(self) -> list[dict[str, Any]]:
+    def _read_index(self) -> list[dict[str, Any]]:
         if self.tls:
             from streams.models.triton_connection import server_state  # here, because it loads gRPC
 

@@ -30,7 +30,7 @@ _HOST = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9
 
 
 class WebServer:
-    """Serves the hosts whose folders are in `folder` at the start. Files are read at each request."""
+    """A server of the hosts that have a folder in `folder` at the start. Files are read at each request."""
 
     def __init__(self, folder: Path, ca_dir: Path, port: int = 0) -> None:
         self._folder = folder
@@ -48,7 +48,7 @@ class WebServer:
 
     async def start(self) -> Self:
         """Start to listen. Raises UsageError if the port is taken."""
-        context = await asyncio.to_thread(self._tls)
+        context = await asyncio.to_thread(self._make_context)
         self._runner = web.ServerRunner(web.Server(self._handle, access_log=None))
         await self._runner.setup()
         site = web.TCPSite(self._runner, LOOPBACK, self._wanted_port, ssl_context=context)
@@ -73,7 +73,7 @@ class WebServer:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    def _tls(self) -> ssl.SSLContext:
+    def _make_context(self) -> ssl.SSLContext:
         """Return a TLS context for each host, chosen by the name that the client sends (RFC 6066, section 3)."""
         now = datetime.now(UTC)
         authority = open_authority(self._ca_dir, now)
@@ -90,25 +90,25 @@ class WebServer:
         host = re.sub(r":\d+$", "", request.host or "").lower().rstrip(".")
         root = self._sites.get(host)
         if root is None:
-            return _page(HTTPStatus.MISDIRECTED_REQUEST, f"No site {host} is served here")
+            return _build_page(HTTPStatus.MISDIRECTED_REQUEST, f"No site {host} is served here")
         if request.method not in ("GET", "HEAD"):
-            return _page(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and HEAD", {"Allow": "GET, HEAD"})
+            return _build_page(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and HEAD", {"Allow": "GET, HEAD"})
         response = await asyncio.to_thread(answer, root, host, _raw_path(request))
-        return _response(request, response)
+        return _build_response(request, response)
 
 
 async def serve(
     folder: Path, port: int = 0, ca_dir: Path = Path(".riffle/web"), ready: Callable[[WebServer], Any] | None = None
 ) -> None:
-    """Serve until cancelled. `ready` is called when it listens. Raises UsageError."""
+    """Serve a folder until cancelled. `ready` is called when the server listens. Raises UsageError."""
     async with WebServer(folder, ca_dir, port) as server:
         if ready is not None:
             ready(server)
         await asyncio.Event().wait()
 
 
-def described(server: WebServer) -> dict[str, Any]:
-    """Return the facts that another process needs to crawl it."""
+def describe_server(server: WebServer) -> dict[str, Any]:
+    """Return the facts that another process needs to crawl the server's hosts."""
     return {"port": server.port, "hosts": server.hosts, "ca_file": str(server.ca_file.resolve())}
 
 
@@ -127,20 +127,20 @@ def _raw_path(request: web.BaseRequest) -> str:
     return re.sub(r"^https?://[^/]*", "", target, flags=re.IGNORECASE) or "/"
 
 
-def _response(request: web.BaseRequest, content: Answer) -> web.Response:
+def _build_response(request: web.BaseRequest, content: Answer) -> web.Response:
     if content.location:
-        return _page(HTTPStatus.MOVED_PERMANENTLY, "Moved", {"Location": content.location})
+        return _build_page(HTTPStatus.MOVED_PERMANENTLY, "Moved", {"Location": content.location})
     if content.status != 200:
-        return _page(HTTPStatus(content.status), "There is no such page here")
+        return _build_page(HTTPStatus(content.status), "There is no such page here")
     headers = {"ETag": content.etag, "Cache-Control": "no-cache"}
     if content.modified:
         headers["Last-Modified"] = format_datetime(datetime.fromtimestamp(int(content.modified), UTC), usegmt=True)
-    if _unchanged(request, content):
+    if _has_current_copy(request, content):
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     return web.Response(body=content.content, headers={**headers, "Content-Type": content.content_type})
 
 
-def _unchanged(request: web.BaseRequest, content: Answer) -> bool:
+def _has_current_copy(request: web.BaseRequest, content: Answer) -> bool:
     """Return True if the client's copy is current. If-None-Match has precedence (RFC 9110, section 13.2.2)."""
     tags = request.headers.get("If-None-Match")
     if tags is not None:
@@ -153,7 +153,7 @@ def _unchanged(request: web.BaseRequest, content: Answer) -> bool:
         return False
 
 
-def _page(status: HTTPStatus, text: str, headers: dict[str, str] | None = None) -> web.Response:
+def _build_page(status: HTTPStatus, text: str, headers: dict[str, str] | None = None) -> web.Response:
     body = f"<!DOCTYPE html><title>{status.value} {status.phrase}</title><h1>{status.phrase}</h1><p>{text}.</p>\n"
     return web.Response(status=status.value, text=body, content_type="text/html", charset="utf-8", headers=headers)
 
@@ -167,7 +167,7 @@ def main() -> None:
     options = parser.parse_args()
 
     def ready(server: WebServer) -> None:
-        sys.stdout.write(json.dumps(described(server)) + "\n")
+        sys.stdout.write(json.dumps(describe_server(server)) + "\n")
         sys.stdout.flush()
 
     try:

@@ -42,29 +42,29 @@ class Answer:
 
 def answer(root: Path, host: str, raw_path: str) -> Answer:
     """Return the answer of the host in folder `root` to a path of a request (percent-encoded, no query)."""
-    path = _decoded(raw_path)
+    path = _decode_path(raw_path)
     if path is None or path == f"/{REDIRECTS}":
         return Answer(404)
-    redirects = _redirects(root)
+    redirects = _load_redirects(root)
     if path in redirects:
         target = redirects[path]
         return Answer(410) if target is None else Answer(301, location=target)
-    file = _inside(root, path)
+    file = _find_file(root, path)
     if file is None:
-        return _generated(root, host, path)
+        return _generate_file(root, host, path)
     if file.is_dir():
         if not path.endswith("/"):
             return Answer(301, location=f"{quote(path)}/")
         file = file / "index.html"
     elif path.endswith("/"):
         return Answer(404)
-    return _file(file) if file.is_file() else Answer(404)
+    return _answer_file(file) if file.is_file() else Answer(404)
 
 
 def sitemap(root: Path, host: str) -> str:
     """Return a sitemap of all HTML pages in `root` with the day of their last change (sitemaps.org, protocol 0.9)."""
     entries = "".join(
-        f"<url><loc>{escape(f'https://{host}{quote(path)}')}</loc><lastmod>{_day(modified)}</lastmod></url>\n"
+        f"<url><loc>{escape(f'https://{host}{quote(path)}')}</loc><lastmod>{_format_day(modified)}</lastmod></url>\n"
         for path, modified in pages(root)
     )
     return (
@@ -74,7 +74,7 @@ def sitemap(root: Path, host: str) -> str:
 
 
 def pages(root: Path) -> Iterator[tuple[str, float]]:
-    """Path and time of change of each HTML page. A folder's index has the folder's path."""
+    """Yield path and time of change of each HTML page. A folder's index has the folder's path."""
     for file in sorted(root.rglob("*.htm*")):
         if file.is_file() and not file.is_symlink():
             path = "/" + file.relative_to(root).as_posix()
@@ -91,10 +91,10 @@ def content_type(name: str, content: bytes) -> str:
         else:
             found = "application/octet-stream" if b"\0" in start else "text/plain"
     is_text = found.startswith("text/") or found in ("application/xml", "application/json", "image/svg+xml")
-    return f"{found}; charset={_charset(found, content)}" if is_text else found
+    return f"{found}; charset={_find_charset(found, content)}" if is_text else found
 
 
-def _charset(kind: str, content: bytes) -> str:
+def _find_charset(kind: str, content: bytes) -> str:
     """Return the character set that a page declares, else UTF-8 if it is valid UTF-8, else windows-1252."""
     if kind == "text/html" and (declared := _META_CHARSET.search(content[:_META_BYTES])):
         return declared[1].decode("ascii").lower()
@@ -105,7 +105,7 @@ def _charset(kind: str, content: bytes) -> str:
     return "utf-8"
 
 
-def _decoded(raw_path: str) -> str | None:
+def _decode_path(raw_path: str) -> str | None:
     """Return the decoded path, or None if it isn't a path of a file."""
     if not raw_path.startswith("/"):
         return None
@@ -116,8 +116,8 @@ def _decoded(raw_path: str) -> str | None:
     return None if "\0" in path or "\\" in path else path
 
 
-def _inside(root: Path, path: str) -> Path | None:
-    """The file or folder at a path, or None if there is none in `root`. Neither `..` nor a link leads out of `root`."""
+def _find_file(root: Path, path: str) -> Path | None:
+    """Return the file or folder at a path, or None if `root` has none. Neither `..` nor a link leads out of `root`."""
     parts = path.strip("/").split("/") if path.strip("/") else []
     if any(part in ("", ".", "..") or part.startswith(".") for part in parts):
         return None
@@ -128,32 +128,34 @@ def _inside(root: Path, path: str) -> Path | None:
     return found if found.is_relative_to(root.resolve()) else None
 
 
-def _generated(root: Path, host: str, path: str) -> Answer:
-    """robots.txt and sitemap.xml, which each host has even without such files."""
+def _generate_file(root: Path, host: str, path: str) -> Answer:
+    """Return robots.txt or sitemap.xml, which each host has even without such files, else status 404."""
     if path == "/robots.txt":
         # A crawler's default delay protects other servers. This one is on the crawler's own machine.
         text = f"User-agent: *\nAllow: /\nCrawl-delay: 0.05\n\nSitemap: https://{host}/sitemap.xml\n"
-        return _made(text, "text/plain; charset=utf-8")
+        return _answer_text(text, "text/plain; charset=utf-8")
     if path == "/sitemap.xml":
-        return _made(sitemap(root, host), "application/xml; charset=utf-8")
+        return _answer_text(sitemap(root, host), "application/xml; charset=utf-8")
     return Answer(404)
 
 
-def _made(text: str, kind: str) -> Answer:
+def _answer_text(text: str, kind: str) -> Answer:
     content = text.encode()
-    return Answer(200, content, kind, etag=_etag(content))
+    return Answer(200, content, kind, etag=_make_etag(content))
 
 
-def _file(file: Path) -> Answer:
+def _answer_file(file: Path) -> Answer:
     content = file.read_bytes()
-    return Answer(200, content, content_type(file.name, content), modified=file.stat().st_mtime, etag=_etag(content))
+    return Answer(
+        200, content, content_type(file.name, content), modified=file.stat().st_mtime, etag=_make_etag(content)
+    )
 
 
-def _etag(content: bytes) -> str:
+def _make_etag(content: bytes) -> str:
     return f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
-def _redirects(root: Path) -> dict[str, str | None]:
+def _load_redirects(root: Path) -> dict[str, str | None]:
     try:
         stat = (root / REDIRECTS).stat()
     except FileNotFoundError:
@@ -167,5 +169,5 @@ def _read_redirects(file: Path, _changed_ns: int) -> dict[str, str | None]:
     return redirects
 
 
-def _day(seconds: float) -> str:
+def _format_day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

@@ -38,7 +38,7 @@ Cause = Literal["time", "crash", "killed", "silent"]
 
 
 class ProcessEnded(Exception):
-    """The process ended before its answer. `cause` tells what the process brought on itself from what it suffered."""
+    """The process ended before its answer. `cause` separates what it brought on itself from what was done to it."""
 
     def __init__(self, cause: Cause, words: str) -> None:
         super().__init__(words)
@@ -88,7 +88,7 @@ class SandboxProcess:
     async def ready(self, slow_seconds: float, slow: Callable[[], None]) -> list[str]:
         """Wait until the process is ready. Returns its confinements. Raises SandboxAway.
 
-        `slow` is called each `slow_seconds` until then.
+        `slow` is called every `slow_seconds` until then.
         """
         try:
             (in_force,) = await self._await_frame(receive_frame(self._stdout), slow_seconds, slow)
@@ -128,13 +128,13 @@ class SandboxProcess:
                 slow()
             return reading.result()
         except (asyncio.IncompleteReadError, ConnectionError):
-            raise await self._ended() from None
+            raise await self._wait_for_end() from None
         except (ValueError, TypeError, struct.error, msgpack.UnpackException) as error:
             raise ProcessEnded("crash", f"its answer can't be read: {error!r}") from error
         finally:
             reading.cancel()
 
-    async def _ended(self) -> ProcessEnded:
+    async def _wait_for_end(self) -> ProcessEnded:
         """Wait for the end of a process that closed its pipe, and return its cause.
 
         The process is ending by itself. asyncio loses the status of a process that is killed when it is dead already.

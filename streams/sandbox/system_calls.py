@@ -1,7 +1,7 @@
 """The system calls of a sandbox process, as a program for the kernel's filter (seccomp). Pure.
 
-What CPython and the libraries of the tasks use after their start was found by running them (`strace -f`): memory, time,
-locks, and reading and writing what is open already.
+The calls that CPython and the libraries of the tasks make after their start were found by running the tasks (`strace
+-f`): memory, time, locks, and reading and writing what is open already.
 """
 
 import struct
@@ -33,13 +33,13 @@ FATAL = {
     "setns": (308, 268), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "init_module": (175, 105), "finit_module": (313, 273), "kexec_load": (246, 104),
 }  # fmt: skip
-"""System calls that no library makes: only an attack does. They end the process (SIGSYS). All others fail with EPERM,
-since libraries try some of them and do without."""
+"""System calls that only an attack makes. They end the process (SIGSYS). All other calls fail with EPERM, since
+libraries try some of them and do without."""
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Machine -> position in the tables, and the kernel's number (AUDIT_ARCH_*)."""
 _X32_BIT = 0x40000000
-"""x86-64 has a second set of numbers for the same calls. They are fatal."""
+"""The bit of x86-64's second set of numbers for the same calls. They are fatal."""
 
 # Classic BPF over struct seccomp_data: int nr; u32 arch; ... (linux/seccomp.h, linux/bpf_common.h)
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_OR_EQUAL, _RETURN = 0x20, 0x15, 0x35, 0x06
@@ -58,19 +58,22 @@ def filter_program(machine: str) -> bytes:
     deny = first + len(allowed) + len(fatal)
     allow, kill = deny + 1, deny + 2
     program = [
-        _instruction(_LOAD, value=_ARCHITECTURE_OFFSET),
-        _instruction(_JUMP_EQUAL, 0, kill - 2, architecture),
-        _instruction(_LOAD, value=_NUMBER_OFFSET),
-        _instruction(_JUMP_GREATER_OR_EQUAL, kill - 4, 0, _X32_BIT),
-        *(_instruction(_JUMP_EQUAL, allow - at - 1, 0, number) for at, number in enumerate(allowed, first)),
-        *(_instruction(_JUMP_EQUAL, kill - at - 1, 0, number) for at, number in enumerate(fatal, first + len(allowed))),
-        _instruction(_RETURN, value=_EPERM),
-        _instruction(_RETURN, value=_ALLOW),
-        _instruction(_RETURN, value=_KILL),
+        _pack_instruction(_LOAD, value=_ARCHITECTURE_OFFSET),
+        _pack_instruction(_JUMP_EQUAL, 0, kill - 2, architecture),
+        _pack_instruction(_LOAD, value=_NUMBER_OFFSET),
+        _pack_instruction(_JUMP_GREATER_OR_EQUAL, kill - 4, 0, _X32_BIT),
+        *(_pack_instruction(_JUMP_EQUAL, allow - at - 1, 0, number) for at, number in enumerate(allowed, first)),
+        *(
+            _pack_instruction(_JUMP_EQUAL, kill - at - 1, 0, number)
+            for at, number in enumerate(fatal, first + len(allowed))
+        ),
+        _pack_instruction(_RETURN, value=_EPERM),
+        _pack_instruction(_RETURN, value=_ALLOW),
+        _pack_instruction(_RETURN, value=_KILL),
     ]
     return b"".join(program)
 
 
-def _instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
+def _pack_instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
     """Return a `struct sock_filter`: both jumps count the instructions to skip."""
     return struct.pack("=HBBI", code, if_true, if_false, value)

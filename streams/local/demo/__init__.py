@@ -45,7 +45,7 @@ def unpack(into: Path) -> Path:
     """
     packed = ARCHIVE.read_bytes()
     stamp = hashlib.sha256(packed).hexdigest()
-    if _stamp_of(into) == stamp:
+    if _read_stamp(into) == stamp:
         return into
     building = into.with_name(f".{into.name}.new")
     shutil.rmtree(building, ignore_errors=True)
@@ -76,7 +76,7 @@ def extract_files(archive: tarfile.TarFile, into: Path) -> None:
         os.utime(target, (member.mtime, member.mtime))
 
 
-def _stamp_of(folder: Path) -> str | None:
+def _read_stamp(folder: Path) -> str | None:
     try:
         return (folder / _STAMP).read_text()
     except OSError:

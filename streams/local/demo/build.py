@@ -111,7 +111,7 @@ def build(source: Path, target: Path) -> int:
         there = {page.removeprefix(host): files[page][0] for page in pages if page.startswith(f"{host}/")}
         files[f"{host}/robots.txt"] = (robots(host, site, there).encode(), WRITTEN)
         files[f"{host}/redirects.json"] = ((json.dumps(site.redirects, indent=2) + "\n").encode(), WRITTEN)
-    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(_tar(files))
+    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(_build_tar(files))
     target.write_bytes(packed)
     return len(pages)
 
@@ -119,7 +119,7 @@ def build(source: Path, target: Path) -> int:
 def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
     """Return the robots.txt of a host. The longest matching rule decides (RFC 9309)."""
     allowed = [path for path in pages if path.startswith(site.disallow) and path not in site.hidden]
-    absent = linked(host, pages) - pages.keys() - site.redirects.keys() - set(site.missing)
+    absent = find_linked_paths(host, pages) - pages.keys() - site.redirects.keys() - set(site.missing)
     return "\n".join(
         (
             "User-agent: *",
@@ -134,7 +134,7 @@ def robots(host: str, site: Site, pages: Mapping[str, bytes]) -> str:
     )
 
 
-def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
+def find_linked_paths(host: str, pages: Mapping[str, bytes]) -> set[str]:
     """Return the paths on this host that the pages link to."""
     paths = set()
     for path, content in pages.items():
@@ -145,7 +145,7 @@ def linked(host: str, pages: Mapping[str, bytes]) -> set[str]:
     return paths
 
 
-def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+def _build_tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
     """Return a tar archive, sorted, without owners, with the given times."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.USTAR_FORMAT) as archive:

@@ -28,11 +28,11 @@ def main() -> None:
         port=options.port,
         log_level="warning",
         access_log=False,
-        ssl_context_factory=_tls(options) if options.cert else None,
+        ssl_context_factory=_make_tls(options) if options.cert else None,
     )
 
 
-def _tls(options: argparse.Namespace) -> Callable[[uvicorn.Config, object], ssl.SSLContext]:
+def _make_tls(options: argparse.Namespace) -> Callable[[uvicorn.Config, object], ssl.SSLContext]:
     return lambda _config, _default: server_context(options.cert, options.key, options.client_ca)
 
 

@@ -36,15 +36,15 @@ log = structlog.get_logger()
 API_VERSION = "1.19.0"
 """The version of Qdrant's API that this server has. Clients compare it with their own."""
 FLUSH_SECONDS = 5.0
-"""Seconds between two flushes, as in Qdrant. The next start replays from the log what was not flushed."""
+"""Time between two flushes (seconds), as in Qdrant. The next start replays from the log what was not flushed."""
 VACUUM_TURNS = 12
-"""Flushes between two clean-ups: one minute."""
+"""Number of flushes between two clean-ups: one minute."""
 
 Body = Mapping[str, Any]
 
 
 def build_app(data: Path) -> Starlette:
-    """The service over one data folder. Opening the collections (and replaying their logs) is done here."""
+    """Return the service over one data folder. Opens the collections and replays their logs."""
     catalog = Catalog(data)
 
     @asynccontextmanager
@@ -57,10 +57,15 @@ def build_app(data: Path) -> Starlette:
         await asyncio.to_thread(catalog.close)
 
     return Starlette(
-        routes=_routes(catalog),
+        routes=_list_routes(catalog),
         lifespan=lifespan,
         middleware=[Middleware(LoopbackOnly)],
-        exception_handlers={ApiError: _api_error, Exception: _unforeseen, 404: _no_route, 405: _no_route},
+        exception_handlers={
+            ApiError: _answer_error,
+            Exception: _answer_unforeseen,
+            404: _answer_no_route,
+            405: _answer_no_route,
+        },
     )
 
 
@@ -72,24 +77,24 @@ async def maintain_regularly(catalog: Catalog, sleep: Callable[[float], Awaitabl
 
 
 def _maintain(collections: Sequence[Collection], *, clean_up: bool) -> None:
-    """Flush collections. One that fails is tried again at the next turn, and keeps no other collection waiting."""
+    """Flush collections. A failed flush is tried again at the next turn, and keeps no other collection waiting."""
     for collection in collections:
         try:
             collection.flush()
             if clean_up:
                 collection.vacuum()
         except ApiError:
-            continue  # it was removed meanwhile
+            continue  # the collection was removed meanwhile
         except BaseException as error:  # a panic of the engine, which is written in Rust, is no Exception
             log.warning("a collection could not be flushed", error=repr(error))
 
 
-def _routes(catalog: Catalog) -> list[Route]:
+def _list_routes(catalog: Catalog) -> list[Route]:
     def on_catalog(call: Callable[[Catalog, Request, Body], Any]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             started = time.perf_counter()
-            body = await _body(request)
-            return _answer(await asyncio.to_thread(_checked, call, catalog, request, body), started)
+            body = await _read_body(request)
+            return _build_answer(await asyncio.to_thread(_call_checked, call, catalog, request, body), started)
 
         return endpoint
 
@@ -98,8 +103,8 @@ def _routes(catalog: Catalog) -> list[Route]:
 
     name = "/collections/{name}"
     return [
-        Route("/", _root),
-        *(Route(path, _alive) for path in ("/healthz", "/readyz", "/livez")),
+        Route("/", _answer_root),
+        *(Route(path, _answer_alive) for path in ("/healthz", "/readyz", "/livez")),
         Route("/collections", on_catalog(lambda c, *_: {"collections": [{"name": name} for name in c.names()]})),
         Route("/collections/aliases", on_catalog(_change_aliases), methods=["POST"]),
         Route("/aliases", on_catalog(lambda c, *_: {"aliases": c.aliases()})),
@@ -178,19 +183,19 @@ def _query_batch(collection: Collection, body: Body) -> Any:
 _COMPLETED = {"operation_id": 0, "status": "completed"}
 
 
-async def _root(_: Request) -> Response:
+async def _answer_root(_: Request) -> Response:
     return Response(
         orjson.dumps({"title": "qdrant - local engine of Riffle", "version": API_VERSION}),
         media_type="application/json",
     )
 
 
-async def _alive(_: Request) -> Response:
+async def _answer_alive(_: Request) -> Response:
     return PlainTextResponse("all shards are ready")
 
 
-def _checked(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the call's result. Raises BadRequest for a body that lacks a field or has one of a wrong type."""
+def _call_checked(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the call's result. Raises BadRequest for a body with a missing field or a wrong type."""
     try:
         return call(*arguments)
     except KeyError as error:
@@ -199,7 +204,7 @@ def _checked(call: Callable[..., Any], *arguments: Any) -> Any:
         raise BadRequest(f"Format error in JSON body: {error}") from error
 
 
-async def _body(request: Request) -> Body:
+async def _read_body(request: Request) -> Body:
     content = await request.body()
     if not content:
         return {}
@@ -212,20 +217,20 @@ async def _body(request: Request) -> Body:
     return body
 
 
-def _answer(result: Any, started: float) -> Response:
+def _build_answer(result: Any, started: float) -> Response:
     content = orjson.dumps({"result": result, "status": "ok", "time": time.perf_counter() - started})
     return Response(content, media_type="application/json")
 
 
-async def _api_error(_: Request, error: Exception) -> Response:
+async def _answer_error(_: Request, error: Exception) -> Response:
     known = error if isinstance(error, ApiError) else ApiError(str(error))
     content = orjson.dumps({"status": {"error": known.message}, "time": 0.0})
     return Response(content, known.status, media_type="application/json")
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    return await _api_error(request, ApiError(f"Service internal error: {error}"))
+async def _answer_unforeseen(request: Request, error: Exception) -> Response:
+    return await _answer_error(request, ApiError(f"Service internal error: {error}"))
 
 
-async def _no_route(request: Request, _: Exception) -> Response:
-    return await _api_error(request, NotFound(f"Not found: this server has no {request.method} {request.url.path}"))
+async def _answer_no_route(request: Request, _: Exception) -> Response:
+    return await _answer_error(request, NotFound(f"Not found: this server has no {request.method} {request.url.path}"))

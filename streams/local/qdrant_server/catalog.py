@@ -71,11 +71,11 @@ class Catalog:
         return [{"alias_name": alias, "collection_name": target} for alias, target in sorted(self._aliases.items())]
 
     def change_aliases(self, actions: Sequence[Mapping[str, Any]]) -> None:
-        """All of the actions or none: a reader sees the aliases before or after them."""
+        """Make all of the changes or none: a reader sees the aliases before or after them."""
         with self._lock:
             aliases = dict(self._aliases)
             for action in actions:
-                self._apply(aliases, action)
+                self._apply_action(aliases, action)
             self._store_aliases(aliases)
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class Catalog:
             collection.flush()
             collection.close()
 
-    def _apply(self, aliases: dict[str, str], action: Mapping[str, Any]) -> None:
+    def _apply_action(self, aliases: dict[str, str], action: Mapping[str, Any]) -> None:
         match dict(action):
             case {"create_alias": {"alias_name": str(alias), "collection_name": str(target)}}:
                 if target not in self._collections:
@@ -109,6 +109,6 @@ class Catalog:
         return {alias: target for alias, target in aliases.items() if target in self._collections}
 
     def _remove_leftovers(self) -> None:
-        """Collections that were being built or removed when the process ended."""
+        """Remove collections that were being built or removed when the process ended."""
         for folder in self._folder.glob(".*"):
             shutil.rmtree(folder)

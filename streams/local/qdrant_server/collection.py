@@ -53,7 +53,7 @@ class Collection:
 
     @classmethod
     def create(cls, name: str, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Build it beside its place and move it there whole, so that a crash leaves either all of it or nothing."""
+        """Build a collection beside its place and move it there whole: a crash leaves all of it or nothing."""
         building = folder.with_name(f".new-{uuid4().hex}")
         try:
             (building / "shard").mkdir(parents=True)
@@ -74,7 +74,7 @@ class Collection:
         return cls(content["name"], folder, content["description"], edge.EdgeShard.load(str(folder / "shard")))
 
     def read(self, call: Callable[[Any], T]) -> T:
-        """Call with the shard. Raises ApiError."""
+        """Return the result of a call with the shard. Raises ApiError."""
         with self._lock:
             if self._shard is None:
                 raise no_collection(self.name)
@@ -86,12 +86,12 @@ class Collection:
                 raise from_engine(error) from error
 
     def update(self, operation: Any) -> None:
-        """Apply and log. When it returns, it is visible to every later read."""
+        """Apply and log an operation. Every later read sees it."""
         self._dirty = True
         self.read(lambda shard: shard.update(operation))
 
     def flush(self) -> None:
-        """Write segments to disk, so that the log needn't be replayed. Nothing happens when nothing changed."""
+        """Write segments to disk, so that the log needn't be replayed. Without a change nothing happens."""
         if not self._dirty:
             return
         self._dirty = False  # before the flush: an update during it makes the collection dirty again
@@ -102,7 +102,7 @@ class Collection:
             raise
 
     def vacuum(self) -> None:
-        """Rebuild segments that are a fifth garbage, and merge small ones. Others wait: 0.3 s for 20,000 points."""
+        """Rebuild segments that are a fifth garbage, and merge small ones. Calls wait: 0.3 s for 20,000 points."""
         self.read(lambda shard: shard.optimize())
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class Collection:
         return self.read(lambda shard: int(shard.count(edge.CountRequest(exact=True))))
 
     def info(self) -> dict[str, Any]:
-        """As `GET /collections/{name}` answers."""
+        """Return the answer of `GET /collections/{name}`."""
         shard = self.read(lambda shard: shard.info())
         kinds = {str(kind): name for name, kind in _INDEXES.items()}
         return {
@@ -145,20 +145,20 @@ class Collection:
 
 
 def _shard_config(description: Mapping[str, Any]) -> Any:
-    quantization = _quantization(description.get("quantization_config"))
+    quantization = _quantization_config(description.get("quantization_config"))
     vectors = description.get("vectors") or {}
     if "size" in vectors:
         vectors = {"": vectors}
     return edge.EdgeConfig(
-        vectors={name: _dense(one, quantization) for name, one in vectors.items()},
-        sparse_vectors={name: _sparse(one) for name, one in (description.get("sparse_vectors") or {}).items()},
+        vectors={name: _dense_config(one, quantization) for name, one in vectors.items()},
+        sparse_vectors={name: _sparse_config(one) for name, one in (description.get("sparse_vectors") or {}).items()},
         optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH, default_segment_number=1),
         max_search_threads=_SEARCH_THREADS,
         wal_enabled=True,
     )
 
 
-def _dense(json: Mapping[str, Any], quantization: Any) -> Any:
+def _dense_config(json: Mapping[str, Any], quantization: Any) -> Any:
     if json.get("distance") not in _DISTANCES:
         raise BadRequest(f"Format error in JSON body: unknown distance `{json.get('distance')}`")
     size = json.get("size")
@@ -169,16 +169,16 @@ def _dense(json: Mapping[str, Any], quantization: Any) -> Any:
     return edge.EdgeVectorParams(
         size=size,
         distance=_DISTANCES[json["distance"]],
-        quantization_config=_quantization(json.get("quantization_config")) or quantization,
+        quantization_config=_quantization_config(json.get("quantization_config")) or quantization,
     )
 
 
-def _sparse(json: Mapping[str, Any] | None) -> Any:
+def _sparse_config(json: Mapping[str, Any] | None) -> Any:
     modifier = (json or {}).get("modifier")
     return edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf if modifier == "idf" else None)
 
 
-def _quantization(json: Mapping[str, Any] | None) -> Any:
+def _quantization_config(json: Mapping[str, Any] | None) -> Any:
     if not json:
         return None
     if "scalar" not in json:

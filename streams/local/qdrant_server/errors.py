@@ -2,7 +2,7 @@
 
 
 class ApiError(Exception):
-    """Answered as `{"status": {"error": ...}}` with this status code."""
+    """An error that is answered as `{"status": {"error": ...}}` with this status code."""
 
     status = 500
 

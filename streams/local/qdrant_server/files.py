@@ -1,4 +1,4 @@
-"""Writing a small file so that a crash leaves the old or the new one."""
+"""Atomic writes of small files: a crash leaves the old content or the new one."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The local server only answers programs of this machine, not pages in its browsers.
+"""A middleware by which the local server answers only programs of this machine, not pages in its browsers.
 
 A web page may send requests to any port of loopback, and read the answers if its own host name resolves to loopback
 (DNS rebinding). Such a request has a foreign `Origin`, or a foreign `Host`.
@@ -13,7 +13,7 @@ LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class LoopbackOnly:
-    """Answers 403 to requests whose Host or Origin is not this machine."""
+    """A middleware that answers 403 to requests with a foreign Host or Origin."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -30,7 +30,7 @@ class LoopbackOnly:
 
 
 def is_local(address: str) -> bool:
-    """True for `http://NAME:PORT` or `NAME:PORT` of this machine."""
+    """Return True for `http://NAME:PORT` or `NAME:PORT` of this machine."""
     try:
         host = urlsplit(address if "//" in address else f"//{address}").hostname
     except ValueError:

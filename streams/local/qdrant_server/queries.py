@@ -10,7 +10,7 @@ from streams.local.qdrant_server.conditions import Json, parse_filter
 from streams.local.qdrant_server.errors import BadRequest
 
 DEFAULT_LIMIT = 10
-"""Results of a request that names no limit, as in Qdrant."""
+"""Number of results of a request without a limit, as in Qdrant."""
 
 
 def parse_point(json: Json) -> Any:
@@ -28,31 +28,31 @@ def parse_vector(json: Json | Sequence[float]) -> Any:
 
 def parse_query(json: Json) -> Any:
     return edge.QueryRequest(
-        limit=_limit(json),
+        limit=_parse_limit(json),
         offset=json.get("offset"),
-        query=_nearest(json),
+        query=_parse_nearest(json),
         filter=parse_filter(json.get("filter")),
         score_threshold=json.get("score_threshold"),
-        params=_params(json.get("params")),
-        with_payload=_payload_selector(json.get("with_payload"), False),
-        with_vector=_vector_selector(json.get("with_vector")),
+        params=_parse_params(json.get("params")),
+        with_payload=_parse_payload_selector(json.get("with_payload"), False),
+        with_vector=_parse_vector_selector(json.get("with_vector")),
     )
 
 
 def parse_scroll(json: Json) -> Any:
     return edge.ScrollRequest(
         offset=json.get("offset"),
-        limit=_limit(json),
+        limit=_parse_limit(json),
         filter=parse_filter(json.get("filter")),
-        with_payload=_payload_selector(json.get("with_payload"), True),
-        with_vector=_vector_selector(json.get("with_vector")),
+        with_payload=_parse_payload_selector(json.get("with_payload"), True),
+        with_vector=_parse_vector_selector(json.get("with_vector")),
     )
 
 
 def parse_retrieval(json: Json) -> tuple[list[UUID | int], Any, Any]:
     """Return the ids of the points, and the parts of them that are returned."""
     ids = [UUID(one) if isinstance(one, str) else one for one in json["ids"]]
-    return ids, _payload_selector(json.get("with_payload"), True), _vector_selector(json.get("with_vector"))
+    return ids, _parse_payload_selector(json.get("with_payload"), True), _parse_vector_selector(json.get("with_vector"))
 
 
 def point_json(point: Any) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _vector_json(vector: Any) -> Any:
     return vector
 
 
-def _nearest(json: Json) -> Any:
+def _parse_nearest(json: Json) -> Any:
     """Return the vector that ranks the points, or None for the order of ids."""
     query = json.get("query")
     if query is None:
@@ -91,7 +91,7 @@ def _nearest(json: Json) -> Any:
     return edge.Query.Nearest(parse_vector(query), using=json.get("using"))
 
 
-def _params(json: Json | None) -> Any:
+def _parse_params(json: Json | None) -> Any:
     if not json:
         return None
     quantization = json.get("quantization")
@@ -107,7 +107,7 @@ def _params(json: Json | None) -> Any:
     )
 
 
-def _limit(json: Json) -> int:
+def _parse_limit(json: Json) -> int:
     limit = json.get("limit")
     if limit is None:
         return DEFAULT_LIMIT
@@ -116,7 +116,7 @@ def _limit(json: Json) -> int:
     return limit
 
 
-def _payload_selector(json: Any, default: bool) -> Any:
+def _parse_payload_selector(json: Any, default: bool) -> Any:
     if json is None:
         return default
     if isinstance(json, Mapping):
@@ -126,5 +126,5 @@ def _payload_selector(json: Any, default: bool) -> Any:
     return json
 
 
-def _vector_selector(json: Any) -> Any:
+def _parse_vector_selector(json: Any) -> Any:
     return False if json is None else json

@@ -1,1 +1,1 @@
-"""When a child of the supervisor is restarted."""
+"""The judgement when a child of the supervisor is restarted."""

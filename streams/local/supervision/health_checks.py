@@ -19,7 +19,7 @@ from streams.local.triton import Triton
 CHECK_SECONDS = 10.0
 """Seconds between two checks of a process."""
 SERVER_CHECK_SECONDS = 30.0
-"""The same for a server: a client of Kafka's protocol costs more than a request over HTTP."""
+"""Seconds between two checks of a server: a client of Kafka's protocol costs more than a request over HTTP."""
 HEALTH_SECONDS = 8.0
 """Maximum wait for the answer of a health check (seconds)."""
 THREADS = 8
@@ -46,7 +46,7 @@ def ask(server: Server) -> Answer:
 
 
 class HealthChecks:
-    """`with HealthChecks() as checks`: `look` begins the checks that are due, and judges those that have ended."""
+    """The checks of all processes. `with HealthChecks() as checks`: `look` begins checks, and judges ended ones."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="health")

@@ -43,7 +43,7 @@ class Patience:
     """Duration of a start before silence counts (seconds)."""
     spin_cpu_seconds: float = SPIN_CPU_SECONDS
     answered: bool = True
-    """It answered since its start."""
+    """True if the process answered since its start."""
     refusals: int = 0
     spun_seconds: float = 0.0
     quiet_seconds: float = 0.0
@@ -74,7 +74,7 @@ class Patience:
             self._note_silence(passed, used, idle_share, now)
         else:
             self._note_answer(passed, healthy=answer == "healthy")
-        return self._reason()
+        return self._find_reason()
 
     def is_starting(self, now: float) -> bool:
         """Return whether the process has not answered yet, and may still take its time."""
@@ -99,7 +99,7 @@ class Patience:
         if self.answered:  # a start may compute for long
             self.spun_seconds += used
 
-    def _reason(self) -> str:
+    def _find_reason(self) -> str:
         factor = 2 ** min(self.forced, MAX_FORCED)
         if self.refusals >= REFUSALS * factor:
             return f"it said {self.refusals} times that it makes no progress"

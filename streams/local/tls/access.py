@@ -29,16 +29,16 @@ LOOK_SECONDS = 0.1
 
 
 def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:
-    """Make the broker's access rules exactly these. Raises StoreUnavailable."""
+    """Make these grants the broker's only access rules. Raises StoreUnavailable."""
     admin = AdminClient(client_config(settings.kafka))
-    bindings = {_binding(grant) for grant in wanted}
+    bindings = {_make_binding(grant) for grant in wanted}
     try:
         existing = set(admin.describe_acls(_EVERY, request_timeout=TIMEOUT_SECONDS).result(timeout=TIMEOUT_SECONDS))
         # The client refuses empty lists.
         if missing := list(bindings - existing):
             for created in admin.create_acls(missing, request_timeout=TIMEOUT_SECONDS).values():
                 created.result(timeout=TIMEOUT_SECONDS)
-        if obsolete := [_exactly(binding) for binding in existing - bindings]:
+        if obsolete := [_make_filter(binding) for binding in existing - bindings]:
             for deleted in admin.delete_acls(obsolete, request_timeout=TIMEOUT_SECONDS).values():
                 deleted.result(timeout=TIMEOUT_SECONDS)
         _wait_until_known(admin, bindings)
@@ -67,7 +67,7 @@ _EVERY = AclBindingFilter(
 )
 
 
-def _binding(grant: Grant) -> AclBinding:
+def _make_binding(grant: Grant) -> AclBinding:
     return AclBinding(
         ResourceType[grant.kind.upper()],
         grant.name,
@@ -79,7 +79,7 @@ def _binding(grant: Grant) -> AclBinding:
     )
 
 
-def _exactly(binding: AclBinding) -> AclBindingFilter:
+def _make_filter(binding: AclBinding) -> AclBindingFilter:
     return AclBindingFilter(
         binding.restype,
         binding.name,

@@ -79,7 +79,7 @@ class Identity:
         return {tier: {**files, **more.get(tier, {})} for tier in tiers}
 
     def environment(self, tiers: Iterable[str] = TIERS) -> dict[str, str]:
-        """The same as environment variables."""
+        """Return these settings as environment variables."""
         return {
             f"RIFFLE_{tier}__{name}".upper(): str(value)
             for tier, values in self.settings(tiers).items()
@@ -110,7 +110,7 @@ class Identities:
         self.renew([name for name in NAMES if not authority.is_valid(self[name].cert, now)], now)
 
     def renew(self, names: Iterable[str], now: dt.datetime, days: int = DAYS) -> None:
-        """Give each a new key and certificate, in the same files."""
+        """Give each identity a new key and certificate, in the same files."""
         authority = self.authority(now)
         for name in names:
             hosts = HOSTS if name in SERVERS else ()
@@ -124,10 +124,10 @@ class Identities:
         write_secret(identity.key, key)
         write_secret(identity.cert, certificate)
         if identity.name == PERSON:
-            write_secret(identity.folder / "person.p12", _p12(key, certificate, authority))
+            write_secret(identity.folder / "person.p12", _encode_p12(key, certificate, authority))
 
 
-def _p12(key: bytes, certificate: bytes, authority: Authority) -> bytes:
+def _encode_p12(key: bytes, certificate: bytes, authority: Authority) -> bytes:
     private = serialization.load_pem_private_key(key, password=None)
     assert isinstance(private, EllipticCurvePrivateKey)
     own = x509.load_pem_x509_certificate(certificate)

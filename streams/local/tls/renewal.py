@@ -55,7 +55,7 @@ def renew_all(home: Path, settings: Settings, now: datetime, report: Report) -> 
 def reload_kafka(settings: Settings, keystore: Path) -> None:
     """Have the broker read its keystore again: it does so when the option is set, even to the same path.
 
-    The option is removed again at once, so that the one of its properties file stays in force. Raises StoreUnavailable.
+    The option is removed again at once, so that the broker's properties file stays in force. Raises StoreUnavailable.
     """
     admin = AdminClient(client_config(settings.kafka))
     try:
@@ -70,16 +70,16 @@ def reload_kafka(settings: Settings, keystore: Path) -> None:
 
 def roll(home: Path, name: str, settings: Settings) -> None:
     """Stop a server, which the supervisor then starts again, and wait until it answers. Raises StartError."""
-    before = _process(home, name)
+    before = _find_process(home, name)
     os.kill(before.pid, signal.SIGTERM)
     deadline = time.monotonic() + ROLL_SECONDS
-    while (after := _process(home, name)).pid == before.pid or not _answers(after, settings):
+    while (after := _find_process(home, name)).pid == before.pid or not _answers(after, settings):
         if time.monotonic() > deadline:
             raise StartError(f"{name} does not answer {ROLL_SECONDS:.0f} s after its restart: its log is {after.log}")
         time.sleep(_LOOK_SECONDS)
 
 
-def _process(home: Path, name: str) -> ProcessState:
+def _find_process(home: Path, name: str) -> ProcessState:
     state: StackState | None = running_state(home)
     found = next((process for process in state.processes if process.name == name), None) if state else None
     if found is None:

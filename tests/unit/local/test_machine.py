@@ -30,7 +30,7 @@ def test_ports_are_reserved_until_the_process_ends(monkeypatch: pytest.MonkeyPat
         assert process.stdin is not None
         assert process.stdout is not None
         port = int(process.stdout.readline())
-        monkeypatch.setattr("streams.local.ports._candidates", lambda: iter([port, port]))
+        monkeypatch.setattr("streams.local.ports._draw_candidates", lambda: iter([port, port]))
 
         with pytest.raises(StartError):
             free_ports(1)
