@@ -1,7 +1,7 @@
 """The real servers for integration tests: started once for the run, on free ports, in a folder of their own.
 
     pytestmark = pytest.mark.integration            # needs all of them
-    pytestmark = pytest.mark.integration("kafka")   # needs this one: quicker to run alone
+    pytestmark = pytest.mark.integration("kafka")   # needs only Kafka: quicker to run by itself
 
     def test_it(stack: Settings): ...
 

@@ -120,7 +120,7 @@ def print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Read the settings and set up logging. A mistake is printed with the name of its environment variable."""
+    """Read the settings and set up logging. Print a mistake with the name of its environment variable."""
     try:
         settings = Settings.load(**overrides)
     except ValidationError as error:
@@ -160,7 +160,7 @@ def local_home() -> Path:
 
 
 def need_kafka(settings: Settings) -> None:
-    """Raise StoreUnavailable at once if nothing listens: Kafka's own client keeps trying for its whole timeout."""
+    """Raise StoreUnavailable at once if nothing listens: Kafka's client would try until its timeout."""
     problem = None
     for address in settings.kafka.bootstrap.split(","):
         host, _, port = address.strip().rpartition(":")
@@ -177,7 +177,7 @@ def need_kafka(settings: Settings) -> None:
 
 
 def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None]) -> Callable[P, None]:
-    """Run a command, sync or async: its result is the exit status, and an error is printed as one sentence."""
+    """Run a command, sync or async. Its result is the exit status, and an error is printed as one sentence."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -11,14 +11,14 @@ from schemas import Event, PageFetched, PageIndexed, PageRemoved
 
 LOOK_SECONDS = 0.5
 IDLE_SECONDS = 360.0
-"""Time without any event after which a crawl counts as stuck (seconds).
+"""Maximum time without an event before a crawl counts as stuck (seconds).
 
-It is longer than the time after which a worker without progress is restarted.
+This time is longer than the time after which a worker without progress is restarted.
 """
 BUSY_IDLE_SECONDS = 10 * IDLE_SECONDS
-"""The same on a busy machine."""
+"""Maximum time without an event before a crawl on a busy machine counts as stuck (seconds)."""
 BUSY_LOAD = 1.5
-"""Load of each processor from which a machine is busy: others wait for it, too."""
+"""Minimum load of each processor of a busy machine: other processes wait for the processor, too."""
 SLOW_SECONDS = 10.0
 """Seconds without an event after which the progress says that the machine is busy."""
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
@@ -64,11 +64,11 @@ class Seen:
                     self.removed[event.page_id] = event.reason
 
     def is_stuck(self, now: float, load: float) -> bool:
-        """Return whether no event came for too long. `load` is the load of each processor."""
+        """Return True if no event came for too long. `load` is the load of each processor."""
         return now - self.last_event_at > (BUSY_IDLE_SECONDS if load > BUSY_LOAD else IDLE_SECONDS)
 
     def why_slow(self, now: float, load: float) -> str:
-        """Return why there was no event for a while, for the progress. Empty if there was one."""
+        """Return the reason why no event came for a while, for the progress; empty if one came."""
         if now - self.last_event_at < SLOW_SECONDS or load <= BUSY_LOAD:
             return ""
         return f" (the machine is busy: {load:.1f} processes for each processor)"

@@ -1,8 +1,8 @@
 """The history of a page, from three tables: the ledger's transitions, the frontier's row of the URL, and its record.
 
-The frontier's row has how the URL was discovered, and why it ended without a fetch. Neither is an event of its own or a
-row of the ledger: a site may have far more such URLs than pages. The record has the removal on request, which an
-erasure may take out of the ledger with all else that was written before it.
+The frontier's row has the discovery of the URL, and the reason why it was not fetched. Neither fact is an event of its
+own or a row of the ledger: a site may have far more such URLs than pages. The record has the removal on request, which
+an erasure may take out of the ledger with all earlier rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,19 +30,19 @@ async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
 def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[Transition]:
     """Yield the transitions that only the frontier's row shows."""
     if url.discovered_at and not any(_is_discovery(step, url) for step in stored):
-        yield _transition(_discovery_event(url), url.discovered_at)
+        yield _make_transition(_discovery_event(url), url.discovered_at)
     # Outcomes that only the frontier decides. A refusal that was sent as an event is in the ledger.
     refused = url.state == "done" and url.outcome in ("disallowed", "over_budget") and not url.ok_generation
     if refused and not any(step.topic == PageRemoved.topic for step in stored):
-        yield _transition(url_refused(url), url.at)
+        yield _make_transition(url_refused(url), url.at)
 
 
 def removal_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]) -> Iterator[Transition]:
-    """Yield the removal on request that the page's record has and the ledger has not."""
+    """Yield the removal on request if only the page's record has it."""
     if is_held_back(record) and not any(_is_request(step) for step in stored):
         at, removed = requested(record), record.removed
         url = removed.url or record.deduplicated.url
-        yield _transition(
+        yield _make_transition(
             PageRemoved(page_id=page_id, url=url, generation=at, reason="request", detail=removed.detail), at
         )
 
@@ -69,7 +69,7 @@ def _discovery_event(url: FrontierUrl) -> PageDiscovered:
     )
 
 
-def _transition(event: PageDiscovered | PageRemoved, at: int) -> Transition:
+def _make_transition(event: PageDiscovered | PageRemoved, at: int) -> Transition:
     return Transition(
         page_id=event.page_id,
         event_id=uuid5(event.page_id, f"frontier/{event.topic}"),
@@ -77,9 +77,9 @@ def _transition(event: PageDiscovered | PageRemoved, at: int) -> Transition:
         source=SOURCE,
         at=at,
         outcome=describe(event),
-        data=_data(event),
+        data=_dump_event(event),
     )
 
 
-def _data(event: Event) -> dict[str, object]:
+def _dump_event(event: Event) -> dict[str, object]:
     return event.model_dump(mode="json", exclude_none=True, exclude_defaults=True)

@@ -1,12 +1,13 @@
 """A page's status, computed from its history: a value with a reason, not a sentence. Pure.
 
-Only the data of the transitions is read. `streams.ledger.descriptions` renders the sentences for people from it.
+The status is computed only from the data of the transitions. `streams.ledger.descriptions` renders the sentences for
+people from it.
 
 A page has a status that was decided (indexed, duplicate, refused, ...), and perhaps a fetch or content under way: a
 page that is fetched again keeps its status until a stage decides anew.
 
-The content and the last fetch have a generation each. A fetch that brings no new content (304, the
-same text, a failure) is newer than the content that is still on its way through the stages, and does not outdate it.
+The content and the last fetch each have a generation. A fetch that brings no new content (304, the same text, a
+failure) is newer than the content that is still on its way through the stages, and does not outdate this content.
 """
 
 from collections.abc import Iterable, Mapping
@@ -112,7 +113,7 @@ class _Known:
     decided_generation: int = 0
     """The generation of the event that decided."""
     content_generation: int = 0
-    """The generation of the newest content, or of the event that took it away. Events about older content are late."""
+    """The generation of the newest content, or of the event that removed it. Events about older content come late."""
     content_stage: NextStage | None = None
     """The stage that handles the content next. None: no content is under way."""
     fetch_stage: NextStage | None = None
@@ -144,7 +145,7 @@ def status_of(history: Iterable[Transition]) -> PageStatus:
 
 
 def _unchanged_generations(steps: Iterable[Transition]) -> frozenset[int]:
-    """Return the generations of the fetches that brought the content that was known before."""
+    """Return the generations of the fetches that brought content that was known before."""
     return frozenset(
         step.data.get("generation", 0)
         for step in steps
@@ -179,7 +180,7 @@ def _apply_step(before: _Known, step: Transition, unchanged: frozenset[int]) -> 
     if generation < before.content_generation:
         return before  # a late copy of an event about older content
     if decided := _decide_by_event(before, step, generation):
-        if step.data.get("verdict") == "failed":  # of a fetch: content that is under way goes on
+        if step.data.get("verdict") == "failed":  # the verdict of a fetch: content that is under way goes on
             return replace(
                 before, decided=decided, decided_by=step.topic, decided_generation=generation, fetch_stage=None
             )
@@ -195,7 +196,7 @@ def _apply_step(before: _Known, step: Transition, unchanged: frozenset[int]) -> 
 
 
 def _decide_by_event(before: _Known, step: Transition, generation: int) -> PageStatus | None:
-    """Return the status that this transition decides, if it decides one."""
+    """Return the status that this transition decides, or None."""
     data = step.data
     match step.topic:
         case "pages.indexed":
@@ -213,12 +214,12 @@ def _decide_by_event(before: _Known, step: Transition, generation: int) -> PageS
 
 
 def _make_status(status: Status, reason: Reason, data: Mapping[str, Any], detail: str = "") -> PageStatus:
-    representative = _uuid(data.get("canonical_page_id")) if status == "duplicate" else None
+    representative = _parse_uuid(data.get("canonical_page_id")) if status == "duplicate" else None
     return PageStatus(status=status, reason=reason, detail=detail, representative=representative)
 
 
 def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int) -> PageStatus | None:
-    """Return the status by a fetch's verdict, unless an event with more detail has decided about the same fetch."""
+    """Return the status by a fetch's verdict. An event with more detail about the same fetch has precedence."""
     if before.decided and before.decided.reason == "request" and data.get("verdict") == "refused":
         return before.decided  # the removal on request holds
     detailed = before.decided_by in ("pages.removed", "pages.deduplicated", "pages.fetched")
@@ -233,7 +234,7 @@ def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int)
 def _apply_failure(before: _Known, step: Transition, generation: int) -> _Known:
     """Return the state after a fetch without content. An indexed page stays indexed until a PageRemoved.
 
-    Content that is under way goes on: it is searchable when it is indexed, whatever a later fetch was answered.
+    Content that is under way goes on: it is searchable once it is indexed, whatever answer a later fetch got.
     """
     outcome = step.data.get("outcome", "")
     after = replace(before, fetch_stage=None, failure=None)
@@ -255,7 +256,7 @@ def _apply_failure(before: _Known, step: Transition, generation: int) -> _Known:
     return replace(after, decided=decided, decided_by=step.topic, decided_generation=generation)
 
 
-def _uuid(value: Any) -> UUID | None:
+def _parse_uuid(value: Any) -> UUID | None:
     try:
         return UUID(str(value)) if value else None
     except ValueError:

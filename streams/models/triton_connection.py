@@ -22,7 +22,7 @@ FindFault = Callable[[Sequence[Tensor | None]], str]
 RETRIES = 3
 """Maximum further tries while the server is unavailable."""
 BACKOFF_SECONDS = 0.1
-"""Seconds before the first further try. Each pause is twice the one before."""
+"""Pause before the first further try (seconds). Each later pause is twice as long as the pause before it."""
 _UNAVAILABLE, _DEADLINE, _INVALID, _NOT_FOUND = (
     f"StatusCode.{name}" for name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT", "NOT_FOUND")
 )
@@ -47,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Seconds that a model's instances have computed, all of them together, and their number."""
+    """Time that all instances of a model together have computed, and the number of instances."""
 
     seconds: float
     instances: int
@@ -65,9 +65,9 @@ class TritonConnection:
         self._replaced: list[InferenceServerClient] = []
 
     async def _current_client(self) -> InferenceServerClient:
-        """Return the client; a new client after the certificates' files changed, which gRPC reads once per channel.
+        """Return the client: a new client after a change of the certificates' files, which gRPC reads once per channel.
 
-        The client before the last is closed then: calls that still use the last client finish first.
+        Then the client before the last is closed: calls that still use the last client finish first.
         """
         stamp = self._files.stamp
         if stamp != self._opened_with:
@@ -206,7 +206,7 @@ def _encryption(settings: TritonSettings) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The version of a Triton server, and the states of its models as it lists them (name, state, reason)."""
+    """The version of a Triton server, and the states of its models in the server's list (name, state, reason)."""
 
     version: str
     models: list[dict[str, str]]
@@ -220,10 +220,10 @@ ModelState = Literal["ok", "silent", "broken"]
 
 
 def model_states(settings: TritonSettings, models: Sequence[str], timeout_seconds: float) -> dict[str, ModelState]:
-    """Ask each model of texts for one answer, blocking. Return how each of them did.
+    """Ask each model of texts for one answer, blocking. Return the state of each model.
 
-    `broken`: its process has ended for good. Triton goes on with such a model for ever: it lists it as ready, and
-    answers nothing. `silent`: no answer in time.
+    `broken`: the model's process has ended for good. Triton keeps such a model for ever: it lists the model as ready,
+    and answers nothing. `silent`: no answer in time.
     """
     client = BlockingClient(settings.url, **_encryption(settings))
     try:
@@ -233,7 +233,7 @@ def model_states(settings: TritonSettings, models: Sequence[str], timeout_second
 
 
 def _state_of(client: BlockingClient, model: str, timeout_seconds: float) -> ModelState:
-    """Return how a model answers a small request."""
+    """Return the state of a model, by its answer to a small request."""
     try:
         metadata = client.get_model_metadata(model, as_json=True, client_timeout=timeout_seconds)
         tensors = []

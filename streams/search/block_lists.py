@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class BlockLists:
-    """The lists in some files. A file that can't be read leaves its former rules in force."""
+    """The block lists of some files. The former rules of a file stay in force while the file can't be read."""
 
     def __init__(self, paths: Sequence[Path], check_seconds: float = CHECK_SECONDS) -> None:
         self._paths = tuple(paths)
@@ -34,7 +34,7 @@ class BlockLists:
         self._is_loaded = False
 
     async def current(self) -> BlockList:
-        """Return the rules of all files, as they were when the files were looked at last."""
+        """Return the rules of all files at the last look at the files."""
         if self._paths and self._loading is None and monotonic() >= self._next_check:
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
             self._loading.add_done_callback(self._note_loaded)
@@ -43,7 +43,7 @@ class BlockLists:
         return self._all
 
     async def settle(self) -> None:
-        """Wait for the load that takes place now, if there is one. A caller that is cancelled does not end it."""
+        """Wait for the present load, if there is one. A cancelled caller does not end the load."""
         if self._loading is not None:
             await asyncio.shield(self._loading)
 
@@ -61,7 +61,7 @@ class BlockLists:
             self._all = merge_block_lists(self._lists.values())
 
     def _read(self, path: Path) -> bool:
-        """Read the file if it has changed; True if there are new rules. A read that failed is made again."""
+        """Read the file if it has changed. Return True if there are new rules. The next load repeats a failed read."""
         try:
             stat = path.stat()
             version = (stat.st_mtime_ns, stat.st_size)

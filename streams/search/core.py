@@ -1,6 +1,6 @@
-"""The search core: a query goes in, and a search that runs comes out. It knows no HTTP.
+"""The search core: it starts a search for each query. It knows no HTTP.
 
-Callers enter once for each query (`start`). What comes back is plain data, behind two tasks.
+Callers call `start` once for each query, and get plain data from two tasks.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from streams.search.sources import Answering, SideBySide, Source
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
-"""Maximum searches that are answered at the same time. More of them would only make each other late."""
+"""Maximum searches that are answered at the same time. More searches would only delay one another."""
 
 
 class SearchCore:
-    """Answers the searches of one process."""
+    """The search core of one process."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class SearchCore:
         language: str = "",
         explain: bool = False,
     ) -> Answering:
-        """Check the query, and ask for the results and all that is beside them. Raises InvalidQuery."""
+        """Check the query, and ask for the results and the sources beside them. Raises InvalidQuery."""
         request = parse(text, self.options, page=page, per_page=per_page, host=host, language=language, explain=explain)
         return self._side_by_side.start(request, Deadline(self.options.deadline_seconds))
 
     def warm_up(self) -> None:
-        """Load the language model and the stemmers, which the first query would wait for otherwise."""
+        """Load the language model and the stemmers: otherwise the first query would wait for them."""
         query_vector("warm up", "")
 
     async def _find(self, request: SearchRequest, deadline: Deadline) -> Found:

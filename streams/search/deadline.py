@@ -1,8 +1,7 @@
 """The time that one search has: the only place where its parts are bounded.
 
-The embedding of the query, the feedback, the ranks of hosts and the similar pages get a share at most, since a search
-is worth something without them. The index and the
-ranking get all that is left, since nothing replaces them.
+The embedding of the query, the feedback, the ranks of hosts and the similar pages get at most a share, since a search
+is worth something without them. The index and the ranking get all the time that is left, since nothing replaces them.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The ranks of the hosts of results, from Cassandra, in a bounded cache.
 
-They are an extra: read for the first results at once, within a short time, and left out when Cassandra doesn't answer.
-Hosts without a rank are cached, too.
+The ranks are an extra: they are read for the first results at once, within a short time, and left out when Cassandra
+doesn't answer. Hosts without a rank are cached, too.
 """
 
 from collections import OrderedDict
@@ -20,13 +20,13 @@ from streams.stores.protocols import HostRank, PageHits
 MAX_CACHED = 100_000
 """Maximum hosts in the cache: about 30 MB."""
 TTL_SECONDS = 600.0
-"""Seconds for which the rank of a host is used."""
+"""Maximum age of a rank in the cache (seconds)."""
 REST_SECONDS = 2.0
-"""Seconds after a failure in which they are not asked for."""
+"""Pause after a failure before ranks are read again (seconds)."""
 
 
 class HostRanks:
-    """Reads the ranks. There is one in each process: it holds the cache."""
+    """The reader of the ranks. Each process has one reader, which holds the cache."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class HostRanks:
         self._stores = stores
         self._max_cached, self._clock = max_cached, clock
         self._cached: OrderedDict[str, tuple[float, HostRank]] = OrderedDict()
-        """Each host with the time until which its rank is used, oldest first."""
+        """Each host with its rank, and the time when the rank expires, oldest first."""
         self._part = OptionalPart("ranks of hosts", partial(on_failure, "records"), Rest(REST_SECONDS, clock=clock))
 
     async def of(self, hosts: Collection[str], deadline: Deadline) -> Mapping[str, HostRank]:

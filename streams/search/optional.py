@@ -1,7 +1,7 @@
-"""Optional parts of an answer: each has its time, its failures are counted, and after them it rests.
+"""Optional parts of an answer: each part has its time, its failures are counted, and after failures the part rests.
 
-An answer is worth something without such a part. So whatever goes wrong in it ends nothing: the part is missing, and
-its caller records the reason.
+An answer is worth something without such a part. So no failure of a part ends the answer: the part is missing, and its
+caller records the reason.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from streams.servers import Store
 OnFailure = Callable[[Store, BaseException], None]
 """Called with the role of the store that failed and its error, for the metrics."""
 Reason = Literal["late", "failed", "resting"]
-"""Why a part is missing: its time was over, it failed, or it was not tried since it failed shortly before."""
+"""The reason for a missing part: its time was over, it failed, or it was not tried, since it failed shortly before."""
 IN_WORDS: dict[Reason, str] = {
     "late": "took too long",
     "failed": "did not answer",
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Rest:
-    """The time after a failure in which a store is not asked, so that not every search waits for it in vain."""
+    """The time after a failure without requests to a store, so that not every search waits for the store in vain."""
 
     def __init__(self, seconds: float, *, failures: int = 1, clock: Callable[[], float] = monotonic) -> None:
         self._seconds, self._failures, self._clock = seconds, failures, clock

@@ -1,4 +1,4 @@
-"""Runs the passes of a ranking in a thread, and before them what they need of stores and models.
+"""The runner of a ranking's passes in a thread, and of the readers that fetch data for the passes.
 
 Passes are plain computation, so they run off the event loop: a large ranking delays no other request, and it ends at
 the search's deadline. All passes between two readers share one change of thread.
@@ -19,13 +19,13 @@ from streams.search.trace import Trace
 from streams.stores.protocols import PageHits
 
 Reader = Callable[[RankingContext, Sequence[PageHits], Deadline, Trace], Awaitable[Any]]
-"""Reads what the pass of its name needs for these pages. It raises nothing: a pass does without it."""
+"""A function that reads data for the pass of its name. It raises nothing: a pass can do without the data."""
 
 log = structlog.get_logger(__name__)
 
 
 class Ranker:
-    """Orders the pages of the lists. `readers` have the names of their passes."""
+    """The ranking of the lists' pages. `readers` have the names of their passes."""
 
     def __init__(self, readers: Mapping[str, Reader], passes: Sequence[Pass] = PASSES) -> None:
         self._readers = readers
@@ -47,7 +47,7 @@ class Ranker:
 
 
 def _divide(passes: Sequence[Pass], readers: Mapping[str, Reader]) -> list[list[Pass]]:
-    """Return the passes in groups, each of which begins with a pass that has a reader, or with the first pass."""
+    """Return the passes in groups. Each group begins with a pass that has a reader, or with the first pass."""
     groups: list[list[Pass]] = []
     for each in passes:
         if not groups or each.name in readers:

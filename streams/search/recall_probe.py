@@ -1,8 +1,8 @@
-"""Measures the recall of searches: a small share of them is compared with an exact search of the same vector.
+"""The recall of searches: a small share of the searches is compared with an exact search of the same vector.
 
 The index finds the nearest vectors by a graph, and a graph that is damaged, or built with too few links, loses some of
-them without an error. Nobody would see it in single answers. So the probe runs after a search, in the background, and
-its result goes to a metric. An exact search reads all vectors: at most one runs at a time, and seldom.
+them without an error. Nobody would see the loss in single answers. So the probe runs after a search, in the background,
+and its result goes to a metric. An exact search reads all vectors: at most one runs at a time, and seldom.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ MAX_SECONDS = 10.0
 
 
 class RecallProbe:
-    """Compares some searches of one gateway. `chance` returns random numbers from 0 up to 1.
+    """The comparison of some searches of one gateway. `chance` returns random numbers from 0 up to 1.
 
     `on_recall` gets the share of the nearest vectors that a search found; `on_failure` is called if a probe failed.
     """
@@ -51,13 +51,13 @@ class RecallProbe:
         self._running = asyncio.create_task(self._probe(vector))
 
     async def drain(self) -> None:
-        """End a probe that runs: nobody waits for it."""
+        """End a running probe: nobody waits for the probe."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
 
     async def finish(self) -> None:
-        """Wait for a probe that runs."""
+        """Wait for a running probe."""
         if self._running is not None:
             await self._running
 

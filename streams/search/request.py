@@ -1,7 +1,7 @@
 """A search request: the query and its parameters, checked and normalised before anything else reads them. Pure.
 
-Every input becomes a SearchRequest, or an InvalidQuery with what to change. Only the form is checked: whether the query
-is text, and whether the parameters are within their limits.
+Every input becomes a SearchRequest, or an InvalidQuery that says the change to make. Only the form is checked: whether
+the query is text, and whether the parameters are within their limits.
 """
 
 import unicodedata
@@ -59,7 +59,7 @@ def parse(
     language: str = "",
     explain: bool = False,
 ) -> SearchRequest:
-    """Check and normalise. The languages of the options are searched when `language` is empty. Raises InvalidQuery."""
+    """Return the checked request. If `language` is empty, the options' languages are searched. Raises InvalidQuery."""
     _check_paging(page, per_page)
     wanted = normalize_language(language)
     return SearchRequest(

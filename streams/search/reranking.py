@@ -18,11 +18,11 @@ from streams.stores.protocols import PageHits
 PAGES = 50
 """Maximum pages that the model reads."""
 REST_SECONDS = 5.0
-"""Seconds after a failure in which the model is not asked."""
+"""Pause after a failure before the model is asked again (seconds)."""
 
 
 class Reranking:
-    """Asks the model. There is one in each process: it remembers when it failed."""
+    """The reader of the model's scores. Each process has one reader, which remembers the model's failures."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores

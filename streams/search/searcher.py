@@ -52,7 +52,7 @@ class Found:
     took_ms: float
     notes: Notes = field(default_factory=Notes)
     similar: Groups | None = None
-    """The duplicates of the pages found; None when they are not known."""
+    """The duplicates of the pages found; None when the duplicates are not known."""
     left_out: Mapping[UUID, Sequence[PageHits]] = field(default_factory=dict)
     """The near-duplicates of a page among the results, which are not shown."""
     text: str = ""
@@ -66,7 +66,7 @@ def _utc_now() -> datetime:
 
 
 class Searcher:
-    """Finds the results of searches. There is one in each process: it holds the cache of query vectors."""
+    """The searcher of one process. It holds the cache of query vectors."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Searcher:
         )
 
     async def _settle(self, query: IndexQuery, deadline: Deadline, trace: Trace) -> Ranked:
-        """Return the results of the page that is asked for, from lists as long as that needs."""
+        """Return the results of the requested page, from lists that are as long as the page needs."""
         started, settled, is_checked = perf_counter(), Ranked(), bool(query.conditions)
         for depth in depths(query.request, is_checked=is_checked):
             try:
@@ -159,7 +159,7 @@ class Searcher:
 
 
 def _readers(stores: Stores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:
-    """Return the readers of the passes, those that the options ask for."""
+    """Return the readers of the passes, as far as the options ask for them."""
     readers: dict[str, Reader] = {}
     if options.authority_weight:
         readers["priors"] = HostRanks(stores, on_failure).read

@@ -1,6 +1,7 @@
 """The duplicates of the pages of an answer: "3 similar pages", with their addresses.
 
-They are an extra: read for all results at once, within a short time, and left out when their store doesn't answer.
+The duplicates are an extra: they are read for all results at once, within a short time, and left out when their store
+doesn't answer.
 """
 
 from collections.abc import Sequence
@@ -15,20 +16,20 @@ from streams.stores.protocols import Fingerprint
 MAX_SIMILAR = 10
 """Maximum similar pages shown of one result. The page's own view has more."""
 REST_SECONDS = 2.0
-"""Seconds after a failure in which they are not asked for."""
+"""Pause after a failure before similar pages are read again (seconds)."""
 
 Groups = dict[UUID, list[Fingerprint]]
 
 
 class SimilarPages:
-    """Reads the fingerprints. There is one in each process: it remembers when they failed."""
+    """The reader of the fingerprints. Each process has one reader, which remembers its failures."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores
         self._part = OptionalPart("similar pages", partial(on_failure, "records"), Rest(REST_SECONDS))
 
     async def of(self, pages: Sequence[UUID], deadline: Deadline) -> Groups | None:
-        """Return the duplicates of each page that has some, the shortest address first; None if they are not known."""
+        """Return the duplicates of each page that has some, the shortest address first; None if none could be read."""
         if not pages:
             return {}
         read = partial(self._stores.fingerprints.groups, pages, MAX_SIMILAR)

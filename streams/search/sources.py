@@ -15,18 +15,18 @@ from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 
 REST_SECONDS = 2.0
-"""Seconds after a failure in which a source is not asked."""
+"""Pause after a failure before a source is asked again (seconds)."""
 
 
 class Source(Protocol):
-    """Something that answers queries beside the results. There is one object in each process."""
+    """A source that answers queries beside the results. Each process has one object."""
 
     @property
     def name(self) -> str:
-        """Its name in the API's answer, and of its template `_beside_NAME.html`."""
+        """The name in the API's answer, and NAME in the template `_beside_NAME.html`."""
 
     async def find(self, request: SearchRequest, deadline: Deadline) -> Any | None:
-        """Return what it has for this query, as a pydantic model; None: nothing. It may raise anything.
+        """Return the source's answer to this query, as a pydantic model, or None. It may raise anything.
 
         It must not block the event loop: long computation runs in a thread.
         """
@@ -39,7 +39,7 @@ class Beside:
     found: dict[str, Any] = field(default_factory=dict)
     """By the name of the source, in the order of the sources. Sources without an answer are left out."""
     missing: dict[str, str] = field(default_factory=dict)
-    """Why a source is missing, in words for people."""
+    """The reason for each missing source, in words for people."""
 
 
 FindResults = Callable[[SearchRequest, Deadline], Coroutine[Any, Any, Found]]
@@ -47,7 +47,7 @@ FindResults = Callable[[SearchRequest, Deadline], Coroutine[Any, Any, Found]]
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """A search that runs. The results raise SearchUnavailable; what is beside them raises nothing."""
+    """A running search. The task of the results raises SearchUnavailable; the task of the sources raises nothing."""
 
     request: SearchRequest
     results: asyncio.Task[Found]
@@ -55,7 +55,7 @@ class Answering:
 
 
 class SideBySide:
-    """Asks for the results, and asks all sources beside them at the same time."""
+    """The requests for the results and to all sources, which are made at the same time."""
 
     def __init__(self, results: FindResults, sources: Sequence[Source]) -> None:
         names = [source.name for source in sources]
@@ -65,7 +65,7 @@ class SideBySide:
         self._sources = [(source, OptionalPart(source.name, rest=Rest(REST_SECONDS))) for source in sources]
 
     def start(self, request: SearchRequest, deadline: Deadline) -> Answering:
-        """Ask them all. A caller that stops waiting cancels both tasks."""
+        """Ask for the results, and ask all sources. A caller that stops waiting cancels both tasks."""
         return Answering(
             request,
             asyncio.create_task(self._results(request, deadline)),

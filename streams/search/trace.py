@@ -16,17 +16,17 @@ State = Literal["ok", "cached", "empty", "failed"]
 
 @dataclass(slots=True)
 class Trace:
-    """The state of each part of a search, why it failed or was empty, and its time."""
+    """The state of each part of a search, its time, and the reason why it failed or was empty."""
 
     states: dict[Part, State] = field(default_factory=dict)
     reasons: dict[Part, str] = field(default_factory=dict)
-    """Sentences for people: why a part failed or had nothing to do."""
+    """Sentences for people: the reason why a part failed or had nothing to do."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     model: ModelInfo | None = None
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
     feedback: Feedback | None = None
-    """The second search by meaning; None: it was not to be made."""
+    """The second search by meaning. None: no second search was due."""
 
     @property
     def failed(self) -> tuple[Part, ...]:
@@ -37,7 +37,7 @@ class Trace:
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Record the time of this part, whether it fails or not."""
+        """Record the time of this part, also if the part fails."""
         started = perf_counter()
         try:
             yield

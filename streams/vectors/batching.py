@@ -1,12 +1,12 @@
-"""Statements of several pages -> vectors, in batches that keep the model busy and hold each text once.
+"""Statements of several pages become vectors, in batches that keep the model busy and hold each text once.
 
 Between the pages that are being read and the model is a bounded queue: a page waits for room in it, so memory doesn't
-grow with what waits. Batches are made of texts of about the same length, whichever page they are of, so that little is
+grow with the waiting pages. Batches are made of texts of about the same length, of any pages, so that there is little
 padding even where pages are short. The oldest text is always in the next batch.
 
 A text that is waiting or was embedded lately is not embedded again (licences, lists of the same values on many pages).
-Equal texts have equal vectors, so that changes nothing but the time. Nothing here outlives the process: after a crash
-the events are delivered again.
+Equal texts have equal vectors, so this only saves time. Nothing here outlives the process: after a crash the events are
+delivered again.
 """
 
 import asyncio
@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 from streams.models.protocols import Embedder, ModelInfo, Vectors
 
 BATCH_TEXTS = 64
-"""Maximum texts of a batch: what the local model takes at once."""
+"""Maximum texts of a batch: as many as the local model takes at once."""
 IN_FLIGHT = 4
-"""Maximum batches at the model: two that run on two cores, and the next two, so that no instance waits for them."""
+"""Maximum batches at the model: two that run on two cores, and the next two, so that no instance waits for a batch."""
 IDLE_BELOW = 2
 """Number of batches at the model below which an instance may be idle."""
 WAITING_TEXTS = 1_024
-"""Maximum texts that wait for the model. A page with more statements hands them over part by part."""
+"""Maximum texts that wait for the model. A page with more statements hands its statements over part by part."""
 RECENT_TEXTS = 32_768
 """Maximum recent texts whose vectors are kept: 768 bytes each at 384 dimensions, about 30 MB in all."""
 
 Source = Literal["embedded", "repeated", "recent", "former"]
-"""The origin of a text's vector: the model; an equal text that was waiting; one that was embedded lately; the page's
-earlier fetch."""
+"""The origin of a text's vector: the model; an equal text that was waiting; an equal text that was embedded lately; the
+page's earlier fetch."""
 Key = bytes
 Half = NDArray[np.float16]
 
@@ -48,7 +48,7 @@ def text_key(text: str) -> Key:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A text that waits for its vector, and the pages' tasks that wait for it."""
+    """A text that waits for its vector, and the number of pages' tasks that wait for the vector."""
 
     key: Key
     text: str
@@ -76,7 +76,7 @@ class Counts:
 
 
 class TextBatcher:
-    """Embeds the texts of one process, for one model at a time."""
+    """The embedder of one process's texts, for one model at a time."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class TextBatcher:
         return len(self._queue)
 
     async def embed(self, texts: Sequence[str], former: Mapping[Key, Half] | None = None) -> Vectors:
-        """Shape (len(texts), dimensions), with the precision in which vectors are stored (float16).
+        """Return the vectors: shape (len(texts), dimensions), in the precision of stored vectors (float16).
 
-        `former` has the vectors that this model made of the page's earlier statements. Raises what the model raises.
+        `former` has the vectors that this model made of the page's earlier statements. Raises the model's errors.
         """
         model = await self.embedder.info()
         if model != self._recent_model:
@@ -135,7 +135,7 @@ class TextBatcher:
     async def _look_up(
         self, key: Key, text: str, known: dict[Key, Half], former: Mapping[Key, Half], mine: list[_Waiting]
     ) -> None:
-        """Find the vector, or have it made: then `mine` gets an entry."""
+        """Find the vector, or queue its text: then `mine` gets an entry."""
         known[key] = _NOT_YET
         if key in former:
             known[key] = former[key]
@@ -149,7 +149,7 @@ class TextBatcher:
             self.counts.texts["repeated"] += 1
         else:
             await self._room.acquire()
-            if key in self._waiting or key in self._recent:  # another page brought it meanwhile
+            if key in self._waiting or key in self._recent:  # another page brought the text meanwhile
                 self._room.release()
                 await self._look_up(key, text, known, former, mine)
                 return
@@ -160,7 +160,7 @@ class TextBatcher:
             self._join(one, mine)
             self.counts.texts["embedded"] += 1
             if not self._start_is_due:
-                # Once the page has handed over all that there is room for: then batches are full.
+                # Start once the page has handed over as many texts as there is room for: then batches are full.
                 self._start_is_due = True
                 asyncio.get_running_loop().call_soon(self._start)
 
@@ -169,7 +169,7 @@ class TextBatcher:
         mine.append(one)
 
     def _leave(self, mine: Sequence[_Waiting]) -> None:
-        """Take out what nobody waits for any more: the event was cancelled, or has failed."""
+        """Take out the texts that nobody waits for any more: their event was cancelled, or has failed."""
         for one in mine:
             one.users -= 1
             entry = (len(one.text), one.order, one)
@@ -189,16 +189,16 @@ class TextBatcher:
                 self._busy_since = perf_counter()
             task = asyncio.create_task(self._run(self._next_batch()))
             self._running.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._note_end)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not self._running:
             self.counts.busy_seconds += perf_counter() - self._busy_since
         self._start()
 
     def _next_batch(self) -> list[_Waiting]:
-        """Return the oldest text, with those that are nearest to it in length."""
+        """Return the oldest text, with the texts that are nearest to it in length."""
         oldest = min(range(len(self._queue)), key=lambda index: self._queue[index][1])
         first = max(0, min(oldest - self._batch_texts // 2, len(self._queue) - self._batch_texts))
         batch = self._queue[first : first + self._batch_texts]
@@ -211,29 +211,29 @@ class TextBatcher:
             vectors = (await self.embedder.embed([one.text for one in batch])).astype(np.float16)
         except BaseException as error:
             for one in batch:
-                self._done(one)
+                self._release(one)
                 if isinstance(error, asyncio.CancelledError):
                     one.vector.cancel()
                 elif not one.vector.done():
                     one.vector.set_exception(error)
-                    one.vector.exception()  # nobody may wait for it any more
+                    one.vector.exception()  # perhaps nobody waits for the vector any more
             if not isinstance(error, Exception):
                 raise
             return
         for one, vector in zip(batch, vectors, strict=True):
-            self._done(one)
+            self._release(one)
             self._recent[one.key] = vector
             if not one.vector.done():
                 one.vector.set_result(vector)
         while len(self._recent) > self._recent_texts:
             self._recent.popitem(last=False)
 
-    def _done(self, one: _Waiting) -> None:
+    def _release(self, one: _Waiting) -> None:
         self._waiting.pop(one.key, None)
         self._room.release()
 
     async def close(self) -> None:
-        """Cancel the batches at the model. What waits for them fails."""
+        """Cancel the batches at the model. The tasks that wait for their vectors fail."""
         self._queue.clear()
         for task in list(self._running):
             task.cancel()

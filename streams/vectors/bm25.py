@@ -4,9 +4,9 @@ The product of the two, times the inverse document frequency that Qdrant keeps f
 is BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). The average length is a constant, so
 that a statement's vector only depends on the statement and a replay writes the same vector.
 
-The words of a statement's context count like its own: "installation" finds "Run the script." below the heading
-"Installation", ranked behind a statement that has the word itself as well. Words of the page's title count twice. The
-constants have the best mean over three collections, Cranfield, CACM and NPL (docs/decisions/0005).
+The words of a statement's context count like the words of its text: "installation" finds "Run the script." below the
+heading "Installation", ranked behind a statement that has the word itself as well. Words of the page's title count
+twice. The constants have the best mean over three collections, Cranfield, CACM and NPL (docs/decisions/0005).
 """
 
 from collections import Counter
@@ -27,12 +27,12 @@ TITLE_WEIGHT = 2
 AVERAGE_WORDS = 32.0
 """Average number of words of a statement with its context, measured on documentation pages."""
 MAX_QUERY_TERMS = 64
-"""Maximum terms of a query. The most frequent ones are kept."""
+"""Maximum terms of a query. The most frequent terms are kept."""
 _KEPT_WORDS = 32_768
-"""Words whose terms are kept: some 6 MB. A title and its headings come again with each statement of a page, and most
-words of a text are among the few thousand frequent ones."""
+"""Maximum words with cached terms: about 6 MB. A title and its headings come again with each statement of a page, and
+most words of a text are among the few thousand frequent words."""
 _MAX_KEPT_CHARS = 32
-"""Maximum length of a word whose terms are kept (characters), since a stranger may write longer ones than any word."""
+"""Maximum length of a word with cached terms (characters), since a stranger may write texts longer than any word."""
 _FUNCTION_WORDS = (
     "a about again all also am an and any are as at be because been being both but by can could did do does each for "
     "from had has have he her here his how i if in into is it its just me more most my no nor not now of on once only "
@@ -45,7 +45,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 def document_vector(text: str, context: Sequence[str] = (), language: str = "", title: str = "") -> SparseVector:
     """Return the weights of a statement's terms. `language` is its page's (BCP 47), or empty when it isn't known.
 
-    `title` is the page's title. Its words count more, where it is part of the context.
+    `title` is the page's title. Its words count more where the title is part of the context.
     """
     named = " ".join(title.split())
     found = [
@@ -53,21 +53,21 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
     ]
     counts = Counter(_terms(found, language))
     norm = K1 * (1 - B + B * len(found) / AVERAGE_WORDS)
-    return _sparse({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
+    return _make_vector({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
     """Return the number of times that a query has each term, without function words where there are others.
 
-    `language` is the language of the searched pages. When it isn't given, the query's own is looked for, so that its
-    inflections are found. English function words are left out when `language` is English or empty: they are in nearly
-    every statement, so they would find little and read the longest lists.
+    `language` is the language of the searched pages. When it isn't given, the query's own language is identified, so
+    that inflections are found. English function words are left out when `language` is English or empty: these words are
+    in nearly every statement, so they would find little and read the longest lists.
     """
     asked = words(text)
     if language in {"", "en"}:
         asked = [word for word in asked if word not in FUNCTION_WORDS] or asked
     counts = Counter(_terms(asked, language or identify(text).language))
-    return _sparse({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
+    return _make_vector({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
 
 
 def _terms(found: Sequence[str], language: str) -> Iterator[int]:
@@ -87,7 +87,7 @@ def _term_id(stemmed: str) -> int:
     return xxhash.xxh32_intdigest(stemmed.encode("utf-8", "replace"))
 
 
-def _sparse(weights: dict[int, float]) -> SparseVector:
+def _make_vector(weights: dict[int, float]) -> SparseVector:
     """Return the vector with ascending ids, so that equal statements have equal vectors."""
     ordered = sorted(weights.items())
     return SparseVector(tuple(term for term, _ in ordered), tuple(round(weight, 6) for _, weight in ordered))

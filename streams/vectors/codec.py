@@ -6,7 +6,7 @@ Layout, little-endian:
     0       4                    "RFV1"
     4       4                    number of vectors n
     8       4                    dimensions d
-    12      32                   reference of the statements that they belong to (blake2b-256)
+    12      32                   reference of the vectors' statements (blake2b-256)
     44      n * d * 2            float16, vector by vector, in the order of the statements
 
 Half precision: with MiniLM's vectors of Cranfield (3,612 statements, 225 queries) the ten nearest are the same for
@@ -25,7 +25,7 @@ _HEADER = struct.Struct("<4sII32s")
 
 
 class InvalidVectors(PoisonError):
-    """The bytes are not the vectors that they should be."""
+    """The bytes are not the expected vectors."""
 
 
 def encode_vectors(statements_ref: str, vectors: NDArray[np.float32]) -> bytes:
@@ -36,7 +36,7 @@ def encode_vectors(statements_ref: str, vectors: NDArray[np.float32]) -> bytes:
 
 
 def decode_vectors(content: bytes, statements_ref: str) -> NDArray[np.float32]:
-    """Shape (n, dimensions). Raises InvalidVectors, also when they belong to other statements."""
+    """Return the vectors: shape (n, dimensions). Raises InvalidVectors, also for vectors of other statements."""
     if len(content) < _HEADER.size:
         raise InvalidVectors(f"{len(content)} bytes are no vectors: the header alone has {_HEADER.size}")
     magic, count, dimensions, ref = _HEADER.unpack_from(content)

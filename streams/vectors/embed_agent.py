@@ -45,12 +45,12 @@ class EmbedAgent(Agent):
         event = delivery.event
         assert isinstance(event, PageChunked)
         model = await self._stores.embedder.info()
-        former = await self._embedded_before(event, model)
+        former = await self._read_former_record(event, model)
         if former and former.statements_ref == event.statements_ref:
             vectors_ref, statements = former.vectors_ref, former.statements
         else:
             try:
-                vectors_ref, statements = await self._make(event, model, former)
+                vectors_ref, statements = await self._make_vectors(event, model, former)
             except PageErased:
                 return []
         part = Embedded(
@@ -64,22 +64,22 @@ class EmbedAgent(Agent):
             dimensions=model.dimensions,
         )
         await self._stores.pages.put(event.page_id, part, delivery.at)
-        return [_embedded(event, part)]
+        return [_make_event(event, part)]
 
-    async def _embedded_before(self, event: PageChunked, model: ModelInfo) -> Embedded | None:
-        """Return the record of an earlier fetch if it is whole and of the same model."""
+    async def _read_former_record(self, event: PageChunked, model: ModelInfo) -> Embedded | None:
+        """Return the record of an earlier fetch if the record is whole and of the same model."""
         former = (await self._stores.pages.get(event.page_id)).embedded
         made_by = (former.model, former.model_version, former.dimensions)
         is_same_model = made_by == (model.name, model.version, model.dimensions)
         is_whole = former.vectors_ref and former.statements_ref and former.statements >= 0
         return former if is_same_model and is_whole else None
 
-    async def _make(self, event: PageChunked, model: ModelInfo, former: Embedded | None) -> tuple[str, int]:
+    async def _make_vectors(self, event: PageChunked, model: ModelInfo, former: Embedded | None) -> tuple[str, int]:
         """Return the reference of the vectors, and their number."""
         page = decode_statements(
             await blob_of_page(self._stores.blobs, self._stores.pages, event, event.statements_ref)
         )
-        vectors = await self._embedded(texts_of(page), await self._former_vectors(former), model.dimensions)
+        vectors = await self._embed_texts(texts_of(page), await self._former_vectors(former), model.dimensions)
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
         return reference, len(page.statements)
 
@@ -93,11 +93,11 @@ class EmbedAgent(Agent):
             )
             texts = texts_of(decode_statements(content))
             vectors = decode_vectors(packed, former.statements_ref).astype(np.float16)
-        except PoisonError:  # a blob is missing or of another layout: all is embedded again
+        except PoisonError:  # a blob is missing or of another layout: all texts are embedded again
             return {}
         return dict(zip(map(text_key, texts), vectors, strict=False))
 
-    async def _embedded(self, texts: Sequence[str], former: Mapping[Key, Half], dimensions: int) -> Vectors:
+    async def _embed_texts(self, texts: Sequence[str], former: Mapping[Key, Half], dimensions: int) -> Vectors:
         """Return the vectors, made part by part, since a manual's index takes minutes and has to show progress."""
         self._batcher.embedder = self._stores.embedder
         parts: list[Vectors] = []
@@ -107,7 +107,7 @@ class EmbedAgent(Agent):
         return np.concatenate(parts) if parts else np.empty((0, dimensions), np.float32)
 
 
-def _embedded(event: PageChunked, part: Embedded) -> PageEmbedded:
+def _make_event(event: PageChunked, part: Embedded) -> PageEmbedded:
     return PageEmbedded.following(
         event,
         statements_ref=part.statements_ref,

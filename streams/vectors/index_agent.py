@@ -1,4 +1,4 @@
-"""The index stage: the statements of a page become searchable, and the statements of a removed page are taken out.
+"""The index stage: it makes the statements of a page searchable, and takes out the statements of a removed page.
 
 Generations decide between two events, in any order of their arrival: an older page never replaces a newer page, a
 removal never takes out a newer page, and a removed page comes back only by a newer fetch. A removal on request takes
@@ -77,7 +77,9 @@ class IndexAgent(Agent):
             # Before a crash, this event may have written points.
             return await self._yield_to_newer(event, record)
         try:
-            page, points = await self._points(event, event.statements_ref, event.vectors_ref, event.generation, record)
+            page, points = await self._make_points(
+                event, event.statements_ref, event.vectors_ref, event.generation, record
+            )
         except PageErased:  # the removal came after the read of the records
             return []
         collection = await self._write(event, points, replace=_has_other_statements(record.indexed, event))
@@ -88,16 +90,16 @@ class IndexAgent(Agent):
         self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
         # A record of an earlier generation is replaced, whatever the senders' clocks were.
         replaces = record.indexed.generation < event.generation
-        part = _indexed_part(event, page, collection, max(at, record.indexed.at + replaces))
+        part = _make_part(event, page, collection, max(at, record.indexed.at + replaces))
         await self._stores.pages.put(event.page_id, part, part.at)
         # After the record: a worker that read the records before has written its older points by now.
         # Overwritten points of this page stay: a statement has the same text in both generations.
         await self._stores.vectors.remove_page(
             collection, event.page_id, before_generation=event.generation, keep=[point.id for point in points]
         )
-        return [_indexed_event(event, part)]
+        return [_make_event(event, part)]
 
-    async def _points(
+    async def _make_points(
         self, event: PageEmbedded, statements_ref: str, vectors_ref: str, generation: int, record: PageRecord
     ) -> tuple[PageStatements, list[Point]]:
         blobs, pages = self._stores.blobs, self._stores.pages
@@ -137,7 +139,7 @@ class IndexAgent(Agent):
     async def _restore_points(self, event: PageEmbedded, record: PageRecord) -> None:
         """Write the points of the indexed page again."""
         newest = record.indexed
-        _, points = await self._points(event, newest.statements_ref, newest.vectors_ref, newest.generation, record)
+        _, points = await self._make_points(event, newest.statements_ref, newest.vectors_ref, newest.generation, record)
         with suppress(MissingCollection):
             await self._stores.vectors.upsert(newest.collection, points)
 
@@ -151,10 +153,10 @@ class IndexAgent(Agent):
     async def _write(self, event: PageEmbedded, points: Sequence[Point], *, replace: bool) -> str:
         """Write the points, and return their collection. A collection that was dropped meanwhile is made again."""
         try:
-            return await self._write_to(await self._collection(event), event, points, replace)
+            return await self._write_to(await self._find_collection(event), event, points, replace)
         except MissingCollection:
             self._collections.clear()
-            return await self._write_to(await self._collection(event), event, points, replace)
+            return await self._write_to(await self._find_collection(event), event, points, replace)
 
     async def _write_to(self, collection: str, event: PageEmbedded, points: Sequence[Point], replace: bool) -> str:
         await self._stores.vectors.upsert(collection, points)
@@ -169,8 +171,8 @@ class IndexAgent(Agent):
             )
         return collection
 
-    async def _collection(self, event: PageEmbedded) -> str:
-        """Return the collection of the model that made the vectors. Another model may be served now."""
+    async def _find_collection(self, event: PageEmbedded) -> str:
+        """Return the collection of the model that made the vectors. The server may have another model now."""
         model = (event.model, event.model_version)
         if model not in self._collections:
             info = await self._stores.embedder.info()
@@ -220,7 +222,7 @@ def _has_other_statements(indexed: Indexed, event: PageEmbedded) -> bool:
     return indexed.generation == event.generation and indexed.statements_ref != event.statements_ref
 
 
-def _indexed_part(event: PageEmbedded, page: PageStatements, collection: str, at: int) -> Indexed:
+def _make_part(event: PageEmbedded, page: PageStatements, collection: str, at: int) -> Indexed:
     return Indexed(
         url=event.url,
         generation=event.generation,
@@ -236,7 +238,7 @@ def _indexed_part(event: PageEmbedded, page: PageStatements, collection: str, at
     )
 
 
-def _indexed_event(event: PageEmbedded, part: Indexed) -> PageIndexed:
+def _make_event(event: PageEmbedded, part: Indexed) -> PageIndexed:
     return PageIndexed.following(
         event,
         title=part.title,

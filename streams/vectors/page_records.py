@@ -8,20 +8,20 @@ from streams.stores.page_record import PageRecord
 
 @dataclass(frozen=True, slots=True)
 class IndexedPage:
-    """A page that searches may show, as its records describe it. Two are equal if the same points follow from them."""
+    """A page that searches may show, by its records. Two pages are equal if the same points follow from them."""
 
     page_id: UUID
     url: str
     generation: int
     statements: int
-    """The number of its statements."""
+    """The number of the page's statements."""
     statements_ref: str
-    """The reference of its statements. Empty in the records of a release that didn't keep it."""
+    """The reference of the page's statements. Empty in the records of a release that didn't keep the reference."""
     published: str
 
 
 def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
-    """Return the page, or None if it was never indexed or is removed."""
+    """Return the page, or None for a page that was never indexed or is removed."""
     indexed = record.indexed
     if indexed.generation < 0 or record.removed.generation >= indexed.generation:
         return None
@@ -36,7 +36,7 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
 
 
 def published(record: PageRecord) -> str:
-    """Return the ISO date of the page's publication, by its facts. Empty if it has none."""
+    """Return the ISO date of the page's publication, by its facts; empty without a date."""
     return (record.normalized.published or "")[:10]
 
 

@@ -1,4 +1,4 @@
-"""A page's statements and vectors -> points of the index."""
+"""The points of the index, made from a page's statements and vectors."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from streams.vectors.bm25 import document_vector
 def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: int, published: str = "") -> list[Point]:
     """Return a point for each statement, in order.
 
-    Its id is the statement's. `published` is the page's ISO date, if known.
+    A point has the id of its statement. `published` is the page's ISO date, if known.
     """
     return [
         Point(
@@ -30,7 +30,7 @@ def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: in
 
 
 def payload_of(page: PageStatements, statement: Statement, generation: int, published: str = "") -> StatementPayload:
-    """Return the facts that the index holds of a statement. Its vectors follow from them and from the model."""
+    """Return the facts that the index holds of a statement. The vectors follow from these facts and the model."""
     host = urlsplit(page.url).netloc
     return StatementPayload(
         page_id=page.page_id,
@@ -49,11 +49,11 @@ def payload_of(page: PageStatements, statement: Statement, generation: int, publ
 
 
 def sites_of(host: str) -> list[str]:
-    """Return the domains above a host, without the last: `python.org` for `docs.python.org`."""
+    """Return the domains above a host, without the top-level domain: `python.org` for `docs.python.org`."""
     parts = host.split(".")
     return [".".join(parts[start:]) for start in range(1, len(parts) - 1)]
 
 
 def texts_of(page: PageStatements) -> Sequence[str]:
-    """Return the texts that are embedded, in order."""
+    """Return the texts to embed, in the order of their statements."""
     return [statement.in_context for statement in page.statements]

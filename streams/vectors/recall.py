@@ -1,4 +1,4 @@
-"""The recall of the approximate search: how many of the nearest vectors it finds, compared with all vectors exactly."""
+"""The recall of the approximate search: the share of the nearest vectors that it finds, by an exact search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ SCORE_TOLERANCE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Number of the nearest vectors that were found, and that there are."""
+    """Number of the nearest vectors that a search found, and the number of all nearest vectors."""
 
     found: int
     expected: int
 
     @property
     def share(self) -> float:
-        """From 0 to 1. It is 1 if there is nothing to find."""
+        """The recall, from 0 to 1. The recall is 1 if there is nothing to find."""
         return self.found / self.expected if self.expected else 1.0
 
 
 async def recall_of(index: VectorIndex, collection: str, vector: Sequence[float]) -> Recall:
-    """Search once as every search does, and once exactly. The exact search reads all vectors of the collection."""
+    """Return the recall of one search, compared with an exact search, which reads all vectors of the collection."""
     exact = await index.nearest(collection, vector, NEAREST, exact=True)
     near = await index.nearest(collection, vector, NEAREST)
     # Equal vectors have equal scores, and either may be among the nearest: compare scores.
@@ -35,6 +35,6 @@ async def recall_of(index: VectorIndex, collection: str, vector: Sequence[float]
 
 
 async def compare_searches(index: VectorIndex, vector: Sequence[float]) -> Recall | None:
-    """Return the recall of a search of this vector in the collection that is searched. None: there is no collection."""
+    """Return the recall of a search of this vector in the active collection. None: there is no collection."""
     collection = await index.active()
     return await recall_of(index, collection, vector) if collection else None

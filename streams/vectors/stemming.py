@@ -5,7 +5,8 @@ query is often unknown. In a text of another language with a stemmer (Snowball's
 language's stem as well, where it differs: `Häuser` is `häuser` and `haus`. So a query in German finds German
 inflections, and a query of unknown language still finds the words as they are written.
 
-Snowball's stems are kept in the index: a new version of PyStemmer that makes others needs the pages indexed again.
+Snowball's stems are kept in the index: after a new version of PyStemmer that makes other stems, all pages must be
+indexed again.
 """
 
 import re
@@ -23,7 +24,7 @@ _NAMES = (
     "sr serbian, es spanish, sv swedish, ta tamil, tr turkish, yi yiddish"
 )
 LANGUAGES = dict(pair.split() for pair in _NAMES.split(", "))
-"""The stemmer's name by language, as `primary` writes languages. English and all others have only Porter's."""
+"""The stemmer's name by language, as `primary` writes languages. English and other languages only have Porter's."""
 _MIN_CHARS = 3
 """Minimum length of a word that is stemmed (characters)."""
 _ENGLISH = re.compile(rf"[a-z]{{{_MIN_CHARS},}}")
@@ -32,19 +33,19 @@ _NO_WORD = re.compile(r"[\d_'.,+#]")
 
 
 def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
-    """For each lower-case word its stems: the English one, and the one of the text's language if it differs.
+    """Return the stems of each lower-case word: the English stem, and the stem in the text's language if it differs.
 
-    A word with other characters than plain letters, or that has one or two, stays as it is.
+    A word with other characters than plain letters, or with only one or two letters, stays as it is.
     """
-    english = _stemmed(words, "porter", [bool(_ENGLISH.fullmatch(word)) for word in words])
+    english = _stem_words(words, "porter", [bool(_ENGLISH.fullmatch(word)) for word in words])
     name = LANGUAGES.get(primary(language), "")
     if not name:
         return [(stem,) for stem in english]
-    stemmed = _stemmed(words, name, [len(word) >= _MIN_CHARS and not _NO_WORD.search(word) for word in words])
+    stemmed = _stem_words(words, name, [len(word) >= _MIN_CHARS and not _NO_WORD.search(word) for word in words])
     return [(one,) if one == other else (one, other) for one, other in zip(english, stemmed, strict=True)]
 
 
-def _stemmed(words: Sequence[str], name: str, fit: Sequence[bool]) -> list[str]:
+def _stem_words(words: Sequence[str], name: str, fit: Sequence[bool]) -> list[str]:
     # A stemmer must not be used by two threads at once. Making one takes 5 microseconds.
     stemmer: Any = Stemmer.Stemmer(name, 0)
     return [stemmer.stemWord(word) or word if fits else word for word, fits in zip(words, fit, strict=True)]

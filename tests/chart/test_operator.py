@@ -58,7 +58,7 @@ def test_its_settings_are_valid_and_lead_to_the_servers_of_the_release(
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
 def test_commands_of_the_docs_run_in_a_deployment_that_may_do_them(path: Path) -> None:
-    """A stage's pod has the addresses, rights and certificate of its stage alone."""
+    """A stage's pod has the addresses, rights and certificate only of its stage."""
     text = path.read_text()
     deployments = set(re.findall(r"deploy/([\w-]+)", text))
     assert deployments <= {"search-riffle-operator"}, path

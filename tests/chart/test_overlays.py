@@ -13,7 +13,7 @@ from tests.chart.rendering import CHART, ROOT, TOOLS, of_kind, run, template
 OVERLAYS = ("dev", "staging", "production")
 FOLDER = ROOT / "infra" / "k8s" / "overlays"
 WITHOUT_SCHEMA = "K8ssandraCluster,MedusaBackupSchedule"
-"""Kinds whose schemas are in no package of a registry: they are checked by the tests below alone."""
+"""Kinds whose schemas are in no package of a registry: only the tests below check them."""
 
 
 def rendered(overlay: str) -> str:

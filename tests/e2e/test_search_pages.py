@@ -1,4 +1,4 @@
-"""People searching in a real browser that runs no scripts: by mouse, by keyboard alone, on wide and narrow screens.
+"""People searching in a real browser that runs no scripts: by mouse, only by keyboard, on wide and narrow screens.
 
 RIFFLE_SCREENSHOTS=FOLDER keeps the pictures; otherwise they go to the test's temporary folder.
 """

@@ -1,4 +1,4 @@
-"""The pages that a perfect crawler finds in a folder DIR/HOST/path, worked out from the files alone.
+"""The pages that a perfect crawler finds in a folder DIR/HOST/path, worked out only from the files.
 
 Written apart from the crawler on purpose: other parser (lxml), a robots reader of a few lines (the longest rule wins,
 RFC 9309 section 2.2.2; the standard library's takes the first one), plain breadth-first search. So a page that the

@@ -82,7 +82,7 @@ async def stopped(pid: int) -> AsyncIterator[None]:
 
 
 async def full_disk(home: Path, name: str, seconds: float) -> None:
-    """Let no file of a process grow for a time, as on a full disk, nor those of its successors.
+    """Let no file of a process grow for a time, as on a full disk, nor the files of its successors.
 
     A limit of the file size (setrlimit(2), RLIMIT_FSIZE) fails a write with EFBIG, a full disk with ENOSPC. The limit
     needs no disk of its own, and ends with the fault. Raises AssertionError if the process did not end because of it.
@@ -112,7 +112,7 @@ def _limit_files(pid: int, size_bytes: int) -> None:
 async def beside(
     home: Path, name: str, command: list[str], folder: Path | None = None, settings: Mapping[str, str] = STACK_SETTINGS
 ) -> AsyncIterator[Path]:
-    """Run another process beside those of the stack, for the time of the block. Gives its log.
+    """Run another process beside the stack's processes, for the time of the block. Yield its log.
 
     At the end it gets SIGTERM, and time to hand back its partitions.
     """
@@ -135,7 +135,7 @@ def _spawn(command: list[str], log: Path, folder: Path | None, environment: dict
 
 
 async def until_logged(log: Path, text: str) -> None:
-    """Wait until a log, or that of the start before it, contains a text."""
+    """Wait until a log, or the log of the start before it, contains a text."""
     for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
         if text in read_log(log):
             return

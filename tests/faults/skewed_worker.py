@@ -1,7 +1,7 @@
 """`riffle` with a clock that is ahead or behind: `python -m tests.faults.skewed_worker SECONDS worker STAGE...`.
 
-All times that Riffle's own code reads in a worker are shifted. Those of the kernel and of the libraries are not: no
-promise depends on them.
+All times that Riffle's own code reads in a worker are shifted. The times of the kernel and of the libraries are not
+shifted: no promise depends on them.
 """
 
 import sys

@@ -59,7 +59,7 @@ def outcome(answer: Answer) -> tuple[str, bool]:
 
 
 async def push(writer: asyncio.StreamWriter, content: bytes) -> None:
-    """Write, let other tasks run, and end when the client has closed: over TLS, `drain` alone does neither."""
+    """Write, let other tasks run, and end when the client has closed: over TLS, `drain` by itself does neither."""
     if writer.is_closing():
         raise ConnectionResetError
     writer.write(content)

@@ -1,6 +1,6 @@
 """A starved Triton is slow or away, and never wrong: its model processes are stopped and killed during batches.
 
-Every answer is compared with that of the same model files in this process. What ends a call is an outage of the
+Every answer is compared with the answer of the same model files in this process. What ends a call is an outage of the
 server, which the runtime waits for. RIFFLE_TEST_FAULTS=all kills 200 times.
 """
 
@@ -122,7 +122,7 @@ class Tally:
 
 @asynccontextmanager
 async def asking(embedder: Embedder, chains: ChainModel, tally: Tally) -> AsyncIterator[None]:
-    """Ask both models all the time, and compare each answer with that of the model alone."""
+    """Ask both models all the time, and compare each answer with the answer of the model by itself."""
     own = await open_models(Settings(triton=TritonSettings(url="inprocess:")))
     vectors = await own.embedder.embed(TEXTS)
     links = [await own.chains.links(page) for page in PAGES]

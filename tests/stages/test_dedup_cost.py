@@ -17,7 +17,7 @@ _SELECTED = re.compile(r"SELECT (.*?) FROM")
 
 
 class CountingSession:
-    """A session that counts rows by table. It stores fingerprints alone: all other tables are empty."""
+    """A session that counts rows by table. It only stores fingerprints: all other tables are empty."""
 
     def __init__(self) -> None:
         self.writes: Counter[str] = Counter()

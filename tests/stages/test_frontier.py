@@ -350,7 +350,7 @@ def all_rows(of: World) -> Any:
 
 
 async def test_a_redelivery_changes_nothing_and_sends_the_same_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each event of a crawl is delivered twice, also those of robots, failures, redirects and removals."""
+    """Each event of a crawl is delivered twice, also events of robots, failures, redirects and removals."""
     failure = {"outcome": "server_error", "retryable": True}
     site = Site(robots="User-agent: *\nDisallow: /2", links=star(4), redirects={"/3": f"{A}/4"})
     site.script = {"/0": [failure], "/robots.txt": [failure]}

@@ -1,4 +1,4 @@
-"""Events with several URLs of a host: each URL is decided on alone, and all are written together."""
+"""Events with several URLs of a host: each URL is decided on by itself, and all are written together."""
 
 import random
 from collections.abc import Callable

@@ -92,7 +92,7 @@ async def test_a_condition_that_no_page_of_the_first_lists_meets_is_looked_for_i
 
 async def test_an_index_that_is_too_slow_for_longer_lists_gives_the_results_of_the_short_ones() -> None:
     class Slower:
-        """An index that takes time for long lists alone."""
+        """An index that only takes time for long lists."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(index, name)

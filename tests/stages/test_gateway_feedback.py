@@ -24,7 +24,7 @@ POINTS = [
     (OTHER, "Trains run late.", [0.7, 0.0, 0.714]),
     (RELATED, "A cutter has two foresails.", [0.65, 0.76, 0.0]),
 ]
-"""By meaning alone OTHER is nearer to the query than RELATED, which is nearer to the first page."""
+"""Only by meaning OTHER is nearer to the query than RELATED. RELATED is nearer to the first page."""
 
 
 class Fixed:

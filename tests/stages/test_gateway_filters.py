@@ -195,7 +195,7 @@ async def test_moved_results_of_a_host_are_counted_in_metrics_and_explain() -> N
 
 
 async def test_the_end_of_a_long_query_counts_as_much_as_its_beginning() -> None:
-    """The model reads the first 256 tokens of a text alone."""
+    """The model only reads the first 256 tokens of a text."""
     stores, asked = await searchable(STATEMENTS), []
     embed = stores.embedder.embed
 

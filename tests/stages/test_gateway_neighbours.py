@@ -43,7 +43,7 @@ async def test_a_page_like_the_best_one_comes_before_a_page_that_is_slightly_nea
     ("question", "limits"), [("gliders", {"neighbour_weight": 0}), ("when were gliders built", {})], ids=["off", "form"]
 )
 async def test_without_it_the_nearer_page_comes_first(stores: Stores, question: str, limits: dict[str, Any]) -> None:
-    """It is not used for a question whose answer has a form: one page alone often answers it."""
+    """It is not used for a question with a form of answer: often only one page answers the question."""
     found = (await ask(stores, question, **limits))["results"]
     assert [result["url"] for result in found[:3]] == [BEST, NEARER, LIKE_BEST]
     assert not any("neighbours" in result.get("parts", {}) for result in found)

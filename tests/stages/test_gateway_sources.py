@@ -50,7 +50,7 @@ TEMPLATE = '<aside class="tides">{{ found.place }}: {{ found.high }}</aside>'
 
 @pytest.fixture
 def with_template() -> Iterator[None]:
-    """The templates of the gateway, and that of the source."""
+    """The templates of the gateway, and the source's template."""
     environment = templates._templates()
     own = environment.loader
     assert own is not None

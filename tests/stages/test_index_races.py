@@ -86,7 +86,7 @@ async def test_an_older_page_whose_worker_was_killed_leaves_the_newer_one_whole(
     index = journey.stages[-1]
     assert isinstance(index, IndexAgent)
     await index.handle(journey.delivery(newer))
-    _, points = await index._points(older, older.statements_ref, older.vectors_ref, 5, PageRecord())
+    _, points = await index._make_points(older, older.statements_ref, older.vectors_ref, 5, PageRecord())
     (collection,) = await journey.stores.vectors.collections()
     await journey.stores.vectors.upsert(collection, points)
     for _ in range(2):

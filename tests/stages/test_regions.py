@@ -21,7 +21,7 @@ HOSTS = ("a.example", "www.example.com", "b.de", "c.org", "d.org", "e.net")
 
 
 class RegionalWorld(World):
-    """A world whose events are answered by the fetchers of their region alone."""
+    """A world with fetchers that only answer the events of their region."""
 
     def __init__(self, regions: dict[str, tuple[str, ...]], away: str = "") -> None:
         links = {"/": ["/1", "/2"], "/1": [], "/2": []}

@@ -17,7 +17,7 @@ from schemas import Envelope, Event, PageChunked, PageEmbedded, PageRemoved
 from schemas.ids import page_id
 from streams.cli import app
 from streams.commands.operate import reindex as reindex_module
-from streams.commands.operate.reindex import _fill_and_switch, _switched
+from streams.commands.operate.reindex import _fill_and_switch, _switch_collection
 from streams.errors import MissingBlob, UsageError
 from streams.maintenance import page_writer
 from streams.maintenance.page_writer import Pace
@@ -147,7 +147,7 @@ async def test_another_model_is_filled_beside_the_present_one_switched_and_switc
     assert await stores.vectors.active() == collection != former
     assert await stores.vectors.count(collection) == await stores.vectors.count(str(former)) == 3 * PAGES
     assert (await found(stores, "Title first statement 1 of page 7", other))[0] == page_id(url(7))
-    assert (await _switched(stores, ""))["searched"] == former
+    assert (await _switch_collection(stores, ""))["searched"] == former
     assert (await found(stores, "Title first statement 1 of page 7", stores.embedder))[0] == page_id(url(7))
 
 
@@ -527,12 +527,12 @@ async def test_a_page_without_its_statements_is_named_and_does_not_end_the_run(s
 
 async def test_back_needs_a_name_if_there_are_several_others(stores: Stores) -> None:
     with pytest.raises(UsageError, match="no other collection"):
-        await _switched(stores, "")
+        await _switch_collection(stores, "")
     for name in ("a", "b"):
         await stores.vectors.ensure(await MemoryEmbedder(32, name=name).info())
     with pytest.raises(UsageError, match=r"statements-a-1, statements-b-1.*--activate"):
-        await _switched(stores, "")
-    assert (await _switched(stores, "statements-b-1"))["searched"] == "statements-b-1"
+        await _switch_collection(stores, "")
+    assert (await _switch_collection(stores, "statements-b-1"))["searched"] == "statements-b-1"
 
 
 def test_the_parts_of_the_ring_follow_each_other_and_hold_every_token() -> None:

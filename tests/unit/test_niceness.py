@@ -38,5 +38,5 @@ def test_a_refusal_ends_nothing(
 ) -> None:
     monkeypatch.setattr(niceness, "RETRY_SECONDS", 0.0)
     proc = Refusing(error, times)
-    set_session_niceness(os.getpid(), 7, proc)  # type: ignore[arg-type]  # a folder like that of the kernel
+    set_session_niceness(os.getpid(), 7, proc)  # type: ignore[arg-type]  # a folder like the kernel's folder
     assert proc.written == written

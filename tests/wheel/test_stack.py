@@ -32,7 +32,7 @@ def product(local: Installed) -> Iterator[Installed]:
 
 
 JARS = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
-"""The downloaded servers are those of this machine's user: other tests have fetched them."""
+"""The downloaded servers belong to this machine's user: other tests have fetched them."""
 
 
 def output_of(product: Installed, *arguments: object, status: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""`riffle plan`: what an installation of a given size needs."""
+"""`riffle plan`: the needs of an installation of a given size."""
 
 from dataclasses import asdict
 from pathlib import Path

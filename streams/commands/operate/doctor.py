@@ -1,4 +1,4 @@
-"""`riffle doctor`: checks of an installation, from inside or outside, each with what to do."""
+"""`riffle doctor`: checks of an installation, from inside or outside, each with its advice."""
 
 import sys
 import textwrap

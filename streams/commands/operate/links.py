@@ -1,4 +1,4 @@
-"""`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows one host's."""
+"""`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows one authority."""
 
 from typing import Annotated
 

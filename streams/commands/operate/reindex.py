@@ -1,4 +1,4 @@
-"""`riffle reindex`: fill a model's collection from the statements in Cassandra, and choose the one that is searched."""
+"""`riffle reindex`: fill a model's collection from the statements in Cassandra, and choose the searched collection."""
 
 import asyncio
 import time
@@ -18,9 +18,9 @@ from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 
 MAX_PASSES = 5
-"""Maximum passes over all pages. Each writes what was indexed elsewhere during the one before."""
+"""Maximum passes over all pages. Each pass writes the pages that were indexed elsewhere during the pass before."""
 NAMED_PAGES = 10
-"""Maximum pages of a kind that are named to people. Programs get all of them."""
+"""Maximum pages of a kind that are named to people. Programs get all pages."""
 
 
 @command
@@ -58,7 +58,7 @@ async def reindex(
     settings = load_settings()
     if activate or back or drop:
         async with open_stores(settings, ["vectors"]) as stores:
-            answer = await _dropped(stores, drop) if drop else await _switched(stores, activate)
+            answer = await _drop_collection(stores, drop) if drop else await _switch_collection(stores, activate)
         _print(answer, as_json)
         return 0
     only = _host(host) if host else ""
@@ -87,12 +87,12 @@ def _host(given: str) -> str:
     return host
 
 
-async def _dropped(stores: Stores, collection: str) -> dict[str, Any]:
+async def _drop_collection(stores: Stores, collection: str) -> dict[str, Any]:
     await stores.vectors.drop(collection)
     return {"dropped": collection}
 
 
-async def _switched(stores: Stores, collection: str) -> dict[str, Any]:
+async def _switch_collection(stores: Stores, collection: str) -> dict[str, Any]:
     former = await stores.vectors.active()
     if not collection:
         others = [name for name in await stores.vectors.collections() if name != former]
@@ -148,7 +148,7 @@ async def _fill_and_switch(
         switched = switch and not faults and former != collection
         if switched:
             await stores.vectors.activate(collection)
-            # Pages that were indexed into the former collection during the last pass.
+            # One more pass for the pages that were indexed into the former collection during the last pass.
             await _one_pass(reindexer, collection, again=True)
             failed += outcome.failed
     finally:
@@ -168,7 +168,7 @@ async def _until_complete(reindexer: Reindexer, collection: str) -> Outcome:
 
 
 async def _one_pass(reindexer: Reindexer, collection: str, *, again: bool) -> int:
-    """Returns the number of pages written by all passes so far."""
+    """Read all pages once. Return the number of pages that all passes have written so far."""
     total = reindexer.outcome
     total.pages = total.statements = 0
     total.failed.clear()
@@ -256,7 +256,7 @@ def _print_filling(answer: dict[str, Any]) -> None:
 
 
 def _first(lines: Sequence[str]) -> list[str]:
-    """Return the first lines, and the number of the others."""
+    """Return the first lines, and a line with the number of the other lines."""
     more = len(lines) - NAMED_PAGES
     return [*lines[:NAMED_PAGES], *([f"{more} more, which --json names"] if more > 0 else [])]
 
@@ -266,7 +266,7 @@ def _pages(number: int) -> str:
 
 
 def _advice(fault: Fault, answer: dict[str, Any]) -> str:
-    """Return a sentence that says the fault, and what to do."""
+    """Return a sentence with the fault and the advice."""
     if fault == "no-pages" and not answer["pages"]:
         return "Cassandra has no page of the index: crawl first, or restore a backup (riffle restore)."
     if fault == "no-pages":

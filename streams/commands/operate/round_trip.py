@@ -1,4 +1,4 @@
-"""`riffle round-trip`: does the whole journey work?"""
+"""`riffle round-trip`: a check of the whole journey with one page."""
 
 import asyncio
 import time

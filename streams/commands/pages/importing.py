@@ -1,4 +1,4 @@
-"""`riffle import`: brings in pages that were fetched elsewhere."""
+"""`riffle import`: import pages that were fetched elsewhere."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""`riffle page`: the history of a page, its document, and what was removed from it."""
+"""`riffle page`: the history of a page, its document, and the texts that were removed from it."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -95,7 +95,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
 
 
 async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
-    """Print the document as HTML, or in a line why there is none. Return the exit status."""
+    """Print the document as HTML, or a line with the reason why there is none. Return the exit status."""
     from streams.ledger.descriptions import describe_status
     from streams.ledger.history import history_of
     from streams.ledger.status import status_of
@@ -142,7 +142,7 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
 def print_removed(explained: "Explanation") -> None:
     """Print each reason with its texts, and the detail or probability of each text."""
     for group in explained.groups:
-        size = f"{_counted(group.count, 'text')}, {_counted(group.chars, 'character')}"
+        size = f"{_format_count(group.count, 'text')}, {_format_count(group.chars, 'character')}"
         out.print(styled("[bold]{}[/]  [dim]{}[/]", clean_line(group.title), size))
         for each in group.texts:
             detail = clean_line(each.detail) if each.probability is None else f"{each.probability:.0%}"
@@ -155,7 +155,7 @@ def print_removed(explained: "Explanation") -> None:
         out.print("Nothing was removed: all of the page's text was kept.")
 
 
-def _counted(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

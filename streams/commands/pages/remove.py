@@ -1,4 +1,4 @@
-"""`riffle remove`: take pages out of the index on request, erase what is stored of them, and withdraw such removals."""
+"""`riffle remove`: take pages out of the index on request, erase their stored bytes, and withdraw such removals."""
 
 import asyncio
 import time
@@ -87,7 +87,7 @@ def _pages(addresses: Collection[str]) -> dict[UUID, str]:
 
 
 async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
-    """Withdraw the removals. Raises UsageError, before anything is changed, for a page without one."""
+    """Withdraw the removals. Raises UsageError, before any change, for a page without a removal."""
     async with open_stores(settings, ["records"]) as stores:
         records = {identity: await stores.pages.get(identity) for identity in pages}
         kept = [url for identity, url in pages.items() if not is_held_back(records[identity])]

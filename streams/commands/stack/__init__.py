@@ -1,1 +1,1 @@
-"""Commands of the local stack: start and stop it, look at it, show what it does."""
+"""Commands of the local stack: start and stop it, show its state, and demonstrate it."""

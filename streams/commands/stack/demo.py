@@ -34,7 +34,7 @@ SHOWN_QUESTIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The search's statements for a question."""
+    """The statements that a search found for a question."""
 
     question: Question
     statements: list[tuple[str, str]]
@@ -127,7 +127,7 @@ async def _judge_questions(settings: Settings) -> list[Verdict]:
 
 
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:
-    """Return the statements of the first pages only by BM25, with their pages, best page first."""
+    """Return the statements of the first pages of a search only by BM25, with their pages, best page first."""
     found = await index.candidates(dense=None, sparse=query_vector(question), limit=FIRST_STATEMENTS)
     pages = first_pages(merge_lists(found), WORDS_PAGES, STATEMENTS_PER_PAGE)
     return [(hit.payload.text, hit.payload.url) for page in pages for hit in page.hits]

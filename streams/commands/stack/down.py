@@ -47,10 +47,10 @@ def stop_stack(home: Path, state: StackState) -> str:
     started = time.monotonic()
     if state.alive:
         os.kill(state.pid, signal.SIGTERM)
-        outcome = "Stopped" if _ended(state, STOP_SECONDS) else "Killed, because it did not stop by itself,"
+        outcome = "Stopped" if _wait_for_end(state, STOP_SECONDS) else "Killed, because it did not stop by itself,"
         if state.alive:
             os.kill(state.pid, signal.SIGKILL)
-            _ended(state, 5)
+            _wait_for_end(state, 5)
     else:
         outcome = "The supervisor was not running any more. Cleaned up"
     for left in [process for process in state.processes if process.alive]:
@@ -62,7 +62,7 @@ def stop_stack(home: Path, state: StackState) -> str:
     return f"{outcome} in {time.monotonic() - started:.1f} s."
 
 
-def _ended(state: StackState, seconds: float) -> bool:
+def _wait_for_end(state: StackState, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while state.alive and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""`riffle status`: the processes of the local stack, their health, and what they use."""
+"""`riffle status`: the processes of the local stack, their health and their use of memory and CPU."""
 
 from dataclasses import dataclass
 from pathlib import Path

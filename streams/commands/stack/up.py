@@ -21,7 +21,7 @@ STOP_SECONDS = 75.0
 """Time after which a supervisor that doesn't stop is killed (seconds). Its own graces add up to less."""
 
 detached: list[subprocess.Popen[bytes]] = []
-"""Supervisors that this process started. They are kept: Python warns about a dropped Popen of a running process."""
+"""Supervisors that this process started. Python warns about a dropped Popen of a running process, so they are kept."""
 
 
 @command
@@ -117,7 +117,7 @@ def _run_here(settings: Settings, servers_only: bool) -> int:
 
 
 def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
-    """Start the supervisor as a separate process and show its progress until all is ready. Raises StartError."""
+    """Start the supervisor as a separate process, and show its progress until all is ready. Raises StartError."""
     with out.status("Starting") as status:
         report = TerminalReport(out, status)
         reading, writing = os.pipe()

@@ -54,7 +54,7 @@ class Metrics:
             "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka", registry=self.registry
         )
 
-    def store_failed(self, store: Store, error: BaseException) -> None:
+    def count_failure(self, store: Store, error: BaseException) -> None:
         self.store_errors.labels(store, type(error).__name__).inc()
 
     def exposition(self) -> bytes:

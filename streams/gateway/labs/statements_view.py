@@ -156,7 +156,7 @@ async def _scores(
     packed = await read_blob(context, embedded.vectors_ref)
     if packed is None:
         return None, "The page's vectors are no longer kept."
-    part = OptionalPart("cosines of the statements", partial(context.metrics.store_failed, "models"))
+    part = OptionalPart("cosines of the statements", partial(context.metrics.count_failure, "models"))
     query_vector = await part.read(
         lambda: _embed(context.stores.embedder, ask), asyncio.timeout(context.settings.gateway.deadline_seconds)
     )
@@ -214,7 +214,7 @@ def _fill_page(
     """Yield the first of these statements, as many as fit on one page of the list."""
     left = MAX_PAGE_CHARS
     for statement in found[:MAX_SHOWN]:
-        shown = _shown(statement, statements, scores)
+        shown = _present_statement(statement, statements, scores)
         left -= len(shown.text) + len(shown.embedded) + sum(len(text) for _, text in shown.chain)
         if left < 0:
             return
@@ -236,7 +236,9 @@ def _matches(statement: Statement, request: StatementsRequest) -> bool:
     )
 
 
-def _shown(statement: Statement, statements: Sequence[Statement], scores: NDArray[np.float32] | None) -> ShownStatement:
+def _present_statement(
+    statement: Statement, statements: Sequence[Statement], scores: NDArray[np.float32] | None
+) -> ShownStatement:
     embedded = statement.in_context
     return ShownStatement(
         ordinal=statement.ordinal,

@@ -134,7 +134,7 @@ def _document(packed: bytes | None) -> tuple[Document | None, tuple[ShownBlock, 
         document = decode_document(packed) if packed is not None else None
     except PoisonError:  # written by a release with another layout
         document = None
-    return document, _shown(document) if document else None
+    return document, _present_blocks(document) if document else None
 
 
 def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | None, str]:
@@ -185,7 +185,7 @@ def _note(data: PageData) -> str:
     return ""
 
 
-def _shown(document: Document) -> tuple[ShownBlock, ...]:
+def _present_blocks(document: Document) -> tuple[ShownBlock, ...]:
     """Return the first blocks that fit in MAX_DOCUMENT_CHARS. The blocks of a table row are one block."""
     shown: list[ShownBlock] = []
     row, left = -1, MAX_DOCUMENT_CHARS

@@ -75,7 +75,7 @@ class _OptionalParts:
     def _note(self, store: Store, error: BaseException) -> None:
         # A store that refuses is not down: the page's collection may be gone since the index was switched.
         if not isinstance(error, PoisonError):
-            self.context.metrics.store_failed(store, error)
+            self.context.metrics.count_failure(store, error)
 
 
 async def _in_tuple(read: Callable[[], Awaitable[T]]) -> tuple[T]:
@@ -194,5 +194,5 @@ async def or_problem(context: GatewayContext, detail: str, seconds: float) -> As
         async with asyncio.timeout(seconds):
             yield
     except (RiffleError, TimeoutError) as error:
-        context.metrics.store_failed("records", error)
+        context.metrics.count_failure("records", error)
         raise ProblemError(records_unavailable(detail)) from error

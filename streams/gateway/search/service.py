@@ -64,7 +64,7 @@ class SearchService:
             on_failure=metrics.recall_failures.inc,
         )
         self.searcher = Searcher(
-            context.stores, options, on_failure=metrics.store_failed, clock=context.clock, recall=self.recall
+            context.stores, options, on_failure=metrics.count_failure, clock=context.clock, recall=self.recall
         )
         self._core = SearchCore(self.searcher, sources, max_at_once=max_at_once)
         self.default_languages = options.languages

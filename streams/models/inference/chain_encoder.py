@@ -71,7 +71,7 @@ class ChainEncoder:
 
     def links(self, sentences: Sequence[str]) -> list[Link]:
         """Return the link of each sentence. An empty sentence is a break that no link crosses."""
-        return self.linked(self.answers(sentences))
+        return self.make_links(self.answers(sentences))
 
     def answers(self, sentences: Sequence[str]) -> list[SentenceAnswer]:
         """Return the network's answer about each sentence."""
@@ -81,7 +81,7 @@ class ChainEncoder:
                 answers[start:end] = self._section(sentences[start:end], start)
         return answers
 
-    def linked(self, answers: Sequence[SentenceAnswer]) -> list[Link]:
+    def make_links(self, answers: Sequence[SentenceAnswer]) -> list[Link]:
         """Return the links of a page's sentences, by the thresholds."""
         return [self._link(number, answer) for number, answer in enumerate(answers)]
 

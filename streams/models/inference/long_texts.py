@@ -20,15 +20,15 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
     if not too_long:
         return encodings
     for index in too_long:
-        valid[index] = _without_far_lines(tokenizer, valid[index])
+        valid[index] = _drop_far_lines(tokenizer, valid[index])
     again: list[Encoding] = tokenizer.encode_batch(valid)  # together, since they may be padded to one length
     return again
 
 
-def _without_far_lines(tokenizer: Tokenizer, text: str) -> str:
-    """Return the text without the lines that don't fit: first lines after the title, at last also the title.
+def _drop_far_lines(tokenizer: Tokenizer, text: str) -> str:
+    """Return the text without the lines that don't fit: first the lines after the title, at last the title, too.
 
-    The last line is left even if it is too long alone.
+    The last line is left even if this line by itself is too long.
     """
     lines = text.split("\n")
 

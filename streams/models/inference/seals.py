@@ -1,12 +1,12 @@
 """Seals: the proof that the answer of a model belongs to its request. Pure.
 
-The process that runs a model hashes what it read together with what it answered. The client makes the same hash from
-what it sent and what it got. So an answer of another request, an answer of another length and a damaged answer are
-seen, whatever happened on the way. A server on a starved machine has given such answers: Triton's python backend
-replaces a process that is late by a new one on the same shared memory (triton-inference-server/server, 6901 and 8882).
+The process that runs a model hashes its input together with its answer. The client makes the same hash from its request
+and the answer. So an answer of another request, an answer of another length and a damaged answer are recognized,
+whatever happened on the way. A server on a starved machine has given such answers: Triton's python backend replaces a
+process that is late by a new one on the same shared memory (triton-inference-server/server, 6901 and 8882).
 
-A model whose graph runs in another backend can't hash. Its graph returns a checksum of the token ids that it read
-(`read_checksums`), and the tokenizer before it seals the texts with that checksum.
+A model with a graph in another backend can't hash. Its graph returns a checksum of the token ids (`read_checksums`),
+and the tokenizer before the graph seals the texts with this checksum.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 SEAL = "SEAL"
 """Name of the output tensor with the seals."""
 READ = "READ"
-"""Name of the output tensor with the checksums of token ids, of models whose graph returns them."""
+"""Name of the output tensor with the checksums of token ids, of models that return checksums."""
 SEAL_BYTES = 8
 
 Seals = NDArray[np.int64]
@@ -42,7 +42,7 @@ def seal_whole(texts: Sequence[bytes], columns: Sequence[Tensor]) -> Seals:
 def read_checksums(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the checksum of each row of token ids: shape (n, 1). Padding does not change it.
 
-    The sum of id x (position + 1) x 31 + id: integer operations that an ONNX graph makes on any device.
+    A checksum is the sum of id x (position + 1) x 31 + id: integer operations that an ONNX graph makes on any device.
     """
     weights = (np.arange(ids.shape[1], dtype=np.int64) + 1) * 31 + 1
     checksums: NDArray[np.int64] = (ids * mask * weights).sum(axis=1, keepdims=True)
@@ -59,9 +59,9 @@ def _seal(parts: Sequence[bytes]) -> int:
 
 
 def find_row_fault(texts: Sequence[bytes], width: int, tensors: Sequence[Tensor | None]) -> str:
-    """Return why an answer of one row a text does not belong to these texts; an empty string if it does.
+    """Return the reason why an answer of one row a text does not belong to these texts, or an empty string.
 
-    `tensors` are the rows, their seals, and the checksums of the token ids if the model returns them.
+    `tensors` are the rows, their seals, and the checksums of the token ids if the model returns checksums.
     """
     rows, seals, *read = tensors
     if rows is None or rows.shape != (len(texts), width):
@@ -76,9 +76,9 @@ def find_row_fault(texts: Sequence[bytes], width: int, tensors: Sequence[Tensor 
 
 
 def find_whole_fault(texts: Sequence[bytes], rows: int, tensors: Sequence[Tensor | None]) -> str:
-    """Return why an answer does not belong to these texts; an empty string if it does.
+    """Return the reason why an answer does not belong to these texts, or an empty string.
 
-    `tensors` are the columns, each with this number of rows, and the seal of them all.
+    `tensors` are the columns, each with this number of rows, and the seal of all columns.
     """
     *columns, seal = tensors
     kept = [column for column in columns if column is not None and len(column) == rows]

@@ -1,1 +1,1 @@
-"""The order of results: the weight of meaning, which results are left out, and why. Pure functions."""
+"""The order of results: the weight of meaning, and the results that are left out, with the reasons. Pure."""

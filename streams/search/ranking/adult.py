@@ -1,7 +1,7 @@
-"""Recognizes adult pages by their words: a filter for those who don't look for them, not a protection of minors.
+"""Adult pages, recognized by their words: a filter for people who don't look for them, not a protection of minors.
 
-A host that is named for it is enough. Otherwise two different words of the list must occur in the title and the found
-statements, so that a page about the law or the health of it stays.
+A host with an adult name is enough. Otherwise two different words of the list must occur in the title and the found
+statements, so that a page about laws or health stays.
 """
 
 import re
@@ -20,7 +20,7 @@ _HOST_PARTS = (
 _IN_TEXT = frozenset(_WORDS.split())
 _WORD = re.compile(r"\w+")
 _DISGUISED = str.maketrans("İıſ", "iis")
-"""Letters that are an ASCII letter where case does not count, and that `lower` does not make one."""
+"""Letters that equal an ASCII letter where case does not count, although `lower` keeps them."""
 _IN_HOST = re.compile("|".join(_HOST_PARTS.split()))
 _MIN_WORDS = 2
 _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")

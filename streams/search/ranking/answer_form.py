@@ -19,11 +19,11 @@ from streams.stores.protocols import PageHits
 PAGES = 100
 """Maximum pages whose statements are read."""
 STATEMENTS = 3
-"""Maximum statements that are read of a page: those that may be shown."""
+"""Maximum statements that are read of a page: only these may be shown."""
 MAX_CHARS = 1_000
 """Maximum characters of a statement that are read."""
 MAX_WORDS = 12
-"""Maximum words of a question. Longer ones describe more than one thing."""
+"""Maximum words of a question. Longer questions describe more than one thing."""
 _QUESTION_CHARS = 200
 _PLAIN = PLAIN_WORDS["en"]
 
@@ -61,7 +61,7 @@ _SUBJECT_CHARS = 160
 
 
 def prefer_answers(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Return the pass `answer_form`: it notes the form that the query asks for, and each page's gain."""
+    """Apply the pass `answer_form`: note the form that the query asks for, and each page's gain."""
     weight = context.options.answer_weight
     if not weight or not (form := form_of(context.text)):
         return pages
@@ -111,7 +111,7 @@ def form_of(query: str) -> str:
 
 
 def has_form(text: str, form: str, asked: frozenset[str]) -> bool:
-    """True if the statement has what the form asks for, in words that the question (`asked`, folded) doesn't have."""
+    """Return True if the statement has the form, in words that the question (`asked`, folded) doesn't have."""
     return _CHECKS[form](text[:MAX_CHARS], asked)
 
 
@@ -124,7 +124,7 @@ def _finds(pattern: re.Pattern[str]) -> Callable[[str, frozenset[str]], bool]:
 
 
 def _defines(text: str, asked: frozenset[str]) -> bool:
-    """Return True if a word of the question is before the first verb of a definition: it is what is defined."""
+    """Return True if a word of the question is before the first verb of a definition: the word is defined."""
     verb = _DEFINED.search(text[:_SUBJECT_CHARS])
     return verb is not None and any(_names(word) and word in asked for word in words(text[: verb.start()]))
 

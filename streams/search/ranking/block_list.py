@@ -20,7 +20,7 @@ _COMMENT = ("#", "!", "[")
 _HOSTS_LINE = re.compile(r"(?:\d{1,3}(?:\.\d{1,3}){3}|::1?|[0-9a-fA-F:]{3,39})\s+(\S.*+)")
 _RULE = re.compile(r"(@@)?\|\|([^/^$*|]++)\^?\|?(?:\$([\w,~=.|-]*+))?")
 _WHOLE_PAGE = frozenset({"all", "document", "doc", "important", "popup", "third-party", "3p", "first-party", "1p"})
-"""Options with which a rule counts for all pages of its domain. Others are only for some requests or elements."""
+"""Options of rules for all pages of a domain. Other options restrict a rule to some requests or elements."""
 _COMMENT_BEHIND = re.compile(r"\s#.*+")
 _PATTERN = re.compile(r"(@)?(?:\*|https?)://(?:\*\.)?([^/*]++)/\*?")
 _DOMAIN = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{1,63}")
@@ -60,34 +60,34 @@ def read_block_list(lines: Iterable[str]) -> BlockList:
     """Read the lines of a list, in any of the formats, also mixed."""
     rules = _Rules()
     for line in lines:
-        _read(line.strip(), rules)
+        _read_line(line.strip(), rules)
     return BlockList(frozenset(rules.blocked), frozenset(rules.allowed), rules.left_out)
 
 
-def _read(line: str, rules: _Rules) -> None:
+def _read_line(line: str, rules: _Rules) -> None:
     if not line or line.startswith(_COMMENT):
         return
     bare = _COMMENT_BEHIND.sub("", line, count=1).rstrip()
     if match := _HOSTS_LINE.fullmatch(bare):
-        rules.blocked |= {name for name in map(_domain, match[1].split()) if name and name not in _OWN}
+        rules.blocked |= {name for name in map(_read_domain, match[1].split()) if name and name not in _OWN}
         return
     if match := _RULE.fullmatch(bare):
-        if _WHOLE_PAGE.issuperset((match[3] or "all").split(",")) and (domain := _domain(match[2])):
+        if _WHOLE_PAGE.issuperset((match[3] or "all").split(",")) and (domain := _read_domain(match[2])):
             (rules.allowed if match[1] else rules.blocked).add(domain)
         else:
             rules.left_out += 1
         return
-    if (match := _PATTERN.fullmatch(bare)) and (domain := _domain(match[2])):
+    if (match := _PATTERN.fullmatch(bare)) and (domain := _read_domain(match[2])):
         (rules.allowed if match[1] else rules.blocked).add(domain)
         return
-    if domain := _domain(bare.removeprefix("*.").removeprefix(".")):
+    if domain := _read_domain(bare.removeprefix("*.").removeprefix(".")):
         rules.blocked.add(domain)
     else:
         rules.left_out += 1
 
 
-def _domain(text: str) -> str:
-    """Return the domain as hosts have it: lower case, in its ASCII form; empty if it is none."""
+def _read_domain(text: str) -> str:
+    """Return the domain as hosts have it: lower case, in its ASCII form; empty if the text is no domain."""
     domain = text.lower().rstrip(".")
     if not domain.isascii():
         domain = ascii_host(domain)

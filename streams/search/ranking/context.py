@@ -39,24 +39,24 @@ class RankingContext:
     options: SearchOptions
     now: datetime
     wanted: int
-    """Number of results that are looked for."""
+    """Number of results to look for."""
     per_page: int = 10
     conditions: Conditions = field(default_factory=dict)
     languages: tuple[str, ...] = ()
     """The languages that are searched, as the index spells them; empty: all."""
     is_of_one_site: bool = False
-    """The request names a host or sites, so that many results of one host are meant."""
+    """True if the request names a host or sites, and so asks for many results of one host."""
     block_list: BlockList = field(default_factory=BlockList)
     read: dict[str, Any] = field(default_factory=dict)
     """Values that the readers of passes have read from stores and models, by the name of the pass."""
     notes: Notes = field(default_factory=Notes)
     check_time: Callable[[], None] = lambda: None
-    """Raises DeadlineExceeded after the end of the search. Long loops call it."""
+    """A function that raises DeadlineExceeded after the end of the search. Long loops call it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Pages in their order, and the notes of the passes that made it."""
+    """Pages in their order, and the notes of the passes that made the order."""
 
     pages: list[PageHits] = field(default_factory=list)
     notes: Notes = field(default_factory=Notes)

@@ -1,8 +1,8 @@
 """Feedback: meaning is searched again, with the query's vector moved towards the statements that were found first.
 
-A query has few words, and the statements that answer it are written in others. The best statements of the first pages
-show some of them. Which pages are the first is decided by both lists, so that words correct the meaning and the other
-way round. Nobody has judged these pages, so they get less weight than the query (Rocchio, "Relevance Feedback in
+A query has few words, and the statements that answer it are written in other words. The best statements of the first
+pages show some of them. Which pages are the first is decided by both lists, so that words correct the meaning and the
+other way round. Nobody has judged these pages, so they get less weight than the query (Rocchio, "Relevance Feedback in
 Information Retrieval", 1971; measured in docs/decisions/0022).
 """
 
@@ -23,7 +23,7 @@ class Feedback:
     statements: tuple[Hit, ...] = ()
     """The statements that the query's vector was moved towards."""
     skipped: str = ""
-    """A sentence for people: why meaning was not searched again."""
+    """A sentence for people: the reason why meaning was not searched again."""
 
 
 def examples(found: Candidates, meaning: float, pages: int) -> list[Hit]:
@@ -35,7 +35,7 @@ def examples(found: Candidates, meaning: float, pages: int) -> list[Hit]:
 
 
 def move_towards(query: Sequence[float], vectors: Sequence[Sequence[float]], share: float) -> list[float]:
-    """Turn the query's vector towards the mean of the others. Its length stays.
+    """Return the query's vector, turned towards the mean of the other vectors, with its own length.
 
     `share` is the weight of this mean beside the query's own vector, both of length 1.
     """

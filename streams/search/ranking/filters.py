@@ -1,7 +1,7 @@
-"""Filters of results: which pages are left out or moved, in order, with the number of pages for each reason.
+"""Filters of results: the pages that are left out or moved, in order, with the number of pages for each reason.
 
     conditions   the operators of the query (phrases, sites, dates, ...)
-    language     pages in other languages than the ones asked for
+    language     pages in other languages than the requested ones
     empty        pages without a title, or without text
     blocked      hosts of the block lists
     adult        pages with the words of adult content
@@ -42,12 +42,12 @@ class Rules:
     first_page: int = 10
     """Number of results of a page."""
     per_host: int = 3
-    """Maximum results of one host on the first page, as long as there are others. 0: any number."""
+    """Maximum results of one host on the first page, as long as there are results of other hosts. 0: any number."""
 
 
 @dataclass(slots=True)
 class Filtered:
-    """The pages that are shown, and what happened to the others."""
+    """The pages that are shown, and the numbers of the other pages by reason."""
 
     pages: list[PageHits] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Filtered:
 
 
 def filter_results(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """The pass `filters`: it notes the number of pages that each filter left out or moved, and the near-duplicates."""
+    """Apply the pass `filters`: note the number of pages that each filter left out or moved, and near-duplicates."""
     rules = Rules(
         context.conditions,
         context.languages,
@@ -107,7 +107,7 @@ def _check_pages(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) 
 
 
 def deduplicate_results(pages: Iterable[PageHits], similar: dict[UUID, list[PageHits]]) -> Iterator[PageHits]:
-    """Yield the pages that are no near-duplicates of better ones. The others go to `similar`, under the better page."""
+    """Yield the pages that are no near-duplicates of better pages. Add the others to `similar`, by the better page."""
     kept = KeptPages()
     for page in pages:
         original = kept.original_of(page)
@@ -118,7 +118,7 @@ def deduplicate_results(pages: Iterable[PageHits], similar: dict[UUID, list[Page
 
 
 def _window(rules: Rules) -> int:
-    """Number of pages that the first page of results is chosen from: the same for each page of results."""
+    """Return the number of pages that the first page of results is chosen from: the same for each page of results."""
     return rules.first_page + min(2 * rules.first_page, MAX_WINDOW) if rules.per_host else rules.first_page
 
 

@@ -1,9 +1,9 @@
-"""Combines the dense and the sparse list of statements into one order of pages, by their scores.
+"""The merge of the dense and the sparse list of statements into one order of pages, by their scores.
 
 Each list's score of a page is the score of the page's best statement. The scores of a list are standardized: their
 distance from the mean of the list's first pages, in standard deviations, so that both lists speak the same language. A
 page's score is the weighted sum of both, above the score of a page that is in neither list. Rank fusion, which was here
-before, throws away by how much a statement is better than the next one (Bruch, Gai and Ingber, "An Analysis of Fusion
+before, throws away the distance between a statement and the next one (Bruch, Gai and Ingber, "An Analysis of Fusion
 Functions for Hybrid Retrieval", 2023; docs/decisions/0005).
 
 Qdrant can fuse and group by itself. Both were tried and are not used: its fusion orders equal scores at random, and its
@@ -22,35 +22,35 @@ from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
 
 MEANING_WEIGHT = 0.7
-"""Weight of the dense list where nothing is known of the query. The sparse list has the rest."""
+"""Weight of the dense list where nothing is known about the query. The sparse list has the rest."""
 REFERENCE_PAGES = 100
-"""Pages of a list whose mean and deviation its scores are measured by."""
+"""Number of first pages of a list. Their mean and deviation are the measure of the list's scores."""
 _MIN_DEVIATION = 1e-6
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
-    """Return the pass `merge`: the first one, which makes the pages."""
+    """Apply the pass `merge`: the first pass, which makes the pages."""
     return merge_lists(context.found, context.meaning)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The scale of a list: how a score becomes a standardized one."""
+    """The scale of a list: it turns a score into a standardized score."""
 
     deviation: float = 1.0
     floor: float = 0.0
-    """The score of what is not in the list."""
+    """The score of a page that is not in the list."""
 
     def __call__(self, score: float) -> float:
-        """Return the standardized distance above the floor; 0 for what isn't in the list."""
+        """Return the standardized distance above the floor; 0 for a page that isn't in the list."""
         return (round_score(score) - self.floor) / self.deviation
 
 
 def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
     """Return the scale of a list, by the best scores of its first pages.
 
-    `floor` is the score of a statement that is not in the list, where it is known. Else it is the score of the last
-    statement. A list with few pages is filled up with it: among few scores none would stand out.
+    `floor` is the score of a statement that is not in the list, where this score is known. Else the floor is the score
+    of the last statement. A list with few pages is filled up with the floor: among few scores none would stand out.
     """
     if not hits:
         return Scale()
@@ -74,9 +74,10 @@ def best_of_pages(hits: Iterable[Hit]) -> dict[UUID, float]:
 def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[PageHits]:
     """Return all pages of both lists, the best first, each with its statements in the order of their combined scores.
 
-    With one list the other has no weight. Equal scores are ordered by the ids of their best statements.
+    Without hits in one list, the other list has all the weight. Equal scores are ordered by the ids of their best
+    statements.
     """
-    lists = _weighted(found, meaning)
+    lists = _weigh_lists(found, meaning)
     statements: defaultdict[UUID, float] = defaultdict(float)
     hits: dict[UUID, Hit] = {}
     for one in lists:
@@ -84,12 +85,12 @@ def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[Page
             statements[hit.id] += one.weight * one.scale(hit.score)
             hits[hit.id] = hit
     ordered = sort_hits(Hit(id, score, hits[id].payload) for id, score in statements.items())
-    return _grouped(ordered, _page_scores(lists))
+    return _group_by_page(ordered, _score_pages(lists))
 
 
 def best_pages(found: Candidates, meaning: float, count: int) -> list[UUID]:
-    """Return the first pages of `merge_lists`, without the order of their statements, which takes most of its time."""
-    scores = _page_scores(_weighted(found, meaning))
+    """Return the first pages of `merge_lists`, without the order of their statements, which takes most of the time."""
+    scores = _score_pages(_weigh_lists(found, meaning))
     return nsmallest(count, scores, key=lambda page: (-round_score(scores[page]), page))
 
 
@@ -102,15 +103,15 @@ class _Weighted:
     scale: Scale
 
 
-def _weighted(found: Candidates, meaning: float) -> list[_Weighted]:
+def _weigh_lists(found: Candidates, meaning: float) -> list[_Weighted]:
     weighted = []
-    for hits, weight, floor in _weights(found, meaning):
+    for hits, weight, floor in _choose_weights(found, meaning):
         best = best_of_pages(hits)
         weighted.append(_Weighted(hits, weight, best, scale_of(hits, best, floor=floor)))
     return weighted
 
 
-def _page_scores(lists: Iterable[_Weighted]) -> dict[UUID, float]:
+def _score_pages(lists: Iterable[_Weighted]) -> dict[UUID, float]:
     pages: defaultdict[UUID, float] = defaultdict(float)
     for one in lists:
         for page, score in one.best.items():
@@ -118,8 +119,11 @@ def _page_scores(lists: Iterable[_Weighted]) -> dict[UUID, float]:
     return pages
 
 
-def _weights(found: Candidates, meaning: float) -> list[tuple[Sequence[Hit], float, float | None]]:
-    """Return each list with its weight and its floor. A sparse list that ended by itself has all that share a word."""
+def _choose_weights(found: Candidates, meaning: float) -> list[tuple[Sequence[Hit], float, float | None]]:
+    """Return each list with its weight and its floor.
+
+    A sparse list that isn't full has all statements that share a word with the query: its floor is 0.
+    """
     if not found.sparse or not found.dense:
         return [(found.dense or found.sparse, 1.0, None if found.dense else _sparse_floor(found))]
     return [(found.dense, meaning, None), (found.sparse, 1.0 - meaning, _sparse_floor(found))]
@@ -129,8 +133,8 @@ def _sparse_floor(found: Candidates) -> float | None:
     return 0.0 if len(found.sparse) < found.limit else None
 
 
-def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
-    """Return the pages with their statements. Statements of a page with the same text are one hit, the better one.
+def _group_by_page(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
+    """Return the pages with their statements. Of statements of a page with the same text, the best stays.
 
     A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
     statement. Both stay in the index, where each has its own context and its own following sentences.
@@ -138,12 +142,12 @@ def _grouped(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHi
     groups: defaultdict[UUID, list[Hit]] = defaultdict(list)
     for hit in ordered:
         groups[hit.payload.page_id].append(hit)
-    found = [PageHits(page, _different(group), pages[page]) for page, group in groups.items()]
+    found = [PageHits(page, _drop_repeated_texts(group), pages[page]) for page, group in groups.items()]
     return sorted(found, key=lambda page: (-round_score(page.score), page.hits[0].id))
 
 
-def _different(hits: list[Hit]) -> tuple[Hit, ...]:
-    """Return the hits without hits that have the text of a better one."""
+def _drop_repeated_texts(hits: list[Hit]) -> tuple[Hit, ...]:
+    """Return the hits without the hits that have the text of a better hit."""
     if len(hits) == 1:
         return tuple(hits)
     by_text: dict[str, Hit] = {}

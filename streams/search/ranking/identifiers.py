@@ -1,6 +1,6 @@
 """Identifiers first: names, versions and codes of a query mean only themselves, so pages that have them all come first.
 
-Where no page has them, the order stays. Pure.
+Where no page has the identifiers, the order stays. Pure.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from streams.stores.protocols import PageHits
 
 
 def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Return the pass `identifiers`."""
+    """Apply the pass `identifiers`: note the number of pages that have all identifiers."""
     names = identifiers(context.text)
     if not names:
         return pages

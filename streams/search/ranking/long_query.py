@@ -17,7 +17,7 @@ MAX_PART_BYTES = 700
 _PIECE_CHARS = 16
 """Maximum characters that always stay together."""
 _WORDS = re.compile(r"\S++\s*+|\s++")
-"""Words with the space behind them."""
+"""Words with the space behind each."""
 
 
 def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:
@@ -27,7 +27,7 @@ def parts_of(text: str, max_bytes: int = MAX_PART_BYTES) -> list[str]:
     if count <= 1:
         return [text]
     wanted, parts, length = size / count, [""], 0
-    for word in _pieces(text):
+    for word in _split_into_pieces(text):
         own = len(word.encode("utf-8", "replace"))
         if (parts[-1] and length + own > max_bytes) or length >= wanted:
             parts.append("")
@@ -45,8 +45,8 @@ def mean_vector(vectors: Vectors) -> Sequence[float]:
     return [float(value) for value in mean / max(float(np.linalg.norm(mean)), 1e-12)]
 
 
-def _pieces(text: str) -> list[str]:
-    """Return the words with the space behind them. Long runs without spaces are divided."""
+def _split_into_pieces(text: str) -> list[str]:
+    """Return the words with the space behind each. Long runs without spaces are divided."""
     return [
         word[start : start + _PIECE_CHARS]
         for word in _WORDS.findall(text)

@@ -1,7 +1,7 @@
 """Comparisons of one page of results with words, sites, extensions and dates. Pure.
 
-A page is checked by what the index returned of it: its title, its URL, and the statements that were found, each with
-its context. Words are compared without case, and at the borders of words.
+A page is checked by the fields that the index returned: its title, its URL, and the statements that were found, each
+with its context. Words are compared without case, and at the borders of words.
 """
 
 import re
@@ -33,14 +33,14 @@ def identifiers(query: str) -> tuple[str, ...]:
 
 
 class CheckedPage:
-    """A page of results in the forms that are compared. Each form is made once, when it is first needed."""
+    """A page of results in the forms that are compared. Each form is made once, when a comparison first needs it."""
 
     def __init__(self, page: PageHits) -> None:
         self.hits = page.hits
         """The statements that were found, as the index returned them."""
         self.url = page.hits[0].payload.url
         self.published = page.hits[0].payload.published
-        """An ISO date; empty if it is not known."""
+        """An ISO date; empty if the date is not known."""
 
     @cached_property
     def title(self) -> str:
@@ -54,7 +54,7 @@ class CheckedPage:
 
 
 def has_all(page: PageHits, phrases: Sequence[str]) -> bool:
-    """Return True if one statement of the page, with its context and title, has all of these."""
+    """Return True if one statement of the page, with its context and title, has all phrases."""
     return has_all_in_one(map(_text, page.hits), phrases)
 
 
@@ -69,7 +69,7 @@ def has_phrase(text: str, phrase: str) -> bool:
     start = text.find(wanted)
     while start >= 0:
         end = start + len(wanted)
-        if not _joined(text, start) and not _joined(text, end):
+        if not _is_inside_word(text, start) and not _is_inside_word(text, end):
             return True
         start = text.find(wanted, start + 1)
     return False
@@ -91,7 +91,7 @@ def of_site(url: str, site: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """Return the text in the form that is compared: NFKC, lower case, single spaces."""
+    """Return the text in the form for comparisons: NFKC, lower case, single spaces."""
     return " ".join(nfkc(text).casefold().replace("’", "'").split())
 
 
@@ -106,7 +106,7 @@ def _text(hit: Hit) -> str:
     return fold(" \n ".join((hit.payload.title, *hit.payload.context, hit.payload.text)))
 
 
-def _joined(text: str, place: int) -> bool:
+def _is_inside_word(text: str, place: int) -> bool:
     """Return True if a word, a name (`SQLITE_BUSY`) or a number (`3.11.4`) continues over this place.
 
     Where words have no spaces between them, no place is inside a word.
@@ -126,7 +126,7 @@ def _continues_word(char: str) -> bool:
 
 
 def _is_mark(char: str) -> bool:
-    """True for a combining mark. A variation selector, as behind an emoji, belongs to no word."""
+    """Return True for a combining mark. A variation selector, as behind an emoji, belongs to no word."""
     return not char.isascii() and unicodedata.category(char) in ("Mn", "Mc") and char not in _VARIATION_SELECTORS
 
 

@@ -11,21 +11,21 @@ from streams.stores.protocols import PageHits
 DUPLICATE_SIMILARITY = 0.8
 """Minimum Jaccard similarity of the trigrams of two results' texts that makes them near-duplicates."""
 MIN_DUPLICATE_CHARS = 40
-"""Minimum length of a text that is compared (characters). Shorter ones are alike by chance."""
+"""Minimum length of a text that is compared (characters). Shorter texts are alike by chance."""
 _CODE_BITS, _TWO_CODES_BITS = np.uint64(21), np.uint64(42)
 _FEW_BITS = np.uint64(3)
-"""The bits of the first letter by which a third of the trigrams is chosen: those where they are 0."""
+"""Bits of a trigram's first letter. About a third of the trigrams have 0 in all these bits, and are chosen."""
 
 
 class KeptPages:
-    """The pages that are kept of a list, to find the near-duplicates among those behind them."""
+    """The pages that are kept of a list, to find the near-duplicates among the later pages."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[UUID, frozenset[int], frozenset[int]]] = []
-        """Each page with all of its trigrams, and with a third of them."""
+        """Each page with all of its trigrams, and with a third of its trigrams."""
 
     def original_of(self, page: PageHits) -> UUID | None:
-        """Return the kept page that this one nearly repeats. None: there is none, and this page is kept."""
+        """Return the kept page that this page nearly repeats, or None: then this page is kept."""
         codes = trigrams(_shown_text(page))
         own, few = frozenset(codes.tolist()), frozenset(codes[codes & _FEW_BITS == 0].tolist())
         for other, theirs, few_of_theirs in self._kept:
@@ -36,7 +36,7 @@ class KeptPages:
 
 
 def trigrams(text: str) -> npt.NDArray[np.uint64]:
-    """Return the number of each run of three characters; none of a short text."""
+    """Return a number for each run of three characters; no numbers for a short text."""
     folded = fold(text)
     if len(folded) < MIN_DUPLICATE_CHARS:
         return np.empty(0, dtype=np.uint64)
@@ -47,9 +47,9 @@ def trigrams(text: str) -> npt.NDArray[np.uint64]:
 
 
 def similarity(first: frozenset[int], second: frozenset[int]) -> float:
-    """Return the Jaccard similarity: the share of the common trigrams in all. 0 without trigrams."""
+    """Return the Jaccard similarity: the share of the common trigrams in all trigrams. 0 without trigrams."""
     small, large = (first, second) if len(first) < len(second) else (second, first)
-    if len(small) < DUPLICATE_SIMILARITY * len(large) or not small:  # it can't be reached
+    if len(small) < DUPLICATE_SIMILARITY * len(large) or not small:  # DUPLICATE_SIMILARITY can't be reached
         return 0.0
     common = len(first & second)
     return common / (len(first) + len(second) - common)
@@ -58,7 +58,7 @@ def similarity(first: frozenset[int], second: frozenset[int]) -> float:
 def _may_be_near(
     first: frozenset[int], second: frozenset[int], few_of_first: frozenset[int], few_of_second: frozenset[int]
 ) -> bool:
-    """False if the sets can't be near-duplicates, by a third of their members: that takes a third of the time."""
+    """Return False if a third of the members shows that the sets can't be near-duplicates, in a third of the time."""
     others = min(len(first) - len(few_of_first), len(second) - len(few_of_second))
     # The Jaccard similarity is at least s where s / (1 + s) of both numbers together are common members.
     needed = (len(first) + len(second)) * DUPLICATE_SIMILARITY / (1 + DUPLICATE_SIMILARITY)

@@ -1,4 +1,4 @@
-"""Similar pages: a page gains from the pages most like it that rank above it. Pure.
+"""Similar pages: a page gains from the most similar pages that rank above it. Pure.
 
 Pages that are about the same thing tend to answer the same queries (the cluster hypothesis: van Rijsbergen,
 "Information Retrieval", 1979), so a score that is lower than the scores of similar pages is likely to be too low (Diaz,
@@ -25,7 +25,7 @@ from streams.stores.protocols import PageHits
 NEIGHBOURS = 5
 """Maximum number of other pages, the most similar ones, that a page gains from."""
 SIMILARITY = 0.1
-"""Minimum similarity of two pages that are neighbours. Fewer words in common than that are chance."""
+"""Minimum similarity of two pages that are neighbours. Fewer words in common are chance."""
 PAGES = 50
 """Maximum number of first pages that are read."""
 STATEMENTS = 3
@@ -39,7 +39,7 @@ _SATURATION = 1.2
 
 
 def lift_similar_pages(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Return the pass `neighbours`: it notes each page's gain."""
+    """Apply the pass `neighbours`: note each page's gain."""
     # A question with a form of answer is often answered by one page only.
     if "answer_form" in context.notes.passes:
         return pages
@@ -54,7 +54,7 @@ def add_neighbour_gains(
 ) -> tuple[list[PageHits], dict[UUID, float]]:
     """Return the pages in the order of their scores with the gain, and the gain of each page that has one.
 
-    The pages come with the best first. Those behind the first ones stay as they are.
+    The pages come with the best first. The pages behind the first PAGES stay as they are.
     """
     first = pages[:PAGES]
     if not weight or len(first) < 2:
@@ -69,7 +69,7 @@ def add_neighbour_gains(
 def similarities(pages: Sequence[PageHits], check_time: Callable[[], None] = lambda: None) -> npt.NDArray[np.float32]:
     """Return the similarity of any two of n pages, from 0 to 1: the cosine of their words' weights. Shape (n, n).
 
-    A word weighs the more, the fewer of these pages have it: what all of them share is the query.
+    A word has a higher weight the fewer of these pages have it: the words of all pages are the query.
     """
     counts = []
     for page in pages:
@@ -90,7 +90,7 @@ def similarities(pages: Sequence[PageHits], check_time: Callable[[], None] = lam
 
 
 def _mean_distances(scores: npt.NDArray[np.float64], similar: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Return the mean distance of each score to its neighbours' scores, where a lower or missing one is 0."""
+    """Return the mean distance of each score to its neighbours' scores. A lower or missing score has distance 0."""
     others = similar.copy()
     np.fill_diagonal(others, -1.0)
     # The sort is stable, so that equally similar pages are chosen by their rank.

@@ -1,4 +1,4 @@
-"""Readers of the operators' values: each returns the value as pages have it, or an empty string. Pure."""
+"""Readers of the operators' values: a reader returns the value as pages have it, or an empty string. Pure."""
 
 import re
 
@@ -17,7 +17,7 @@ _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
 
 def read_site(value: str) -> str:
-    """Return a host with an optional path, as pages have them; empty if the value is none."""
+    """Return a host with an optional path, as pages have them; empty if the value is no site."""
     address = _SCHEME.sub("", value).partition("#")[0].partition("?")[0].rstrip(",;!")
     host, slash, path = address.partition("/")
     host = ascii_host(host.removeprefix("*."))
@@ -25,7 +25,7 @@ def read_site(value: str) -> str:
 
 
 def ascii_host(text: str) -> str:
-    """Return the host as pages have it: lower case, in its ASCII form, with an unusual port; empty if it is none."""
+    """Return the host as pages have it: lower case, in ASCII, with an unusual port; empty if the text is no host."""
     host = _USUAL_PORT.sub("", text.lower()).rstrip(".")
     if not host.isascii() and not _NO_HOST.search(host):
         try:
@@ -36,12 +36,12 @@ def ascii_host(text: str) -> str:
 
 
 def read_language(value: str) -> str:
-    """Return a language tag as documents have it, or `und`; empty if the value is none."""
+    """Return a language tag as documents have it, or `und`; empty if the value is no tag."""
     return "und" if value.lower() == "und" else language_tag(value)
 
 
 def read_date(value: str) -> str:
-    """Return an ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is none."""
+    """Return an ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is no date."""
     found = _DATE.fullmatch(value)
     if not found:
         return ""
@@ -50,7 +50,7 @@ def read_date(value: str) -> str:
 
 
 def read_extension(value: str) -> str:
-    """Return a file name's extension in lower case, without its dot; empty if the value is none."""
+    """Return a file name's extension in lower case, without its dot; empty if the value is no extension."""
     lowered = value.lower().removeprefix(".")
     return lowered if _EXTENSION.fullmatch(lowered) else ""
 

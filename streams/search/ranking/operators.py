@@ -1,7 +1,7 @@
 """The operators of the query's language: one row for each. Pure.
 
-From this table follow how a query is parsed (`query.py`), which results meet its conditions, what the index is asked
-for, and the generated table in docs/reference/retrieval.md.
+From this table follow the parsing of a query (`query.py`), the results that meet its conditions, the filters of the
+index, and the generated table in docs/reference/retrieval.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,19 +32,20 @@ class Operator:
     spellings: tuple[str, ...]
     """The words before the colon, in lower case. Quoted phrases and excluded words have none."""
     read: Callable[[str], str]
-    """Returns the value as pages have it, or an empty string if the value can't be read: then it is text."""
+    """The reader of a value: it returns the value as pages have it, or an empty string if the value can't be read. Then
+    the value is text."""
     is_met: Callable[[CheckedPage, Values], bool]
-    """True if a page of results meets the condition."""
+    """The check: True if a page of results meets the condition."""
     examples: str
     """Examples of its use, in Markdown."""
     meaning: str
     """Its effect on the results, in Markdown."""
     narrow: Callable[[Filters, Values], Filters] | None = None
-    """Adds the condition to the filters of the index. None: only results are checked."""
+    """A function that adds the condition to the filters of the index. None: only results are checked."""
 
 
 def _date_is_met(holds: Callable[[str, str], bool]) -> Callable[[CheckedPage, Values], bool]:
-    """Compare the beginning of a page's date with the last of the values. A page without a date does not meet it."""
+    """Return a check that compares the beginning of a page's date with the last value. A page without a date fails."""
     return lambda page, dates: bool(page.published) and holds(page.published[: len(dates[-1])], dates[-1])
 
 

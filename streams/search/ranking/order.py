@@ -1,7 +1,7 @@
 """The order of results: the passes from the two lists of the index to the pages that are shown. Pure.
 
-A pass that needs something of a store or model has a reader of the same name (`streams.search.ranker`), which runs
-before it. A new signal is a function in a module of its own and a line in this list.
+A pass that needs data of a store or model has a reader of the same name (`streams.search.ranker`), which runs before
+it. A new signal is a function in a module of its own and a line in this list.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Weak priors of a page, which are added to its score: the authority of its host, and its freshness. Pure.
 
 Scores are counted in standard deviations of a list, and the parts of a prior are at most its weights. So the priors
-decide between pages that answer a query about equally well, and nothing else. Only the first pages get them: no other
-page could rise to the first results.
+only decide between pages that answer a query about equally well. Only the first pages get priors: no other page could
+rise to the first results.
 """
 
 import math
@@ -39,7 +39,7 @@ class Prior:
 
 
 def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Return the pass `priors`: it reads the ranks of the first pages' hosts, and notes both parts of each prior."""
+    """Apply the pass `priors`: read the ranks of the first pages' hosts, and note both parts of each prior."""
     ranks: Mapping[str, HostRank] = context.read.get("priors") or {}
     priors = {page.page_id: prior_of(page, ranks, context.now, context.options) for page in pages[:PAGES]}
     for page, prior in priors.items():
@@ -51,7 +51,8 @@ def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> li
 def authority(known: HostRank | None) -> float:
     """Return the authority of a host on a logarithmic scale: 0 without in-links, 1 from rank 10,000 on.
 
-    Where the rank is not computed yet, each linking host counts as one without in-links that only links to this host.
+    Where the rank is not computed yet, each linking host counts as a host without in-links that only links to this
+    host.
     """
     if known is None:
         return 0.0
@@ -60,14 +61,14 @@ def authority(known: HostRank | None) -> float:
 
 
 def freshness(published: str, generation: int, now: datetime, half_life_days: float) -> float:
-    """Return the freshness of a page by the date of its publication, else by its fetch: 1 for today, 0 for unknown.
+    """Return the freshness of a page by its date of publication, else by its fetch: 1 for today, 0 for unknown.
 
-    `published` is an ISO date, also of only a year or month. `generation` is the fetch, microseconds since 1970 UTC.
+    `published` is an ISO date, or only its year or month. `generation` is the fetch, microseconds since 1970 UTC.
     """
-    if date := _date(published):
-        return _decayed(date, now, half_life_days)
+    if date := _parse_date(published):
+        return _decay_freshness(date, now, half_life_days)
     fetched = _EPOCH + timedelta(microseconds=min(max(generation, 0), 2**52))
-    return UNDATED_SHARE * _decayed(fetched, now, half_life_days)
+    return UNDATED_SHARE * _decay_freshness(fetched, now, half_life_days)
 
 
 def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weights: SearchOptions) -> Prior:
@@ -98,16 +99,16 @@ def host_of(page: PageHits) -> str:
     return page.hits[0].payload.host
 
 
-def _decayed(date: datetime, now: datetime, half_life_days: float) -> float:
-    """Return the share that is left of the freshness. A date before the web, or after tomorrow, is a mistake: 0."""
+def _decay_freshness(date: datetime, now: datetime, half_life_days: float) -> float:
+    """Return the remaining share of the freshness. A date before the web, or after tomorrow, is a mistake: 0."""
     age = now - date
     if date < _FIRST_WEB_PAGE or age < -timedelta(days=1):
         return 0.0
     return float(0.5 ** (max(age / timedelta(days=1), 0.0) / half_life_days))
 
 
-def _date(published: str) -> datetime | None:
-    """Return the first day that an ISO date may mean. None if it is none."""
+def _parse_date(published: str) -> datetime | None:
+    """Return the first day that an ISO date may mean, or None if the text is no date."""
     parts = published[:10].split("-")
     try:
         numbers = [int(part) for part in parts] + [1, 1]

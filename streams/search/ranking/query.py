@@ -1,8 +1,8 @@
-"""The query's language: which parts of a query are text, and which are operators. Pure.
+"""The parser of queries: it divides a query into text and operators. Pure.
 
 `operators.py` has the table of the operators.
 
-An operator that is not known, or whose value can't be read, is text. So is a minus before one letter, a digit or a
+An operator that is not known, or has a value that can't be read, is text. So is a minus before one letter, a digit or a
 second minus: `git commit -m`, `-1`, `--amend`. In prose, quotation marks and minus signs are text, too. Prose is a
 paragraph, or more than one sentence.
 """
@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"(?P<minus>-?)(?:(?P<name>[A-Za-z]{2,10}):)?"
     r'(?:"(?P<quoted>[^"]*+)"(?=[.,;!?)\]}]?(?:\s|$))|(?P<plain>(?<![-:])[(\[{,;](?=")|\S++))'
 )
-"""A quoted phrase may stand in brackets, and punctuation may follow it. In `{"a":"b"}` there is none."""
+"""A quoted phrase may stand in brackets, and punctuation may follow it. `{"a":"b"}` has no quoted phrase."""
 _TYPOGRAPHIC_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
 _EXCLUDED_WORD = re.compile(r"[^\W\d_][\w.+#'’-]+")
 PARAGRAPH_WORDS = 25
@@ -31,7 +31,7 @@ MAX_OPERATORS = 32
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query: the text that is searched for, by meaning and by words, and the conditions."""
+    """A query: the text to search for, by meaning and by words, and the conditions."""
 
     text: str
     conditions: Conditions = field(default_factory=dict)
@@ -42,7 +42,7 @@ class _Parts:
     is_prose: bool = False
     text: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
-    """Values of the operators: they are searched for where there is no other text."""
+    """Values of the operators: the text of a query that has no other text."""
     conditions: dict[str, list[str]] = field(default_factory=dict)
 
     def require(self, operator: Operator, value: str) -> None:
@@ -62,7 +62,7 @@ def parse_query(query: str) -> ParsedQuery:
 
 
 def _is_prose(query: str) -> bool:
-    """True for a paragraph, or for several sentences.
+    """Return True for a paragraph, or for several sentences.
 
     A quoted phrase may be a long message: in a paragraph it counts as one word, and no sentence ends within it.
     """
@@ -73,23 +73,23 @@ def _is_prose(query: str) -> bool:
 
 
 def _is_operator(match: re.Match[str], parts: _Parts) -> bool:
-    """Note the token's condition; False if it is text."""
+    """Note the token's condition. Return False if the token is text."""
     minus, name = match["minus"], (match["name"] or "").lower()
     value = match["quoted"] if match["quoted"] is not None else match["plain"]
     if name:
         opens_a_quote = match["quoted"] is None and value.startswith('"')
-        return not opens_a_quote and _named(f"{minus}{name}", value, parts)
+        return not opens_a_quote and _add_operator(f"{minus}{name}", value, parts)
     if parts.is_prose:
         return False
     if match["quoted"] is not None:
-        return _quoted(value, bool(minus), parts)
+        return _add_phrase(value, bool(minus), parts)
     if minus and _EXCLUDED_WORD.fullmatch(value):
         parts.require(EXCLUDED, value)
         return True
     return False
 
 
-def _quoted(value: str, minus: bool, parts: _Parts) -> bool:
+def _add_phrase(value: str, minus: bool, parts: _Parts) -> bool:
     operator = EXCLUDED if minus else PHRASE
     phrase = operator.read(value)
     if not any(char.isalnum() for char in phrase):
@@ -100,7 +100,7 @@ def _quoted(value: str, minus: bool, parts: _Parts) -> bool:
     return True
 
 
-def _named(name: str, value: str, parts: _Parts) -> bool:
+def _add_operator(name: str, value: str, parts: _Parts) -> bool:
     operator = OPERATOR_OF.get(name)
     checked = operator.read(value) if operator else ""
     if not operator or not checked:

@@ -7,11 +7,11 @@ from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import PageHits
 
 MAX_CHARS = 1_500
-"""Maximum length of a text that the model reads (characters): more than its 512 tokens rarely."""
+"""Maximum length of a text that the model reads (characters): rarely more than its 512 tokens."""
 
 
 def order_by_model(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """The pass `rerank`: it needs the model's scores of the first pages, and notes them. Else the order stays."""
+    """Apply the pass `rerank`: note the model's scores of the first pages. Without scores the order stays."""
     scores: Sequence[float] = context.read.get("rerank") or ()
     first = pages[: len(scores)]
     for page, score in zip(first, scores, strict=True):
@@ -27,9 +27,10 @@ def text_of(page: PageHits) -> str:
 
 
 def reorder(pages: Sequence[PageHits], scores: Sequence[float]) -> list[PageHits]:
-    """Return the pages in the order of the model's scores; equal ones stay in their order.
+    """Return the pages in the order of the model's scores. Pages with equal scores stay in their order.
 
-    The page at each place gets the score of the page that was there, so that scores still fall from place to place.
+    The page at each place gets the score of the page that was at this place before, so that scores still fall from
+    place to place.
     """
     order = sorted(range(len(pages)), key=lambda place: -scores[place])
     return [replace(pages[chosen], score=pages[place].score) for place, chosen in enumerate(order)]

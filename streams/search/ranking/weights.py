@@ -1,11 +1,11 @@
 """The weight of meaning beside words in a page's score: a logistic function of three features of the query.
 
-    terms     words of the query that are searched: the longer it is, the more its words count
+    terms     words of the query that are searched: the longer the query is, the more its words count
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
-    question  1 if it is a question: its words are the asker's, not the answer's
+    question  1 for a question: its words are the asker's, not the answer's
 
 The parameters in `weights.json` are made by `python -m benchmarks.meaning_weight`. Its training data have few short
-questions, so their bonus is not trained: it was chosen by evaluation (docs/decisions/0005). A weight is shown
+questions, so their bonus is not trained: the bonus was chosen by evaluation (docs/decisions/0005). A weight is shown
 with its features in `explain=true`.
 """
 
@@ -25,13 +25,13 @@ FALL_PAGES = 10
 SHORT_QUESTION_TERMS = 2.0
 """Maximum `terms` of a short question: about six words."""
 SHORT_QUESTION_BONUS = 0.75
-"""Added to the logit of the weight for a short question: it seldom has the words of its answer."""
+"""Addition to the logit of the weight for a short question, which seldom has the words of its answer."""
 _QUESTION = (
     "what who whom whose when where which why how is are was were do does did can could should would will has have had "
     "may must shall am"
 )
 _QUESTION_WORDS = frozenset(_QUESTION.split())
-"""First words of English questions. Others are known by their question mark."""
+"""First words of English questions. Other questions are known by their question mark."""
 _MARKS = ("?", "？", "؟")
 _LOWEST, _HIGHEST = 0.2, 0.95
 """Bounds of the weight: no list is without influence."""
@@ -39,7 +39,7 @@ _LOWEST, _HIGHEST = 0.2, 0.95
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """The weight of meaning for one query, and the features that it follows from."""
+    """The weight of meaning for one query, with its features."""
 
     meaning: float
     features: Mapping[str, float] = field(default_factory=dict)

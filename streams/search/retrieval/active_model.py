@@ -17,16 +17,16 @@ from streams.stores.opener import Stores
 from streams.stores.vector_collection import ALIAS
 
 CHECK_SECONDS = 15.0
-"""Seconds for which the name of the active collection is used without asking again."""
+"""Maximum age of the active collection's name before it is read again (seconds)."""
 
 MAX_SECONDS = 0.2
-"""Maximum time that a search waits for that name."""
+"""Maximum time that a search waits for the name (seconds)."""
 
 log = structlog.get_logger(__name__)
 
 
 class ActiveModel:
-    """The model of the collection that is searched, asked for now and then."""
+    """The model of the active collection. The collection's name is read again after CHECK_SECONDS."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores

@@ -23,7 +23,8 @@ FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
 """Maximum statements of the shortest lists."""
 FURTHER_RESULTS = (100, MAX_DEPTH)
 CHECKED_RESULTS = 200
-"""The same for a query with operators, whose results are checked afterwards: of 1,000 statements few may stay."""
+"""Results from the shortest lists of a query with operators. The results are checked afterwards, and few of 1,000
+statements may stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,14 @@ class Depth:
     """The results that lists of one length settle."""
 
     results: int
-    """Maximum number of first results, with the results of the shorter lists."""
+    """Maximum number of first results, including the results of shorter lists."""
     statements: int
     """Maximum statements of a list."""
 
     def wanted(self, end: int, found: Candidates) -> int:
-        """Return the number of results to look for in these lists when those up to `end` are shown.
+        """Return the number of results to look for in these lists when the results up to `end` are shown.
 
-        One more shows whether there is a next page.
+        One more result shows that there is a next page.
         """
         return (end if self.has_all(found) else min(self.results, end)) + 1
 
@@ -57,17 +58,17 @@ def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
 
 
 def is_settled(results: int, request: SearchRequest, *, is_checked: bool, is_late: bool) -> bool:
-    """Return True if longer lists are not worth their time, by the number of results that are there.
+    """Return True if longer lists are not worth their time, by the number of results so far.
 
-    A full page of results with one more behind it always is. So is a page with a result where few more can be expected:
-    few pages meet a condition as a rule, and they are among the first. And a few results in time are worth more than
-    more of them too late.
+    A full page with one more result behind it needs no longer lists. Neither does a page with a result where few more
+    can be expected: as a rule few pages meet a condition, and they are among the first. And a few results in time are
+    worth more than more results too late.
     """
     return results > request.end or (results > request.first and (is_checked or is_late))
 
 
 def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
-    """Return the settled results, and behind them those that only the longer lists have."""
+    """Return the settled results, and behind them the results that only the longer lists have."""
     duplicates = settled.notes.near_duplicates
     shown = {page.page_id for page in settled.pages}
     known = shown.union(*({page.page_id for page in pages} for pages in duplicates.values()))

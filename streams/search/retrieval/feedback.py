@@ -1,6 +1,7 @@
 """The second search by meaning, with feedback (`streams.search.ranking.feedback`): a read of vectors, a dense search.
 
-A search is worth something without it. It is left out if the deadline is near, and its failures end no search.
+A search is worth something without feedback. Feedback is left out if the deadline is near, and its failures end no
+search.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,14 +16,14 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Hit
 
 SearchMeaning = Callable[..., Awaitable[Candidates]]
-"""Searches the index only by the vector `dense`, under the conditions of the first search."""
+"""A search of the index only by the vector `dense`, under the conditions of the first search."""
 
 
 class FeedbackSearch:
-    """Searches by meaning again, towards the best statements of the first `pages`. 0: meaning is searched once."""
+    """The second search by meaning, towards the best statements of the first `pages`. 0: there is no second search."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure, pages: int, share: float) -> None:
-        self._stores = stores  # its index may be opened later
+        self._stores = stores  # the index may be opened later
         self._part = OptionalPart("feedback", partial(on_failure, "vectors"))
         self._pages = pages
         self._share = share
@@ -30,7 +31,7 @@ class FeedbackSearch:
     async def search(
         self, first: Candidates, dense: Sequence[float] | None, again: SearchMeaning, deadline: Deadline, trace: Trace
     ) -> Candidates:
-        """Return the lists with the dense one of the second search, or the first lists. Raises nothing."""
+        """Return the lists with the dense list of the second search, or the first lists. Raises nothing."""
         if dense is None or not first.dense or not self._pages or trace.weight is None:
             return first
         if deadline.seconds_left < 2 * trace.timings_ms.get("retrieve_ms", 0.0) / 1_000:

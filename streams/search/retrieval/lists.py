@@ -21,8 +21,8 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Filters, Hit, SparseVector
 
 MIN_PAGES_SHARE = 0.05
-"""Pages that both lists together must have, as a share of the statements of a full one: enough for a page of results.
-With fewer, full lists are read on."""
+"""Minimum pages of both lists together, as a share of the statements of a full list: enough for a page of results. With
+fewer pages, full lists are read on."""
 LARGE_SHARE = 0.05
 """A page with this share of a list's statements, or more, is left out when the list is read on."""
 MAX_READS = 3
@@ -32,14 +32,14 @@ log = structlog.get_logger(__name__)
 
 
 class Retrieval:
-    """Reads the lists of one search, under its conditions, with at most `limit` statements in a read."""
+    """The reader of one search's lists, under its conditions, with at most `limit` statements in a read."""
 
     def __init__(self, stores: Stores, filters: Filters, limit: int) -> None:
         self._index = stores.vectors
         self._filters = filters
         self._limit = limit
         self._words: tuple[Hit, ...] = ()
-        """The sparse list of the last read that had one: a second search by meaning goes with it."""
+        """The sparse list of the last read that had one. The second search by meaning is used with this list."""
 
     async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
         """Return the lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
@@ -51,7 +51,7 @@ class Retrieval:
             ]
             if len(set().union(*counts)) >= MIN_PAGES_SHARE * self._limit:
                 break
-            fill_dense, fill_sparse = (self._filling(count) - left_out for count in counts)
+            fill_dense, fill_sparse = (self._find_filling_pages(count) - left_out for count in counts)
             fill_sparse = fill_sparse if sparse is not None else set()
             if not fill_dense and not fill_sparse:
                 break
@@ -70,15 +70,15 @@ class Retrieval:
         self._words = found.sparse or self._words
         return found
 
-    def _filling(self, counts: Counter[UUID]) -> set[UUID]:
-        """Return the pages that fill a list, by its statements of each page; none if it isn't full."""
+    def _find_filling_pages(self, counts: Counter[UUID]) -> set[UUID]:
+        """Return the pages that fill a list, by the number of statements of each page; none if the list isn't full."""
         if counts.total() < self._limit:
             return set()
         return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit}
 
 
 def _append_new_hits(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return both parts of a list as one. The second one was cut behind the first one, so the order stays."""
+    """Return both parts of a list as one. The second part begins behind the end of the first, so the order stays."""
     known = {hit.id for hit in hits}
     return (*hits, *(hit for hit in more if hit.id not in known))
 

@@ -1,4 +1,4 @@
-"""A query as the index is asked for it: its vectors, and the conditions that the index checks."""
+"""A query in the form that the index reads: its vectors, and the conditions that the index checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ UNKNOWN_LANGUAGE = "und"
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
-    """A request with its vectors. One of them at least is there."""
+    """A request with at least one of its vectors."""
 
     request: SearchRequest
     text: str
@@ -39,23 +39,23 @@ class IndexQuery:
 
 
 class QueryReader:
-    """Makes the vectors of queries. There is one in each process: it holds the cache of vectors."""
+    """The reader of the queries of one process. It holds the cache of vectors."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._embedder = QueryEmbedder(stores, on_failure)
         self._active_model = ActiveModel(stores)
 
     async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:
-        """Return the query with its vectors. Raises SearchUnavailable if it has neither."""
+        """Return the query with its vectors. Raises SearchUnavailable if the query has no vector."""
         parsed = parse_query(request.text)
-        sparse = self._sparse(request, parsed.text, trace)
-        dense = await self._dense(parsed.text, deadline, trace)
+        sparse = self._make_sparse(request, parsed.text, trace)
+        dense = await self._make_dense(parsed.text, deadline, trace)
         if dense is None and sparse is None:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
         return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse)
 
-    def _sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
+    def _make_sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
         with trace.timed("terms_ms"):
             vector = query_vector(text, request.languages[0] if len(request.languages) == 1 else "")
         trace.states["sparse"] = "ok" if vector.indices else "empty"
@@ -64,7 +64,7 @@ class QueryReader:
             return None
         return vector
 
-    async def _dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
+    async def _make_dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         vector = await self._embedder.embed(text, deadline, trace)
         if vector is not None and trace.model and (reason := await self._active_model.mismatch(trace.model)):
             trace.fail("dense", reason)
@@ -78,7 +78,7 @@ def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:
 
 
 def _as_indexed(language: str) -> str:
-    """Return the language as the index has it: an empty string where it is not known. BCP 47 has a tag for that."""
+    """Return the language as the index has it: an empty string for an unknown language, which BCP 47 calls `und`."""
     return "" if language == UNKNOWN_LANGUAGE else language
 
 

@@ -1,4 +1,4 @@
-"""Embeds queries: with a cache of recent vectors, and a rest for a model that failed several times in a row."""
+"""The embedding of queries: a cache of recent vectors, and a rest for a model that failed several times in a row."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ CACHED_VECTORS = 4_096
 """Maximum query vectors kept: 384 dimensions as Python floats make about 12 KB each, 50 MB in all."""
 FAILURES_BEFORE_REST = 3
 REST_SECONDS = 2.0
-"""Seconds without a call to the model after three failures in a row. Then one query tries it again."""
+"""Pause without calls to the model after three failures in a row (seconds). Then one query tries the model again."""
 
 
 class VectorCache:
@@ -41,7 +41,7 @@ class VectorCache:
 
 
 class QueryEmbedder:
-    """Embeds the queries of one process."""
+    """The embedder of one process's queries."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores
@@ -50,7 +50,7 @@ class QueryEmbedder:
         self._part = OptionalPart("embedding of the query", partial(on_failure, "models"), rest)
 
     async def embed(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
-        """Return the query's vector. None: words can be searched without it, and the trace has the reason."""
+        """Return the query's vector, or None: words can be searched without a vector, and the trace has the reason."""
         with trace.timed("embed_ms"):
             vector = self._cache.get(text)
             if vector is not None:

@@ -16,7 +16,7 @@ AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 def build(authority: Path, pause: Path, options: Sequence[str]) -> None:
     """Build the images. The application's trusts the authority of the web site, too. Raises CalledProcessError.
 
-    `options` are those of `buildah build`, such as volumes with the configuration of package indexes.
+    `options` are options of `buildah build`, such as volumes with the configuration of package indexes.
     """
     command = ["buildah", "build", "--format", "docker", "--runtime", "runc", "--network", "host", *options]
     for name, more in ((RIFFLE, ()), (TRITON, ("-f", "triton_models/Dockerfile", "--target", "cpu"))):

@@ -3,8 +3,8 @@
     python -m tests.chart.one_node.stand_ins PYTHON [MIRROR]
 
 PYTHON is the folder of a Python 3.12 with a shared library, MIRROR a mirror of Debian. Debian 12 with that Python takes
-the name of Python's image, and the same with the Triton of the local stack that of Triton's. Both stay in buildah's
-storage, where `make cluster-check` finds them. It needs root, debootstrap and buildah.
+the name of Python's image, and the same with the Triton of the local stack the name of Triton's image. Both stay in
+buildah's storage, where `make cluster-check` finds them. This program needs root, debootstrap and buildah.
 """
 
 import shutil

@@ -53,7 +53,7 @@ async def test_no_texts_have_no_vectors(models: Models) -> None:
 
 
 async def test_vectors_are_in_the_order_of_the_texts_and_repeatable(models: Models) -> None:
-    """More than one batch, of many lengths: each text has the vector that it has alone."""
+    """More than one batch, of many lengths: each text has the same vector as by itself."""
     texts = [f"{'more ' * (n % 7)}text number {n}" for n in range(70)]
     together = await models.embedder.embed(texts)
     for index in (0, 13, 69):
@@ -156,7 +156,7 @@ async def test_a_server_without_the_query_model_embeds_queries_by_the_other_one(
 
 @pytest.mark.integration("triton")
 async def test_queries_have_a_server_of_their_own(stack: Settings) -> None:
-    """The server for statements is away: a gateway needs the other one alone."""
+    """The server for statements is away: a gateway only needs the other server."""
     away = TritonSettings(url=f"127.0.0.1:{closed_port()}", query_url=stack.triton.url, timeout_seconds=5)
     models = await open_models(Settings(triton=away))
     assert (await models.embedder.embed(["A dog barked."], urgent=True)).shape[0] == 1

@@ -1,4 +1,4 @@
-"""The two drills of docs/operate/backup.md on a whole stack: everything is lost and restored, and Qdrant alone is lost.
+"""The two drills of docs/operate/backup.md on a whole stack: everything is lost and restored, and only Qdrant is lost.
 
 A small web is crawled. The same searches must give the same answers after each drill, and an event that was in flight
 when the backup was made must be handled after the restore.

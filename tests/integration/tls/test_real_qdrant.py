@@ -1,7 +1,7 @@
 """A real Qdrant with certificates and an API key, configured as infra/k8s does and used as the chart says.
 
 The server has the part `config` of infra/k8s/base/qdrant/values.yaml, and the client the environment of a pod of the
-chart. Only the address, the secrets and their folders are those of this machine.
+chart. Only the address, the secrets and their folders belong to this machine.
 """
 
 import datetime as dt

@@ -41,7 +41,7 @@ async def test_the_questions_wait_until_the_model_has_computed_for_a_while() -> 
 
 
 async def test_pages_that_give_the_model_nothing_to_do_end_the_measurement() -> None:
-    # It waited for ever: the pages of its second run were duplicates of those of the first.
+    # It waited for ever: the pages of its second run were duplicates of the first run's pages.
     with pytest.raises(UsageError, match="nothing to do"):
         await wait(Model(7.0, 8.0))
 

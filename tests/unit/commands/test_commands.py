@@ -40,7 +40,7 @@ def nowhere(tmp_path: Path, closed_port: int) -> dict[str, str]:
 
 
 def riffle(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """As a person runs it: exit status, stdout and stderr are those of the real program."""
+    """As a person runs it: exit status, stdout and stderr of the real program."""
     command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
 

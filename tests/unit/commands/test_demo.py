@@ -1,4 +1,4 @@
-"""The demo's verdict about a question: its place in the search, and what the words alone find."""
+"""The demo's verdict about a question: its place in the search, and the answer by only the words."""
 
 import pytest
 

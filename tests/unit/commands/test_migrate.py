@@ -1,4 +1,4 @@
-"""`riffle migrate`: steps alone, and waiting for a server."""
+"""`riffle migrate`: single steps, and waiting for a server."""
 
 from pathlib import Path
 from typing import Any

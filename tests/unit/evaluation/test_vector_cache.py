@@ -14,7 +14,7 @@ from streams.models.protocols import Vectors
 
 
 class Recording(MemoryEmbedder):
-    """An embedder that records its texts, and fails after so many calls."""
+    """An embedder that records its texts, and fails after N calls."""
 
     def __init__(self, version: str = "1", fails_after: int = 1_000) -> None:
         super().__init__(version=version)

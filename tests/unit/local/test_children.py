@@ -118,7 +118,7 @@ def test_timers_are_as_exact_as_the_child_needs(slack: int, tmp_path: Path) -> N
 
 
 def test_the_session_of_a_child_is_as_nice_as_the_child(tmp_path: Path) -> None:
-    # Where sessions share the processor first, the niceness of a process alone orders it among those of its session.
+    # Where sessions share the processor first, the niceness of a process only orders it within its session.
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("this kernel doesn't group processes by session")
     child = Child("child", python(SLEEP, nice=3), tmp_path / "child.log")

@@ -108,11 +108,11 @@ def test_a_link_does_not_depend_on_other_sections(encoder: ChainEncoder) -> None
         ([*STORY[:1], "", *STORY[3:4]], 0),
         (["SQLite is small.", "Phones use SQLite."], 0),
         (["SQLite is small.", "As a result, phones use SQLite."], 1),
-        # Alone in its section it can have no antecedent, but whether it is a leaf is still asked.
+        # By itself in its section it can have no antecedent, but the question whether it is a leaf is still asked.
         (["It is small."], 1),
         # Three windows, and only the sentences of the last one refer to something.
         ([*["The file is written to the disk by the engine. " * 7] * 10, "It is small."], 1),
-        # The network knows English alone, and finds no need in other languages.
+        # The network only knows English, and finds no need in other languages.
         (["数据库很小。", "它很快。"], 0),
         (["Die Datenbank ist klein.", "Diese ist schnell."], 0),
     ],

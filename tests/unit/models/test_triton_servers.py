@@ -41,7 +41,7 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[mis
 
 @asynccontextmanager
 async def serving(address: str, port: int = 0) -> AsyncIterator[tuple[Server, int]]:
-    """A server at an address, and its port. Its connections end after a while, as those of the chart's Triton do."""
+    """A server at an address, and its port. Its connections end after a while, as with the chart's Triton."""
     server, servicer = grpc.aio.server(options=[("grpc.max_connection_age_ms", CONNECTION_AGE_MS)]), Server()
     service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port(f"{address}:{port}")

@@ -30,7 +30,7 @@ def test_blocks_in_another_language_say_so_and_what_the_page_declares_is_left() 
         ("Das Haus ", "gsw"),  # declared
         ("Das Haus ", ""),  # declared to be English: the page's word
         ("Das Haus ", "de"),
-        ("Das Haus ", ""),  # of a pre, the language is that of its code
+        ("Das Haus ", ""),  # a pre has the language of its code
         ("Где ты се", "ru"),
         ("The house", ""),
     ]

@@ -110,6 +110,6 @@ def test_labels(label: str, name: str) -> None:
 
 
 def test_every_label_of_the_standard_has_a_codec() -> None:
-    """The labels of the standard's "replacement" are those of encodings that are unsafe to decode."""
+    """The labels of the standard's "replacement" are labels of encodings that are unsafe to decode."""
     without = {label for label in LABELS if not declared_encoding(b"", f"text/html; charset={label}")}
     assert without == {label for label, encoding in LABELS.items() if encoding == "replacement"}

@@ -90,7 +90,7 @@ def test_text_outside_of_the_only_article_is_dropped_if_most_is_inside() -> None
 
 
 def judged(words: NDArray[Any], html: str = "<p>x") -> JudgedPage:
-    """A page with so many words in each segment."""
+    """A page with these numbers of words in its segments."""
     walk = parse_page(html, {}, url=URL).walk
     return JudgedPage(walk, replace(segment_stats(walk, ""), words=words))
 
@@ -307,7 +307,7 @@ def test_the_heading_of_notes_is_kept_while_a_note_is_below_it() -> None:
 
 
 def test_a_note_without_an_end_is_none() -> None:
-    """A note of signs alone, or of hundreds of nested elements, is read up to a limit."""
+    """A note of only signs, or of hundreds of nested elements, is read up to a limit."""
     signs = f'{LONG}<p>x<a href="#fn1">[1]</a></p>{LONG}<p id=fn1>{"^" * 50_000}x</p>'
     marks = "".join(f'<p>x<a href="#fn{number}">[1]</a></p>' for number in range(500))
     nested = "".join(f"<div id=fn{number}>" for number in range(500)) + "<p>y</p>" * 5_000

@@ -166,7 +166,7 @@ def test_many_marks_in_one_element() -> None:
 
 
 def test_a_note_is_read_in_the_order_of_its_texts() -> None:
-    """Text directly in an element is its own, before and after that of nested elements."""
+    """Text directly in an element is its own, before and after the text of nested elements."""
     page = "<p>We dug it all by hand.<a id=r1 href='#n1'>[1]</a></p><ol><li id=n1>First <p>second</p> third. <a href='#r1'>^</a></ol>"
     document = normalize(page, url=URL).document
     assert [span.target for block in document.blocks for span in block.spans] == ["First second third."]

@@ -1,4 +1,4 @@
-"""The parsing processes: what becomes of a page depends on the page alone, within limits that the kernel keeps."""
+"""The parsing processes: the outcome of a page only depends on the page, within limits that the kernel keeps."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ RESIDENT_BYTES = 300 * MEGABYTE
 
 
 def repeated(unit: bytes, size: int, before: bytes = b"", after: bytes = b"") -> bytes:
-    """A page of about so many bytes; `%d` in the unit is its number."""
+    """A page of about N bytes; `%d` in the unit is its number."""
     count = size // len(unit % 100_000)
     return b"<!doctype html><title>Page</title>" + before + b"".join(unit % n for n in range(count)) + after
 

@@ -40,7 +40,7 @@ def facts_by(reader: Reader, page: str) -> dict[str, Any]:
 
 
 class Case(NamedTuple):
-    """A page and its items; `by_extruct` and `because`, where those of extruct are others."""
+    """A page and its items; `by_extruct` and `because`, where extruct's items are others."""
 
     why: str
     page: str

@@ -21,7 +21,7 @@ PAGE = """<html><head><title>Herons of the lower river</title></head><body><main
 HEADING = {"teaser": 0, "exists": 3, "links": 4, "title": 5, "level": 6}
 """Columns of a heading above a text."""
 NEAREST, UPPER, TITLE, COMMON = 1, 10, 19, 25
-"""First columns of the nearest heading, of the one above it, of the way to the title, and that of words in common."""
+"""First columns of the nearest heading, the heading above it, the way to the title, and the words in common."""
 
 
 def rows(html: str) -> dict[str, NDArray[Any]]:

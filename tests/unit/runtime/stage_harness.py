@@ -155,7 +155,7 @@ class RunningStage:
         self.sent.extend(records)
 
     def feed(self, *records: Incoming, kind: str = "main") -> FakeStream:
-        """Deliver records of the main topics, or of those of a kind: retry, retry-long or replay."""
+        """Deliver records of the main topics, or of the topics of a kind: retry, retry-long or replay."""
         stream = FakeStream(list(records))
         feeder = self.faust.feeders[f"{self.app.stage.name}-{kind}"]
 

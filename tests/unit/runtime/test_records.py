@@ -49,7 +49,7 @@ def records(draw: st.DrawFn) -> tuple[str, Incoming]:
         changes["value"] = draw(payloads)
     if draw(st.booleans()):
         changes["key"] = draw(st.binary(max_size=20))
-    return kind, replace(record, **changes)  # type: ignore[arg-type]  # the names are those of its fields
+    return kind, replace(record, **changes)  # type: ignore[arg-type]  # the names are its fields' names
 
 
 async def handle_at_once(delivery: Delivery) -> Sequence[Event]:

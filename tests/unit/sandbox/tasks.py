@@ -48,7 +48,7 @@ def work(payload: bytes) -> bytes:
 
 
 def allocate(payload: bytes) -> bytes:
-    """Take so many bytes, and keep them until the answer."""
+    """Take N bytes, and keep them until the answer."""
     return str(len(bytearray(int(payload)))).encode()
 
 
@@ -56,7 +56,7 @@ _KEPT: list[bytearray] = []
 
 
 def keep(payload: bytes) -> bytes:
-    """Take so many bytes, and keep them for good."""
+    """Take N bytes, and keep them for good."""
     _KEPT.append(bytearray(int(payload)))
     return str(os.getpid()).encode()
 

@@ -1,4 +1,4 @@
-"""The sandbox: a result depends on the payload alone, and nothing that happens to a process is a verdict on it."""
+"""The sandbox: a result only depends on the payload, and nothing that happens to a process is a verdict on it."""
 
 import asyncio
 import contextlib

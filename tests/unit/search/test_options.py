@@ -1,4 +1,4 @@
-"""The options of a search: every setting reaches the searcher of the gateway and that of the evaluation."""
+"""The options of a search: every setting reaches the searchers of the gateway and of the evaluation."""
 
 import re
 from pathlib import Path

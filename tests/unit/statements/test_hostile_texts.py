@@ -1,4 +1,4 @@
-"""Texts that a stranger writes to hold the stage: each is drafted in time that grows with its length alone."""
+"""Texts that a stranger writes to hold the stage: each is drafted in time that only grows with its length."""
 
 import unicodedata
 from collections.abc import Sequence

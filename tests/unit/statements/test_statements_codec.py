@@ -1,4 +1,4 @@
-"""The bytes of statements: those of the previous layout, those of a later release, and foreign ones."""
+"""The bytes of statements: bytes of the previous layout, of a later release, and foreign bytes."""
 
 from typing import Any
 from uuid import UUID

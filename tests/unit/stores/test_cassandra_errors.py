@@ -1,4 +1,4 @@
-"""The errors for those of the driver: each is retryable or not, and names the server's address."""
+"""The errors for the driver's errors: each is retryable or not, and names the server's address."""
 
 import pytest
 from cassandra import (

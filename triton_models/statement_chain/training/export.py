@@ -154,7 +154,7 @@ def curve(
         for floor in FLOORS:
             limited = encoder.with_thresholds(need, floor)
             made = [
-                (document, chains_of(limited.linked(given), [sentence.text for sentence in document]))
+                (document, chains_of(limited.make_links(given), [sentence.text for sentence in document]))
                 for document, given in zip(documents, answers, strict=True)
             ]
             points.append((need, floor, measure_quality(made)))

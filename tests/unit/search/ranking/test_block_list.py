@@ -20,7 +20,7 @@ LISTS = [
     (["||ads.example^\t\t# why"], "ads.example", "other.example"),
     (["*://*.ads.example/*   # why"], "ads.example", "other.example"),
     (["bücher.example", "||bäder.example^"], "xn--bcher-kva.example", "example"),
-    (["||ads.example^", "@@||ads.example^$elemhide"], "ads.example", "other.example"),  # an exception for looks alone
+    (["||ads.example^", "@@||ads.example^$elemhide"], "ads.example", "other.example"),  # an exception only for looks
 ]
 
 

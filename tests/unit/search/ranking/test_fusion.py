@@ -72,7 +72,7 @@ scores = st.dictionaries(st.sampled_from([f"{page}{n}" for page in "abcdef" for 
 def test_the_order_depends_on_no_list_unit(
     dense: dict[str, float], sparse: dict[str, float], meaning: float, factor: float
 ) -> None:
-    """Scores that are a multiple of others, as those of another engine, give the same order but for near ties."""
+    """Scores that are a multiple of others, as another engine's scores, give the same order but for near ties."""
     first = merge_lists(lists(dense, sparse), meaning)
     second = merge_lists(lists(dense, {name: score * factor for name, score in sparse.items()}), meaning)
     assert {page.page_id for page in first} == {page.page_id for page in second}
