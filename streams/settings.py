@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from streams.allowed_hosts import LOCAL_NAMES, host_of
 from streams.errors import UsageError
 from streams.merging import merge_mappings
 from streams.servers import NAMES
@@ -290,6 +291,11 @@ class GatewaySettings(SearchSettings):
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""
+    allowed_hosts: tuple[Annotated[str, StringConstraints(to_lower=True, min_length=1)], ...] = ()
+    """Names by which clients ask the gateway (`Host`), without port: `["search.example.org", "*.example.net"]`. A
+    request with another name is refused with status 403: a page's own name could lead to the gateway (DNS rebinding).
+    `localhost` is always allowed, and for health and metrics any IP address. `["*"]`: any name. Default: the name in
+    `public_url`. Without it only `localhost` and `host`, and in the production profile any name."""
     max_connections: int = Field(1_000, ge=1)
     """Maximum number of open connections. Requests on further connections are refused with status 503."""
     publish_queries: bool = False
@@ -414,6 +420,13 @@ class Settings(BaseSettings):
                 "Set RIFFLE_CRAWL__CONTACT_URL to a page with your contact"
             )
         return self
+
+    @property
+    def gateway_hosts(self) -> frozenset[str]:
+        """The names by which clients may ask the gateway. Empty: any name."""
+        own = self.gateway
+        named = own.allowed_hosts or tuple(filter(None, [host_of(own.public_url)]))
+        return frozenset({*LOCAL_NAMES, own.host, *named}) if named or self.profile == "local" else frozenset()
 
     @property
     def labels_folder(self) -> Path | None:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.health import liveness_routes, operations_routes
-from streams.gateway.http import openapi, responses
+from streams.gateway.http import host_check, openapi, responses
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics
 from streams.gateway.http.privacy import privacy_routes
@@ -90,5 +90,6 @@ def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *,
         app.include_router(router)
     openapi.install(app)
     responses.install(app, views)
+    host_check.install(app, context.settings.gateway_hosts, views)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics)
     return app

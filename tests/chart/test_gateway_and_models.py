@@ -1,5 +1,6 @@
 """The gateway, Triton and the jobs before an installation."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.chart.rendering import (
     CHART,
     ROOT,
     VALUES,
+    Object,
     component,
     containers,
     environment,
@@ -48,6 +50,26 @@ def test_operators_have_a_port_of_their_own_that_nothing_publishes() -> None:
         for path in rule["http"]["paths"]
     ]
     assert backends == ["riffle-gateway"]
+
+
+def allowed_hosts(objects: list[Object]) -> set[str]:
+    variables = environment(containers(named(objects, "Deployment", "gateway"))[0])
+    return set(json.loads(variables.get("RIFFLE_GATEWAY__ALLOWED_HOSTS", "[]")))
+
+
+def test_a_gateway_answers_to_its_published_names_and_its_services() -> None:
+    in_cluster = {"riffle-gateway", "riffle-gateway-admin", "riffle-gateway.search.svc.cluster.local"}
+    published = {
+        "publicUrl": "https://one.example:8443/riffle",
+        "ingress": {"enabled": True, "hosts": ["two.example", "*.three.example"]},
+        "httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}], "hostnames": ["four.example"]},
+    }
+    names = allowed_hosts(render(changes={"gateway": published}))
+    assert names > in_cluster | {"one.example", "two.example", "*.three.example", "four.example"}
+    own = allowed_hosts(render(changes={"gateway": {**published, "allowedHosts": ["five.example"]}}))
+    assert own > in_cluster | {"five.example"}
+    assert not any(name.endswith((".three.example", "one.example")) for name in own)
+    assert allowed_hosts(render()) == set(), "without a published name any name is answered"
 
 
 def test_with_certificates_every_hop_is_encrypted() -> None:

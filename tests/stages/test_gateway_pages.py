@@ -193,10 +193,10 @@ async def test_an_internal_fault_shows_no_details() -> None:
 
 
 async def test_no_cache_keeps_a_description_with_the_clients_host() -> None:
-    async with client(gateway(Stores())) as web:
+    async with client(gateway(Stores(), profile="production", allowed_hosts=())) as web:
         reflected = await web.get("/opensearch.xml", headers={"host": "evil.example"})
     assert (reflected.headers["cache-control"], reflected.headers["vary"]) == ("no-store", "Host")
-    async with client(gateway(Stores(), public_url="https://search.example/")) as web:
+    async with client(gateway(Stores(), public_url="https://search.example/", allowed_hosts=("*",))) as web:
         configured = await web.get("/opensearch.xml", headers={"host": "evil.example"})
     assert "evil" not in configured.text
     assert "https://search.example/search?q={searchTerms}" in configured.text

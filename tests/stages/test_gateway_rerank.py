@@ -29,7 +29,8 @@ async def stores() -> Stores:
 async def ask(stores: Stores, model: str = "rerank", query: str = QUERY) -> dict[str, Any]:
     async def publish(event: object) -> None: ...
 
-    settings = Settings(triton=TritonSettings(rerank_model=model), gateway=GatewaySettings(deadline_seconds=2.0))
+    limits = GatewaySettings(deadline_seconds=2.0, allowed_hosts=("riffle.test",))
+    settings = Settings(triton=TritonSettings(rerank_model=model), gateway=limits)
     app = create_app(settings, stores, publish=publish, clock=lambda: NOW)
     async with client(app) as web:
         response = await web.get("/api/v1/search", params={"q": query, "explain": "true"})

@@ -109,6 +109,34 @@
 {{- end }}
 {{- end -}}
 
+{{/* The names of the gateway as JSON: the published ones, and those of its services. Empty: any name is answered. */}}
+{{- define "riffle.gatewayHosts" -}}
+{{- $values := .Values.gateway }}
+{{- $names := $values.allowedHosts }}
+{{- if not $names }}
+{{- with $values.publicUrl }}
+{{- $names = append $names (urlParse .).hostname }}
+{{- end }}
+{{- if $values.ingress.enabled }}
+{{- $names = concat $names $values.ingress.hosts }}
+{{- end }}
+{{- if $values.httpRoute.enabled }}
+{{- $names = concat $names $values.httpRoute.hostnames }}
+{{- end }}
+{{- end }}
+{{- if $names }}
+{{- $service := include "riffle.name" (dict "root" . "component" "gateway") }}
+{{- $namespace := .Release.Namespace }}
+{{- range $name := list $service (printf "%s-admin" $service) }}
+{{- $names = append $names $name }}
+{{- range $domain := list "" ".svc" ".svc.cluster.local" }}
+{{- $names = append $names (printf "%s.%s%s" $name $namespace $domain) }}
+{{- end }}
+{{- end }}
+{{- toJson (uniq $names) }}
+{{- end }}
+{{- end -}}
+
 {{/* Mounts and volumes: a folder for temporary files, and the certificates of each store. */}}
 {{- define "riffle.volumeMounts" -}}
 - {name: tmp, mountPath: /tmp}

@@ -92,6 +92,16 @@ def unknown_page(subject: str) -> Problem:
     )
 
 
+def foreign_host(host: str) -> Problem:
+    return Problem(
+        403,
+        "foreign-host",
+        "This gateway has another name",
+        f"The request is for {host or 'no host'}, which is not a name of this gateway.",
+        "Use an address of this gateway. If this is one, the operator adds its name to RIFFLE_GATEWAY__ALLOWED_HOSTS.",
+    )
+
+
 def of_status(status: int, detail: str = "", headers: dict[str, str] | None = None) -> Problem:
     """Return the problem of an HTTP status that the framework set: unknown path, wrong method."""
     try:

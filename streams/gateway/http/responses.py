@@ -29,35 +29,29 @@ log = structlog.get_logger(__name__)
 def install(app: FastAPI, views: Views) -> None:
     """Make every failure of the app a problem."""
 
-    def respond(request: Request, problem: Problem) -> Response:
-        if wants_html(request):
-            content = views.render("problem.html", request, problem=problem, **_search_box(request))
-            return HTMLResponse(content, status_code=problem.status, headers={"Vary": "Accept", **problem.headers})
-        return problem_response(problem, request.url.path)
-
     async def on_problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, ProblemError)
-        return respond(request, error.problem)
+        return respond(request, error.problem, views)
 
     async def on_invalid_query(request: Request, error: Exception) -> Response:
         assert isinstance(error, InvalidQuery)
-        return respond(request, invalid_query(error))
+        return respond(request, invalid_query(error), views)
 
     async def on_search_unavailable(request: Request, error: Exception) -> Response:
         assert isinstance(error, SearchUnavailable)
-        return respond(request, search_unavailable(str(error)))
+        return respond(request, search_unavailable(str(error)), views)
 
     async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return respond(request, _first_fault(error))
+        return respond(request, _first_fault(error), views)
 
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})))
+        return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})), views)
 
     async def on_anything(request: Request, error: Exception) -> Response:
         log.error("a request failed with an unexpected error", path=request.url.path, exc_info=error)
-        return respond(request, internal())
+        return respond(request, internal(), views)
 
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(InvalidQuery, on_invalid_query)
@@ -65,6 +59,14 @@ def install(app: FastAPI, views: Views) -> None:
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_anything)
+
+
+def respond(request: Request, problem: Problem, views: Views) -> Response:
+    """Return the problem as a page for people or as JSON for programs."""
+    if wants_html(request):
+        content = views.render("problem.html", request, problem=problem, **_search_box(request))
+        return HTMLResponse(content, status_code=problem.status, headers={"Vary": "Accept", **problem.headers})
+    return problem_response(problem, request.url.path)
 
 
 def _search_box(request: Request) -> dict[str, str]:

@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from streams.allowed_hosts import LOCAL_NAMES, AllowedHosts
 from streams.local.qdrant_server.catalog import Catalog
 from streams.local.qdrant_server.collection import Collection
 from streams.local.qdrant_server.conditions import parse_filter
-from streams.local.qdrant_server.errors import ApiError, BadRequest, NotFound
-from streams.local.qdrant_server.loopback_only import LoopbackOnly
+from streams.local.qdrant_server.errors import ApiError, BadRequest, Forbidden, NotFound
 from streams.local.qdrant_server.queries import (
     parse_point,
     parse_query,
@@ -59,7 +59,8 @@ def build_app(data: Path) -> Starlette:
     return Starlette(
         routes=_list_routes(catalog),
         lifespan=lifespan,
-        middleware=[Middleware(LoopbackOnly)],
+        # A page in a browser of this machine may neither read nor change the index.
+        middleware=[Middleware(AllowedHosts, LOCAL_NAMES, _refuse_host, checked=("Host", "Origin"))],
         exception_handlers={
             ApiError: _answer_error,
             Exception: _answer_unforeseen,
@@ -223,9 +224,16 @@ def _build_answer(result: Any, started: float) -> Response:
 
 
 async def _answer_error(_: Request, error: Exception) -> Response:
-    known = error if isinstance(error, ApiError) else ApiError(str(error))
-    content = orjson.dumps({"status": {"error": known.message}, "time": 0.0})
-    return Response(content, known.status, media_type="application/json")
+    return _error_response(error if isinstance(error, ApiError) else ApiError(str(error)))
+
+
+def _error_response(error: ApiError) -> Response:
+    content = orjson.dumps({"status": {"error": error.message}, "time": 0.0})
+    return Response(content, error.status, media_type="application/json")
+
+
+def _refuse_host(_scope: Mapping[str, Any], header: str, _value: str) -> Response:
+    return _error_response(Forbidden(f"Forbidden: the {header} is not this machine"))
 
 
 async def _answer_unforeseen(request: Request, error: Exception) -> Response:

@@ -15,6 +15,10 @@ class BadRequest(ApiError):
     status = 400
 
 
+class Forbidden(ApiError):
+    status = 403
+
+
 class NotFound(ApiError):
     status = 404
 
