@@ -35,9 +35,12 @@ def is_seed(event: PageDiscovered) -> bool:
 
 
 def reason_to_skip(
-    event: PageDiscovered, host: Host, known: FrontierUrl | None, policy: Policy, now: int
+    event: PageDiscovered, share: CrawlShare, known: FrontierUrl | None, policy: Policy, now: int
 ) -> str | None:
-    """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`."""
+    """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`.
+
+    `share` is the crawl's share of the URL's host.
+    """
     if known and not (event.force or _may_return(known, event, now)):
         return "seen"
     if reason := reason_not_to_crawl(event.url):
@@ -46,7 +49,6 @@ def reason_to_skip(
         return f"more than {MAX_REDIRECTS} redirects in a row"
     if event.depth > min(policy.max_depth, policy.max_depth if event.max_depth is None else event.max_depth):
         return f"depth {event.depth} is beyond the crawl's"
-    share = host.crawls.get(event.crawl_id, CrawlShare())
     if event.same_host and not (is_seed(event) or share.seeded):
         return "another host than the seeds'"
     if share.scheduled >= (event.max_pages or policy.max_pages_per_host):

@@ -11,8 +11,8 @@ from uuid import UUID
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.stores.protocols import FrontierHost, QueueEntry
 
-MAX_CRAWLS_REMEMBERED = 64
-"""Maximum number of crawls with a part in a host's row."""
+MAX_SHARES_IN_ROW = 64
+"""Maximum number of crawls with a share in a host's row. The share of any other crawl has a row of its own."""
 
 RobotsStatus = Literal["unknown", "allowed", "rules", "unreachable"]
 
@@ -81,15 +81,25 @@ class Host:
     """Number of entries taken since the queue was trimmed."""
     leases: dict[UUID, Lease] = field(default_factory=dict)
     crawls: dict[str, CrawlShare] = field(default_factory=dict)
+    """Shares by crawl, the last used one last."""
+    has_other_shares: bool = False
+    """True if shares of other crawls have rows of their own."""
     robots: Robots = field(default_factory=Robots)
 
-    def share(self, crawl_id: str) -> CrawlShare:
-        """Return the crawl's part of this host. The oldest crawls are forgotten."""
-        if crawl_id not in self.crawls:
-            self.crawls[crawl_id] = CrawlShare()
-            if len(self.crawls) > MAX_CRAWLS_REMEMBERED:
-                del self.crawls[next(iter(self.crawls))]
-        return self.crawls[crawl_id]
+    def use_share(self, crawl_id: str) -> CrawlShare | None:
+        """Return the crawl's share if it is in the host's row, and note that it was used."""
+        if crawl_id in self.crawls:
+            self.crawls[crawl_id] = self.crawls.pop(crawl_id)
+        return self.crawls.get(crawl_id)
+
+    def shares_to_move(self) -> list[str]:
+        """Return the crawls whose shares need rows of their own before another share is added: the first used ones."""
+        return list(self.crawls)[: len(self.crawls) - MAX_SHARES_IN_ROW + 1]
+
+    def next_version(self, now: int) -> int:
+        """Return a write time that is greater than the last one."""
+        self.version = max(now, self.version + 1)
+        return self.version
 
     def position(self, when: int) -> int:
         """Return a place in the queue for `when`. It is never before the cursor, even if the clock was set back."""
@@ -124,17 +134,17 @@ class Host:
 
     def to_row(self, due: int | None, now: int) -> FrontierHost:
         """Return the row to write. Its write time is greater than the last row's."""
-        self.version = max(now, self.version + 1)
         state: dict[str, Any] = {
             "cursor": [self.cursor.position, self.cursor.page_id] if self.cursor else None,
             "next_at": self.next_at,
             "failures": self.failures,
             "trimmed": self.trimmed,
             "leases": [asdict(lease) for lease in self.leases.values()],
-            "crawls": {crawl_id: [share.seeded, share.scheduled] for crawl_id, share in self.crawls.items()},
+            "crawls": [[crawl_id, share.seeded, share.scheduled] for crawl_id, share in self.crawls.items()],
+            "has_other_shares": self.has_other_shares,
             "robots": asdict(self.robots),
         }
-        return FrontierHost(self.bucket, self.name, due, state, self.version)
+        return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
 
     @classmethod
     def from_row(cls, row: FrontierHost) -> "Host":
@@ -149,7 +159,8 @@ class Host:
             failures=state["failures"],
             trimmed=state["trimmed"],
             leases={lease.lease_id: lease for lease in leases},
-            crawls={crawl_id: CrawlShare(*share) for crawl_id, share in state["crawls"].items()},
+            crawls={crawl_id: CrawlShare(*share) for crawl_id, *share in state["crawls"]},
+            has_other_shares=state["has_other_shares"],
             robots=Robots(**known_fields(Robots, state["robots"])),
         )
 

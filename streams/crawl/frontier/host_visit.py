@@ -81,7 +81,8 @@ async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl)
     """Return outcome and reason of a URL that may not be fetched, or None."""
     known = live.host.robots
     limit = url.max_pages or frontier.policy.max_pages_per_host
-    if not url.attempt and live.host.share(url.crawl_id).scheduled >= limit:
+    share = await frontier.hosts.find_share(live, url.crawl_id)
+    if not url.attempt and share and share.scheduled >= limit:
         return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
         return disallowed_outcome(url.host)
@@ -117,7 +118,8 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     if lease.attempt == 1:
-        host.share(url.crawl_id).scheduled += 1
+        share = await frontier.hosts.share(live, url.crawl_id)
+        share.scheduled += 1
     await frontier.hosts.persist(live)
     await _emit_page(frontier, url, lease)
 
@@ -176,7 +178,7 @@ async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) 
         now = frontier.now()
         await frontier.urls.requeue(decisions.expire_lease(url, lease, live.host.position(now), now), live)
         if lease.attempt == 1:
-            share = live.host.share(url.crawl_id)
+            share = await frontier.hosts.share(live, url.crawl_id)
             share.scheduled = max(share.scheduled - 1, 0)
     del live.host.leases[lease.lease_id]
     live.unsent.discard(lease.lease_id)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from streams.crawl.frontier.fence import Fence
-from streams.crawl.frontier.host_state import Host
+from streams.crawl.frontier.host_state import CrawlShare, Host
 from streams.crawl.frontier.new_hosts import NewHosts
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
@@ -177,6 +177,29 @@ class Hosts:
         """Return the frontier's rows of some URLs of this host."""
         rows = await asyncio.gather(*(self.url(live, page_id) for page_id in page_ids))
         return dict(zip(page_ids, rows, strict=True))
+
+    async def find_share(self, live: LiveHost, crawl_id: str) -> CrawlShare | None:
+        """Return the crawl's share of the host, or None if it has none yet."""
+        if share := live.host.use_share(crawl_id):
+            return share
+        row = await self._store.share(live.name, crawl_id) if live.host.has_other_shares else None
+        return await self._add_share(live, crawl_id, CrawlShare(*row)) if row else None
+
+    async def share(self, live: LiveHost, crawl_id: str) -> CrawlShare:
+        """Return the crawl's share of the host. The next write of the host makes a new share durable."""
+        return await self.find_share(live, crawl_id) or await self._add_share(live, crawl_id, CrawlShare())
+
+    async def _add_share(self, live: LiveHost, crawl_id: str, share: CrawlShare) -> CrawlShare:
+        """Add a share to the host's row. The share that was used first moves to a row of its own if the row is full."""
+        host = live.host
+        for other in host.shares_to_move():
+            await self._fence.require(live.partition)
+            row = (host.crawls[other].seeded, host.crawls[other].scheduled)
+            await self._store.put_share(live.name, other, row, host.next_version(self._now()))
+            host.has_other_shares = True
+            del host.crawls[other]
+        host.crawls[crawl_id] = share
+        return share
 
     async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
         """Write a URL of a host that has a row (`begin`). Raises LostPartition."""

@@ -14,6 +14,7 @@ from streams.stores.protocols import (
     FrontierHost,
     FrontierUrl,
     HeldUrl,
+    HostShare,
     PartitionOwner,
     QueueEntry,
     total,
@@ -30,6 +31,11 @@ _HOST = "SELECT due, state, at FROM frontier_hosts WHERE bucket = :bucket AND ho
 _PUT_HOST = (
     "INSERT INTO frontier_hosts (bucket, host, due, state, at) "
     "VALUES (:bucket, :host, :due, :state, :at) USING TIMESTAMP :at"
+)
+_SHARE = "SELECT seeded, scheduled FROM frontier_shares WHERE host = :host AND crawl_id = :crawl_id"
+_PUT_SHARE = (
+    "INSERT INTO frontier_shares (host, crawl_id, seeded, scheduled) "
+    "VALUES (:host, :crawl_id, :seeded, :scheduled) USING TIMESTAMP :at"
 )
 _PUSH = "INSERT INTO frontier_queue (host, position, page_id) VALUES (:host, :position, :page_id) USING TIMESTAMP :at"
 _QUEUED = (
@@ -100,6 +106,14 @@ class CassandraFrontier:
         due = _IDLE if host.due is None else host.due
         values = {"bucket": host.bucket, "host": host.host, "due": due, "state": pack(host.state)}
         await self._session.execute(_PUT_HOST, values, at=host.at)
+
+    async def share(self, host: str, crawl_id: str) -> HostShare | None:
+        rows = await self._session.execute(_SHARE, {"host": host, "crawl_id": crawl_id})
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
+        values = {"host": host, "crawl_id": crawl_id, "seeded": share[0], "scheduled": share[1]}
+        await self._session.execute(_PUT_SHARE, values, at=at)
 
     async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
         rows = [{"host": host, "position": entry.position, "page_id": entry.page_id, "at": at} for entry in entries]

@@ -13,6 +13,7 @@ from streams.stores.protocols import (
     FrontierHost,
     FrontierUrl,
     HeldUrl,
+    HostShare,
     PartitionOwner,
     QueueEntry,
     total,
@@ -29,6 +30,7 @@ class MemoryFrontier:
     def __init__(self) -> None:
         self._owners: dict[int, PartitionOwner] = {}
         self._hosts: dict[tuple[int, str], _Host] = {}
+        self._shares: dict[tuple[str, str], tuple[int, HostShare]] = {}
         self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
         self._urls: dict[UUID, tuple[int, bytes]] = {}
         self._states: defaultdict[tuple[str, int], dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
@@ -56,6 +58,14 @@ class MemoryFrontier:
         key = (host.bucket, host.host)
         if host.at >= self._hosts.get(key, (_NEVER,))[0]:
             self._hosts[key] = (host.at, host.due, pack(host.state))
+
+    async def share(self, host: str, crawl_id: str) -> HostShare | None:
+        row = self._shares.get((host, crawl_id))
+        return row and row[1]
+
+    async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
+        if at >= self._shares.get((host, crawl_id), (_NEVER,))[0]:
+            self._shares[host, crawl_id] = (at, share)
 
     async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
         queue = self._queues[host]

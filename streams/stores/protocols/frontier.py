@@ -47,6 +47,10 @@ class FrontierHost:
     """The write time: greater with every write of this host, whatever the clocks say."""
 
 
+HostShare = tuple[bool, int]
+"""A crawl's share of a host: whether a seed of the crawl is on the host, and the number of scheduled pages."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class QueueEntry:
     """A place in a host's queue. Entries are ordered by their fields."""
@@ -146,6 +150,12 @@ class FrontierStore(Protocol):
     async def host(self, bucket: int, host: str) -> FrontierHost | None: ...
 
     async def put_host(self, host: FrontierHost) -> None: ...
+
+    async def share(self, host: str, crawl_id: str) -> HostShare | None:
+        """Return a crawl's share of a host, if it has a row of its own."""
+
+    async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
+        """Write a crawl's share of a host in a row of its own. It is kept for some months."""
 
     async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
         """Write entries of one queue together: all or none of them."""

@@ -62,6 +62,16 @@ async def test_the_latest_write_of_a_host_stands_whole(frontier: FrontierStore, 
     assert await frontier.host(0, name) == FrontierHost(0, name, None, {"version": 3}, 3)
 
 
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
+async def test_the_latest_write_of_a_share_stands(frontier: FrontierStore, order: tuple[int, ...]) -> None:
+    host, crawl = host_name(), fresh_name()
+    assert await frontier.share(host, crawl) is None
+    for at in order:
+        await frontier.put_share(host, crawl, (at == 3, at), at)
+    assert await frontier.share(host, crawl) == (True, 3)
+    assert await frontier.share(host, fresh_name()) is None
+
+
 async def test_active_hosts_are_those_for_which_something_waits(frontier: FrontierStore) -> None:
     bucket = random.randrange(1_000, 1_000_000_000)
     waiting, idle, was_idle, elsewhere = (host_name() for _ in range(4))

@@ -10,6 +10,7 @@ from uuid import UUID
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.host_state import CrawlShare
 from streams.crawl.frontier.host_visit import disallowed_outcome
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.refused_urls import url_refused
@@ -115,7 +116,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         await intake.read([one.page_id for one in news])
         outputs_: list[Event] = []
         for one in news:
-            _note_seed(one, live)
+            await _note_seed(frontier, one, live)
             outputs_ += await _carry_out(intake, await _decide(intake, one), one)
         if intake.writes:
             await frontier.urls.write(list(intake.writes.values()), live)
@@ -142,8 +143,8 @@ def require_canonical(event: PageDiscovered) -> None:
         raise PoisonError(f"discovered {event.url[:200]!r} is not canonical, or its host or page id is of another URL")
 
 
-def _note_seed(event: PageDiscovered, live: LiveHost) -> None:
-    share = live.host.share(event.crawl_id) if decisions.is_seed(event) else None
+async def _note_seed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> None:
+    share = await frontier.hosts.share(live, event.crawl_id) if decisions.is_seed(event) else None
     if share and not share.seeded:
         share.seeded = True
         live.persisted_due = None  # the host is written together with the URLs
@@ -154,7 +155,8 @@ async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
     known = await intake.row(event.page_id, event.host)
     if known and known.cause == intake.cause:
         return Repeat(known)
-    if reason := decisions.reason_to_skip(event, live.host, known, frontier.policy, frontier.now()):
+    share = await frontier.hosts.find_share(live, event.crawl_id) or CrawlShare()
+    if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now()):
         return Skip(reason, known)
     may_wait = known is None and may_be_alias(event)
     target = alias_target(event, await intake.alias_rules()) if may_wait else None

@@ -1,0 +1,75 @@
+"""The shares of many crawls in one host: no crawl loses its seed or its budget, however many follow it."""
+
+import asyncio
+
+import pytest
+
+from streams.crawl.frontier.host_state import MAX_SHARES_IN_ROW
+from streams.crawl.frontier.progress import crawl_progress
+from streams.settings import CrawlSettings
+from streams.stores.host_buckets import bucket_of
+from streams.stores.opener import Stores
+from tests.stages.frontier_world import Site, World
+
+HOST = "many.example"
+CHAIN = 15
+OTHERS = MAX_SHARES_IN_ROW + 6
+SETTINGS = CrawlSettings(delay_seconds=1.0, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
+
+
+def a_world(kill_probability: float = 0.0, flaky: float = 0.0) -> World:
+    """Return a host with a chain of pages, and beside it pages without links."""
+    site = Site()
+    for n in range(CHAIN):
+        site.links[f"/chain/{n}"] = [f"https://{HOST}/chain/{n + 1}"] if n + 1 < CHAIN else []
+    for n in range(OTHERS):
+        site.links[f"/one/{n}"] = []
+    return World({HOST: site}, SETTINGS, 1, kill_probability, flaky)
+
+
+def seed_others(world: World) -> None:
+    for n in range(OTHERS):
+        world.seed(f"https://{HOST}/one/{n}", crawl_id=f"one-{n}", max_pages=1, same_host=True)
+
+
+@pytest.mark.parametrize(("kill_probability", "flaky"), [(0.0, 0.0), (0.005, 0.0), (0.0, 0.01)])
+async def test_a_crawl_follows_its_links_however_many_crawls_of_the_host_begin_meanwhile(
+    kill_probability: float, flaky: float
+) -> None:
+    world = a_world(kill_probability, flaky)
+    world.seed(f"https://{HOST}/chain/0", crawl_id="a chain", same_host=True)
+    seed_others(world)
+    await world.run()
+    assert {url for url in world.pages() if "/chain/" in url} == {f"https://{HOST}/chain/{n}" for n in range(CHAIN)}
+    progress = await crawl_progress(Stores(frontier=world.frontier_store), "a chain")
+    assert (progress.discovered, progress.digesting) == (CHAIN, CHAIN)
+
+
+async def test_a_crawl_keeps_its_budget_when_its_share_left_the_host_row() -> None:
+    world = a_world()
+    world.seed(f"https://{HOST}/chain/0", crawl_id="a chain", same_host=True, max_pages=5)
+    await world.run()
+    seed_others(world)
+    await world.run()
+    world.restart()
+    row = await world.frontier_store.host(bucket_of(HOST), HOST)
+    assert row
+    assert len(row.state["crawls"]) == MAX_SHARES_IN_ROW
+    assert await world.frontier_store.share(HOST, "a chain") == (True, 5)
+
+    world.seed(f"https://{HOST}/one/0", crawl_id="a chain", same_host=True, max_pages=5)
+    await world.run()
+    assert world.pages().count(f"https://{HOST}/one/0") == 1, "the budget of 5 pages was spent"
+
+
+async def test_shares_move_one_at_a_time_and_the_last_used_stay() -> None:
+    world = a_world()
+    world.seed(f"https://{HOST}/chain/0", crawl_id="a chain", same_host=True)
+    seed_others(world)
+    await asyncio.wait_for(world.run(), 60)
+    row = await world.frontier_store.host(bucket_of(HOST), HOST)
+    assert row
+    kept = [crawl for crawl, *_ in row.state["crawls"]]
+    moved = [n for n in range(OTHERS) if await world.frontier_store.share(HOST, f"one-{n}")]
+    assert len(kept) == MAX_SHARES_IN_ROW
+    assert {f"one-{n}" for n in range(OTHERS)} <= {*kept, *(f"one-{n}" for n in moved)}
