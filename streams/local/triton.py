@@ -6,14 +6,11 @@ with. If one is missing, `why_not` names it, and the same model files run inside
 """
 
 import importlib.util
-import json
 import os
 import platform
 import shutil
 import sys
 import sysconfig
-import urllib.error
-import urllib.request
 from collections.abc import Iterable
 from ctypes.util import find_library
 from hashlib import sha256
@@ -101,7 +98,7 @@ class Triton:
         tls: Identities | None = None,
     ) -> None:
         self.data, self.models, self.required, self.home, self.tls = data, models, tuple(required), home, tls
-        self.port, self.http_port = free_ports(2)
+        (self.port,) = free_ports(1)
         self.shm_prefix = f"riffle_{sha256(str(data).encode()).hexdigest()[:10]}_"
 
     @classmethod
@@ -126,8 +123,8 @@ class Triton:
 
     @property
     def health(self) -> str:
-        """URL of the server's health. Empty with TLS: Triton's HTTP port knows no certificates, so it is closed."""
-        return "" if self.tls else f"http://127.0.0.1:{self.http_port}/v2/health/ready"
+        """Empty: the server is asked over gRPC. Its HTTP port is closed, since pages in browsers could use it."""
+        return ""
 
     @property
     def log(self) -> Path:
@@ -163,8 +160,9 @@ class Triton:
             f"--backend-config=python,shm-region-prefix-name={self.shm_prefix}",
             f"--backend-config=python,shm-default-byte-size={SHM_START_BYTES}",
             f"--backend-config=python,shm-growth-byte-size={SHM_START_BYTES}",
-            *self._access_options(),
+            "--allow-http=false",
             "--grpc-address=127.0.0.1",
+            *self._tls_options(),
             f"--grpc-port={self.port}",
             "--allow-metrics=false",
             # A model that can't be loaded is reported with its reason and doesn't end the others.
@@ -173,13 +171,12 @@ class Triton:
             "--log-verbose=0",
         ]
 
-    def _access_options(self) -> list[str]:
-        """Return the options for HTTP, or only the options for mutual TLS over gRPC."""
+    def _tls_options(self) -> list[str]:
+        """Return the options for mutual TLS, if there are certificates."""
         if self.tls is None:
-            return ["--http-address=127.0.0.1", f"--http-port={self.http_port}", "--http-thread-count=2"]
+            return []
         own = self.tls["triton"]
         return [
-            "--allow-http=false",
             "--grpc-use-ssl=true",
             "--grpc-use-ssl-mutual=true",
             f"--grpc-server-cert={own.cert}",
@@ -210,10 +207,13 @@ class Triton:
 
     def is_ready(self) -> bool:
         """Return True if the required models are ready. Raises StartError with the reason if one can't be loaded."""
+        from streams.models.triton_connection import server_state  # here, because it loads gRPC
+
         try:
-            states = {model["name"]: model for model in self._read_index()}
-        except (OSError, urllib.error.URLError, ValueError, StoreUnavailable):
+            found = server_state(self._client_settings(), PROBE_SECONDS).models
+        except StoreUnavailable:
             return False
+        states = {model["name"]: model for model in found}
         for name in self.required:
             state = states.get(name, {"state": "UNAVAILABLE", "reason": f"there is no {self.models / name}"})
             if state.get("state") == "UNAVAILABLE" and state.get("reason") != "unloaded":
@@ -237,15 +237,3 @@ class Triton:
     def _client_settings(self) -> TritonSettings:
         own = self.tls[OPERATOR].settings(["triton"])["triton"] if self.tls else {}
         return TritonSettings(url=self.url, **own)
-
-    def _read_index(self) -> list[dict[str, Any]]:
-        if self.tls:
-            from streams.models.triton_connection import server_state  # here, because it loads gRPC
-
-            return server_state(self._client_settings(), PROBE_SECONDS).models
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.http_port}/v2/repository/index", data=b"{}", method="POST"
-        )
-        with urllib.request.urlopen(request, timeout=PROBE_SECONDS) as answer:  # noqa: S310
-            models: list[dict[str, Any]] = json.load(answer)
-        return models

@@ -110,7 +110,7 @@ def _answers(process: ProcessState, settings: Settings) -> bool:
         case "cassandra":
             files = TlsFiles.of(settings.cassandra)
             return cassandra_answers(process.port, client_context(files) if files.ca else None)
-        case "triton" if not process.health:
+        case "triton":
             return triton_answers(settings.triton)
         case "web":
             return listens(process.port)
