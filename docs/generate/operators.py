@@ -1,6 +1,6 @@
 """The generated table of the query's operators."""
 
-from streams.search.ranking.operators import OPERATORS
+from streams.search.query_language.operators import OPERATORS
 
 
 def operators_table() -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from streams.errors import UsageError
 from streams.jsonl import read_objects
-from streams.search.ranking.matching import fold
+from streams.search.query_language.matching import fold
 
 DEPTHS = (1, 5)
 """Numbers of first results that are read."""

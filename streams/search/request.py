@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from streams.pages.text.language import language_tag
 from streams.search.errors import InvalidQuery, invalid_parameter
 from streams.search.options import SearchOptions
-from streams.search.ranking.operator_values import ascii_host
+from streams.search.query_language.operator_values import ascii_host
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500

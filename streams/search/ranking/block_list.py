@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from streams.search.ranking.operator_values import ascii_host
+from streams.search.query_language.operator_values import ascii_host
 
 _COMMENT = ("#", "!", "[")
 _HOSTS_LINE = re.compile(r"(?:\d{1,3}(?:\.\d{1,3}){3}|::1?|[0-9a-fA-F:]{3,39})\s+(\S.*+)")

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from streams.search.options import SearchOptions
+from streams.search.query_language.operators import Conditions
 from streams.search.ranking.block_list import BlockList
-from streams.search.ranking.operators import Conditions
 from streams.stores.protocols import Candidates, PageHits
 
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from uuid import UUID
 
+from streams.search.query_language.operators import Conditions, meets
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import BlockList
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.near_duplicates import KeptPages
-from streams.search.ranking.operators import Conditions, meets
 from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20

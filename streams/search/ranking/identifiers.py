@@ -5,8 +5,8 @@ Where no page has the identifiers, the order stays. Pure.
 
 from collections.abc import Sequence
 
+from streams.search.query_language.matching import has_all, identifiers
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.matching import has_all, identifiers
 from streams.stores.protocols import PageHits
 
 

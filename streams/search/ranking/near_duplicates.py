@@ -5,7 +5,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from streams.search.ranking.matching import fold
+from streams.search.query_language.matching import fold
 from streams.stores.protocols import PageHits
 
 DUPLICATE_SIMILARITY = 0.8
@@ -51,8 +51,7 @@ def similarity(first: frozenset[int], second: frozenset[int]) -> float:
     small, large = (first, second) if len(first) < len(second) else (second, first)
     if len(small) < DUPLICATE_SIMILARITY * len(large) or not small:  # DUPLICATE_SIMILARITY can't be reached
         return 0.0
-    common = len(first & second)
-    return common / (len(first) + len(second) - common)
+    return _jaccard(len(first & second), len(first) + len(second))
 
 
 def _may_be_near(
@@ -60,11 +59,20 @@ def _may_be_near(
 ) -> bool:
     """Return False if a third of the members shows that the sets can't be near-duplicates, in a third of the time."""
     others = min(len(first) - len(few_of_first), len(second) - len(few_of_second))
-    # The Jaccard similarity is at least s where s / (1 + s) of both numbers together are common members.
-    needed = (len(first) + len(second)) * DUPLICATE_SIMILARITY / (1 + DUPLICATE_SIMILARITY)
-    return others + min(len(few_of_first), len(few_of_second)) >= needed and (
-        others + len(few_of_first & few_of_second) >= needed
+    total = len(first) + len(second)
+    few = min(len(few_of_first), len(few_of_second))
+    return _jaccard(others + few, total) >= DUPLICATE_SIMILARITY and (
+        _jaccard(others + len(few_of_first & few_of_second), total) >= DUPLICATE_SIMILARITY
     )
+
+
+def _jaccard(common: int, total: int) -> float:
+    """Return the Jaccard similarity of two sets: by their common members, and the sum of their sizes.
+
+    Both checks divide here: the bound of the quick check is never below the similarity, not even by a rounding error.
+    """
+    union = total - common
+    return common / union if union else 0.0
 
 
 def _shown_text(page: PageHits) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.optional import OnFailure
-from streams.search.ranking.operators import SITE, Conditions, narrow
-from streams.search.ranking.query import parse_query
+from streams.search.query_language.operators import SITE, Conditions, narrow
+from streams.search.query_language.query import parse_query
 from streams.search.request import SearchRequest
 from streams.search.retrieval.active_model import ActiveModel
 from streams.search.retrieval.query_embedder import QueryEmbedder

@@ -7,7 +7,7 @@ from functools import partial
 from streams.models.protocols import ModelInfo
 from streams.search.deadline import Deadline
 from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
-from streams.search.ranking.long_query import mean_vector, parts_of
+from streams.search.retrieval.long_query import mean_vector, parts_of
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 

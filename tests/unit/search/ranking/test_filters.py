@@ -4,18 +4,18 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streams.search.query_language.matching import fold
+from streams.search.query_language.query import parse_query
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import read_block_list
 from streams.search.ranking.filters import (
     Rules,
     apply_filters,
 )
-from streams.search.ranking.matching import fold
 from streams.search.ranking.near_duplicates import DUPLICATE_SIMILARITY, MIN_DUPLICATE_CHARS, similarity, trigrams
-from streams.search.ranking.query import parse_query
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
@@ -129,6 +129,10 @@ def test_a_text_has_as_many_trigrams_as_different_slices(text: str) -> None:
     assert len(trigram_set(text)) == (len(slices) if len(folded) >= MIN_DUPLICATE_CHARS else 0)
 
 
+AT_THE_LIMIT = "aaaaacacccaaaaaaaacdabacddbdccadaaccbabaacbddaaabbbadbbccdbadadcabdabcabbdbcbbaadd"
+
+
+@example(AT_THE_LIMIT, [1, 33, 39, 59])  # a similarity of exactly DUPLICATE_SIMILARITY
 @given(st.text("abcd", min_size=60, max_size=120), st.lists(st.integers(0, 59), max_size=8))
 def test_near_duplicates_are_those_of_a_whole_comparison(text: str, changed: list[int]) -> None:
     """The quick check by a third of the trigrams refuses no pair that a comparison of all would accept."""

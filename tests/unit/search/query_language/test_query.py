@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.ranking.operators import OPERATORS, Conditions
-from streams.search.ranking.query import parse_query
+from streams.search.query_language.operators import OPERATORS, Conditions
+from streams.search.query_language.query import parse_query
 
 CASES: list[tuple[str, str, Conditions]] = [
     # query, text that is searched, conditions

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from streams.search.ranking.matching import fold, has_phrase, identifiers, of_site
-from streams.search.ranking.operators import meets
-from streams.search.ranking.query import parse_query
+from streams.search.query_language.matching import fold, has_phrase, identifiers, of_site
+from streams.search.query_language.operators import meets
+from streams.search.query_language.query import parse_query
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 

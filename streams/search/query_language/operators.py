@@ -7,7 +7,7 @@ index, and the generated table in docs/reference/retrieval.md.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streams.search.ranking.matching import (
+from streams.search.query_language.matching import (
     CheckedPage,
     has_all_in_one,
     has_extension,
@@ -15,7 +15,13 @@ from streams.search.ranking.matching import (
     has_phrase,
     of_site,
 )
-from streams.search.ranking.operator_values import read_date, read_extension, read_language, read_site, read_words
+from streams.search.query_language.operator_values import (
+    read_date,
+    read_extension,
+    read_language,
+    read_site,
+    read_words,
+)
 from streams.stores.protocols import Filters, PageHits
 
 Conditions = Mapping[str, tuple[str, ...]]

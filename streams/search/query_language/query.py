@@ -10,7 +10,7 @@ paragraph, or more than one sentence.
 import re
 from dataclasses import dataclass, field
 
-from streams.search.ranking.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
+from streams.search.query_language.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
 
 _TOKEN = re.compile(
     r"(?P<minus>-?)(?:(?P<name>[A-Za-z]{2,10}):)?"
