@@ -20,8 +20,9 @@ from uuid import UUID
 import numpy as np
 
 from streams.errors import PoisonError
+from streams.maintenance.recomputing import read_statements
 from streams.models.protocols import Embedder, ModelInfo, Vectors
-from streams.statements.codec import PageStatements, decode_statements
+from streams.statements.codec import PageStatements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.vectors.batching import TextBatcher
@@ -105,23 +106,18 @@ class PageWriter:
         """Return True if this run wrote the page, or found it in the collection, with the same records."""
         return hash(page) in self._known
 
-    async def statements(self, page: IndexedPage) -> PageStatements:
-        """Return the page's statements. Raises PoisonError if they are missing or damaged."""
-        if not page.statements_ref:
-            raise PoisonError("its record has no reference to its statements: replay it from an earlier stage")
-        return decode_statements(await self._stores.blobs.get(page.statements_ref))
-
     async def write(self, page: IndexedPage, record: PageRecord, target: Target) -> None:
-        """Write the page if the collection doesn't hold it as recorded. Raises PoisonError as `statements` does."""
+        """Write the page if the collection doesn't hold it as recorded. Raises PoisonError."""
         # A run passes over all pages at least twice. A whole comparison is made once, and costs little beside the
         # writing: with a real Qdrant 1.18, the payloads of 30 statements took 2.6 ms where their count took 1.9 ms, and
         # a page that has to be written needs the blob of its statements anyway. The pages of a run that was stopped are
         # compared again, once: they may have been chunked by another release since.
         if self.knows(page) and await self._count(page, target) == page.statements:
             return
-        statements = await self.statements(page)
+        statements = await read_statements(self._stores, page)
         if not await self.holds(page, statements, target):
-            await self._replace(page, statements, record, target)
+            await self._pace.wait(page.statements)
+            await self.replace(page, statements, await self._vectors(page, statements, record, target.model), target)
         if len(self._known) < KNOWN_PAGES:
             self._known.add(hash(page))
 
@@ -142,9 +138,8 @@ class PageWriter:
     async def _count(self, page: IndexedPage, target: Target) -> int:
         return await self._stores.vectors.count(target.collection, page.page_id, page.generation)
 
-    async def _replace(self, page: IndexedPage, statements: PageStatements, record: PageRecord, target: Target) -> None:
-        await self._pace.wait(page.statements)
-        vectors = await self._vectors(page, statements, record, target.model)
+    async def replace(self, page: IndexedPage, statements: PageStatements, vectors: Vectors, target: Target) -> None:
+        """Write the page's points in place of its points of this generation and of earlier ones."""
         points = await asyncio.to_thread(points_of, statements, vectors, page.generation, page.published)
         await self._stores.vectors.upsert(target.collection, points)
         await self._stores.vectors.remove_page(

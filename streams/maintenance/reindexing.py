@@ -18,7 +18,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from streams.errors import PoisonError
+from streams.maintenance.mending import Mended, Mender
 from streams.maintenance.page_writer import Outcome, Pace, PageWriter, Target
+from streams.maintenance.recomputing import Recomputer, read_statements
+from streams.maintenance.sampling import FIRST_TOKEN, sample_pages
 from streams.models.protocols import Embedder
 from streams.statements.codec import PageStatements
 from streams.stores.opener import Stores
@@ -26,7 +29,6 @@ from streams.stores.protocols import PartProgress
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.recall import Recall, recall_of
 
-FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 PARTS = 64
 """Parts of the ring of tokens, each with a progress of its own."""
 SCANNED_PAGES = 100
@@ -75,14 +77,25 @@ class Verification:
 
 
 class Reindexer:
-    """The job that fills the collection of one model."""
+    """The job that fills the collection of one model. It may also mend what is stored of the pages."""
 
-    def __init__(self, stores: Stores, embedder: Embedder, *, host: str = "", per_second: float = 0.0) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        embedder: Embedder,
+        *,
+        host: str = "",
+        per_second: float = 0.0,
+        recomputer: Recomputer | None = None,
+    ) -> None:
+        """With a `recomputer`, the first pass also compares each page with the models' answers, and mends the page."""
         self._stores = stores
         self.host = host
         """The only host with pages to visit, as in their URLs. Empty: all hosts."""
         self._embedder = embedder
-        self._writer = PageWriter(stores, embedder, Pace(per_second))
+        self._pace = Pace(per_second)
+        self._writer = PageWriter(stores, embedder, self._pace)
+        self._mender = Mender(stores, recomputer, self._writer) if recomputer else None
         self._visited: list[UUID] = []
         """The first pages of the index that the present pass visited."""
 
@@ -90,26 +103,32 @@ class Reindexer:
     def outcome(self) -> Outcome:
         return self._writer.outcome
 
+    @property
+    def mended(self) -> Mended | None:
+        """The result of the comparison with the models' answers; None without a comparison."""
+        return self._mender.outcome if self._mender else None
+
     async def run(self, *, again: bool = False) -> AsyncIterator[Outcome]:
         """Visit the pages not done yet, or all pages (`again`). Yield the outcome so far after each request."""
         target = await self._target()
+        mender = None if again else self._mender
         self._visited.clear()
+        job = f"{target.collection} recomputed" if mender else target.collection
         if again:
-            await self._stores.reindexing.clear(target.collection, self.host)
-        done = await self._stores.reindexing.progress(target.collection, self.host)
+            await self._stores.reindexing.clear(job, self.host)
+        done = await self._stores.reindexing.progress(job, self.host)
         for part in range(PARTS):
             _, last = part_tokens(part)
             progress = done.get(part) or PartProgress(part_tokens(part)[0])
             while found := await self._stores.pages.scan(progress.token, last, SCANNED_PAGES):
-                pages, statements = await self._visit_all([page_id for _, page_id in found], target)
+                pages, statements = await self._visit_all([page_id for _, page_id in found], target, mender)
                 progress = PartProgress(found[-1][0], progress.pages + pages, progress.statements + statements)
                 # The progress is written last: a page that was interrupted is visited again.
-                await self._stores.reindexing.put(target.collection, self.host, part, progress)
+                await self._stores.reindexing.put(job, self.host, part, progress)
                 yield self.outcome
-            await self._stores.reindexing.put(
-                target.collection, self.host, part, PartProgress(last, progress.pages, progress.statements)
-            )
-        await self._stores.reindexing.clear(target.collection, self.host)
+            done_part = PartProgress(last, progress.pages, progress.statements)
+            await self._stores.reindexing.put(job, self.host, part, done_part)
+        await self._stores.reindexing.clear(job, self.host)
 
     async def close(self) -> None:
         await self._writer.close()
@@ -118,12 +137,12 @@ class Reindexer:
         model = await self._embedder.info()
         return Target(await self._stores.vectors.ensure(model), model)
 
-    async def _visit_all(self, page_ids: Sequence[UUID], target: Target) -> tuple[int, int]:
+    async def _visit_all(self, page_ids: Sequence[UUID], target: Target, mender: Mender | None) -> tuple[int, int]:
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(page_id: UUID) -> int:
             async with slots:
-                return await self._visit(page_id, target)
+                return await self._visit(page_id, target, mender)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(page_id)) for page_id in page_ids]
@@ -132,7 +151,7 @@ class Reindexer:
         self._visited += written[: SAMPLED_PAGES - len(self._visited)]
         return len(written), sum(max(count, 0) for count in counts)
 
-    async def _visit(self, page_id: UUID, target: Target) -> int:
+    async def _visit(self, page_id: UUID, target: Target, mender: Mender | None) -> int:
         """Write one page if the collection lacks it. Return its number of statements; -1 for a page without any."""
         record = await self._stores.pages.get(page_id)
         page = indexed_page(page_id, record)
@@ -141,6 +160,10 @@ class Reindexer:
         self.outcome.pages += 1
         self.outcome.statements += page.statements
         try:
+            if mender:
+                await self._pace.wait(page.statements)
+                record = await mender.mend(page, record, target)
+                page = indexed_page(page_id, record) or page
             await self._writer.write(page, record, target)
         except PoisonError as error:
             # A page that was removed on request since has no statements any more.
@@ -163,7 +186,7 @@ class Reindexer:
             if page is None:  # removed meanwhile
                 continue
             try:
-                statements = await self._writer.statements(page)
+                statements = await read_statements(self._stores, page)
                 is_right = await self._is_right(page, statements, target)
             except PoisonError as error:
                 if await self._writer.read_recorded(page_id) == page:
@@ -190,18 +213,7 @@ class Reindexer:
 
     async def _sample(self, chance: random.Random) -> list[UUID]:
         """Return searchable pages from all parts of the ring. A host has few: its first visited pages are added."""
-        found: list[UUID] = []
-        for _ in range(4 * SAMPLED_PAGES):
-            if len(found) == SAMPLED_PAGES:
-                break
-            token = chance.randint(FIRST_TOKEN, LAST_TOKEN)
-            rows = await self._stores.pages.scan(token, LAST_TOKEN, 1)
-            page_id = rows[0][1] if rows else None
-            if page_id is None or page_id in found:
-                continue
-            page = await self._writer.read_recorded(page_id)
-            if page is not None and self._wanted(page):
-                found.append(page_id)
+        found = await sample_pages(self._stores.pages, chance, SAMPLED_PAGES, self._wanted)
         visited = [page_id for page_id in self._visited if page_id not in found]
         return found + visited[: SAMPLED_PAGES - len(found)]
 

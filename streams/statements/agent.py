@@ -5,18 +5,14 @@ from collections.abc import Sequence
 from schemas import Event, PageChunked, PageDeduplicated, PageRemoved
 from streams.errors import PageErased, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
-from streams.sandbox.limits import Limits
-from streams.sandbox.pool import Sandbox, SandboxPool
+from streams.sandbox.pool import Sandbox
 from streams.settings import Settings
-from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.sandbox_tasks import CPU_SECONDS, DRAFT, MEMORY_BYTES, Drafted, decode_drafts
+from streams.statements.making import chain_drafts, drafting_pool
+from streams.statements.sandbox_tasks import DRAFT, decode_drafts
 from streams.stores.opener import Stores
 from streams.stores.page_record import Chunked
 from streams.stores.removals import blob_of_page
-
-PROCESSES = 1
-"""Number of drafting processes in each worker."""
 
 
 class StatementsAgent(Agent):
@@ -49,19 +45,8 @@ class StatementsAgent(Agent):
             found = decode_drafts(await self._sandbox.run(DRAFT, content))
         except Refused as refusal:
             return [await self._refuse(event, refusal, delivery.at)]
-        page = await self._chain_sentences(event, found)
+        page = await chain_drafts(self._stores.chains, event.page_id, event.url, found)
         return [await self._store(event, page, found.left_out, delivery.at)]
-
-    async def _chain_sentences(self, event: PageDeduplicated, found: Drafted) -> PageStatements:
-        sentences, owners = chain_input(found.drafts)
-        links = await self._stores.chains.links(sentences)
-        return PageStatements(
-            page_id=event.page_id,
-            url=event.url,
-            title=found.title,
-            language=found.language,
-            statements=make_statements(event.page_id, found.drafts, owners, links),
-        )
 
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:
         part = Chunked.of_refusal(event.url, event.generation, str(refusal))
@@ -86,5 +71,4 @@ class StatementsAgent(Agent):
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:
-    limits = Limits(cpu_seconds=CPU_SECONDS, memory_bytes=MEMORY_BYTES)
-    return StatementsAgent(stores, SandboxPool((DRAFT,), processes=PROCESSES, limits=limits, name="statements"))
+    return StatementsAgent(stores, drafting_pool("statements"))

@@ -21,7 +21,8 @@ from streams.commands.operate.reindex import _fill_and_switch, _switch_collectio
 from streams.errors import MissingBlob, UsageError
 from streams.maintenance import page_writer
 from streams.maintenance.page_writer import Pace
-from streams.maintenance.reindexing import FIRST_TOKEN, LAST_TOKEN, PARTS, Reindexer, Verification, part_tokens
+from streams.maintenance.reindexing import PARTS, Reindexer, Verification, part_tokens
+from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import Vectors
 from streams.runtime.agent import Delivery

@@ -1,16 +1,25 @@
 """`riffle doctor`: checks of an installation, from inside or outside, each with its advice."""
 
+import asyncio
+import random
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from streams.commands.console import JSON_OPTION, command, load_settings, out, print_json
+from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json
 from streams.doctor.checks import all_checks
 from streams.doctor.findings import Finding, Level, highest_level
 from streams.doctor.running import run_checks
+from streams.doctor.stored_pages import SAMPLED_PAGES, check_stored_pages
+from streams.errors import UsageError
+from streams.maintenance.sampling import sample_pages
+from streams.settings import Settings
+from streams.statements.making import drafting_pool
+from streams.stores.opener import open_stores
 
 DEADLINE_SECONDS = 15.0
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("WARN", "yellow"), Level.FAILURE: ("FAIL", "red")}
@@ -28,20 +37,34 @@ def doctor(
     deadline: Annotated[
         float, typer.Option(min=1, help="Seconds after which a check counts as failed.")
     ] = DEADLINE_SECONDS,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Only compare stored pages with the models' answers of now.")
+    ] = False,
+    pages: Annotated[int, typer.Option(min=1, help="Number of pages that --vectors compares.")] = SAMPLED_PAGES,
 ) -> int:
     """Check an installation: servers, topics, schema, collection, certificates, clocks, lag, disk.
 
     It changes nothing. The exit status is 0 if all is well, 1 for warnings, 2 for failures.
 
+    With --vectors, the models are asked again about a sample of the searchable pages: for the links of their statements
+    and for their vectors, which are compared with those in Cassandra and in Qdrant.
+
     Examples:
 
         riffle doctor
         riffle doctor --only topics --only certificates
+        riffle doctor --vectors --pages 1000
         riffle doctor --json --gateway https://search.example.org
     """
-    checks = all_checks(load_settings(), gateway_address=gateway.rstrip("/"), only=only or ())
+    settings = load_settings()
     findings: list[Finding] = []
-    for found in run_checks(checks, deadline):
+    if vectors and (only or gateway):
+        raise UsageError("--vectors is a check of its own: without --only and --gateway")
+    if vectors:
+        results: Iterable[list[Finding]] = [asyncio.run(_compare_pages(settings, pages))]
+    else:
+        results = run_checks(all_checks(settings, gateway_address=gateway.rstrip("/"), only=only or ()), deadline)
+    for found in results:
         findings += found
         if not as_json:
             for finding in found:
@@ -51,6 +74,19 @@ def doctor(
     else:
         _sum_up(findings)
     return int(highest_level(findings))
+
+
+async def _compare_pages(settings: Settings, pages: int) -> list[Finding]:
+    """Compare a sample of the searchable pages. Raises StoreUnavailable if a server is away."""
+    with err.status("Comparing stored pages with the models' answers ...") as status:
+
+        def show(done: int) -> None:
+            status.update(f"Comparing stored pages with the models' answers: {done} of {pages} pages")
+
+        async with open_stores(settings, ["records", "vectors", "models"]) as stores:
+            chance = random.Random()  # noqa: S311 - a sample, no secret
+            sample = await sample_pages(stores.pages, chance, pages, lambda _: True)
+            return await check_stored_pages(stores, drafting_pool("doctor"), sample, show)
 
 
 def _as_fields(findings: list[Finding]) -> dict[str, object]:

@@ -3,6 +3,8 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -12,9 +14,11 @@ from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_se
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.page_writer import Outcome
+from streams.maintenance.recomputing import Recomputer
 from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
-from streams.models.triton import open_models
+from streams.models.triton import Models, open_models
 from streams.settings import Settings
+from streams.statements.making import drafting_pool
 from streams.stores.opener import Stores, open_stores
 
 MAX_PASSES = 5
@@ -36,6 +40,13 @@ async def reindex(
             help="Switch although pages can't be read. They are missing until their statements are made again.",
         ),
     ] = False,
+    recompute: Annotated[
+        bool,
+        typer.Option(
+            "--recompute",
+            help="Ask the models again about every page, and mend what is stored where it differs.",
+        ),
+    ] = False,
     activate: Annotated[str, typer.Option(help="Only switch: search this collection from now on.")] = "",
     back: Annotated[bool, typer.Option("--back", help="Only switch: search the other collection again.")] = False,
     drop: Annotated[str, typer.Option(help="Only remove this collection, which no search reads.")] = "",
@@ -46,15 +57,21 @@ async def reindex(
     For a new model, and after a loss of the vector index. Searches read the former collection meanwhile. A run that was
     stopped goes on where it was. Nothing is fetched, and vectors that are kept are not computed again.
 
+    With --recompute, they are: links and vectors are made again and compared with what is stored in Cassandra and
+    Qdrant, page by page. Only what differs is written. `riffle doctor --vectors` compares a sample beforehand.
+
     Examples:
 
         riffle reindex --model sbert_mpnet --rate 200
         riffle reindex --model sbert_mpnet --host www.sqlite.org --no-switch
+        riffle reindex --recompute --rate 200
         riffle reindex --back
         riffle reindex --drop statements-all-minilm-l6-v2-int8-1
     """
-    if sum(map(bool, (model or host or skip_failed, activate, back, drop))) > 1:
+    if sum(map(bool, (model or host or skip_failed or recompute, activate, back, drop))) > 1:
         raise UsageError("--activate, --back and --drop stand alone: each only changes which collections there are")
+    if model and recompute:
+        raise UsageError("--recompute compares pages with the model that they were indexed with: without --model")
     settings = load_settings()
     if activate or back or drop:
         async with open_stores(settings, ["vectors"]) as stores:
@@ -69,6 +86,7 @@ async def reindex(
         rate,
         switch=switch and not only,
         skip_failed=skip_failed,
+        recompute=recompute,
         as_json=as_json,
     )
 
@@ -107,19 +125,36 @@ async def _switch_collection(stores: Stores, collection: str) -> dict[str, Any]:
 
 
 async def _fill(
-    settings: Settings, model: str, host: str, rate: float, *, switch: bool, skip_failed: bool, as_json: bool
+    settings: Settings,
+    model: str,
+    host: str,
+    rate: float,
+    *,
+    switch: bool,
+    skip_failed: bool,
+    recompute: bool,
+    as_json: bool,
 ) -> int:
     chosen = settings.triton.model_copy(update={"model": model, "query_model": "", "query_url": ""})
-    async with open_stores(settings, ["records", "vectors"]) as stores:
+    async with open_stores(settings, ["records", "vectors"]) as stores, AsyncExitStack() as stack:
         models = await open_models(settings.model_copy(update={"triton": chosen}))
-        try:
-            reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate)
-            collection = await stores.vectors.ensure(await models.embedder.info())
-            return await _fill_and_switch(
-                stores, reindexer, collection, switch=switch, skip_failed=skip_failed, as_json=as_json
-            )
-        finally:
-            await models.close()
+        stack.push_async_callback(models.close)
+        recomputer = await _start_recomputer(stores, models, stack) if recompute else None
+        reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate, recomputer=recomputer)
+        collection = await stores.vectors.ensure(await models.embedder.info())
+        return await _fill_and_switch(
+            stores, reindexer, collection, switch=switch, skip_failed=skip_failed, as_json=as_json
+        )
+
+
+async def _start_recomputer(stores: Stores, models: Models, stack: AsyncExitStack) -> Recomputer:
+    stores.embedder, stores.chains = models.embedder, models.chains
+    sandbox = drafting_pool("reindex")
+    sandbox.start()
+    stack.push_async_callback(sandbox.close)
+    recomputer = Recomputer(stores, sandbox)
+    stack.push_async_callback(recomputer.close)
+    return recomputer
 
 
 async def _fill_and_switch(
@@ -154,6 +189,8 @@ async def _fill_and_switch(
     finally:
         await reindexer.close()
     answer = _answer(collection, former, outcome, verification, failed, faults, switched=switched)
+    if reindexer.mended:
+        answer["recomputed"] = asdict(reindexer.mended)
     _print(answer, as_json)
     return EXIT_NO if faults else 0
 
@@ -245,6 +282,8 @@ def _print_filling(answer: dict[str, Any]) -> None:
         f"{answer['collection']}: {answer['pages']} pages with {answer['statements']} statements; "
         f"{answer['written_pages']} pages were written, {answer['embedded_statements']} statements embedded."
     )
+    if "recomputed" in answer:
+        _print_mended(answer["recomputed"])
     wrong = answer["wrong_pages"]
     all_right = ": all as recorded." if answer["verified_pages"] else "."
     out.print(
@@ -253,6 +292,24 @@ def _print_filling(answer: dict[str, Any]) -> None:
     )
     for line in _first(answer["failed"]):
         out.print(f"Could not be read: {line}")
+
+
+def _print_mended(mended: dict[str, Any]) -> None:
+    out.print(
+        f"Compared {_pages(mended['compared'])} with the models' answers. Mended: links of {len(mended['links'])}, "
+        f"vectors of {len(mended['blob_vectors'])}, vectors in the index of {len(mended['index_vectors'])}."
+    )
+    for url in _first(sorted({*mended["links"], *mended["blob_vectors"], *mended["index_vectors"]})):
+        out.print(f"Mended: {url}")
+    if mended["other_release"]:
+        out.print(
+            f"{_pages(mended['other_release'])} drafted by another release: their links were not compared. "
+            "New links: riffle replay --from statements"
+        )
+    if mended["no_document"]:
+        out.print(f"{_pages(mended['no_document'])} without a document: their links were not compared.")
+    if mended["other_model"]:
+        out.print(f"{_pages(mended['other_model'])} indexed with another model: not compared.")
 
 
 def _first(lines: Sequence[str]) -> list[str]:

@@ -82,8 +82,9 @@ class MemoryIndex:
         by_words = collection.by_words(sparse, filters, limit) if sparse is not None and sparse.indices else []
         return Candidates(tuple(by_meaning), tuple(by_words), limit)
 
-    async def dense_vectors(self, ids: Sequence[UUID]) -> list[Sequence[float]]:
-        points = self._collections[self._active].points if self._active else {}
+    async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
+        name = collection or self._active
+        points = self._collections[name].points if name in self._collections else {}
         return [points[id].dense for id in ids if id in points]
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:

@@ -103,10 +103,10 @@ class VectorIndex(Protocol):
     ) -> Candidates:
         """Return the best statements by meaning and by words. Without a vector, or without terms, a list is empty."""
 
-    async def dense_vectors(self, ids: Sequence[UUID]) -> list[Sequence[float]]:
+    async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         """Return the dense vectors of these statements, in the order of the ids, without statements that are missing.
 
-        The vectors are read from the collection that searches read. Engines may return them scaled to length 1.
+        None: the vectors are read from the collection that searches read. Engines may return them scaled to length 1.
         """
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:

@@ -144,13 +144,13 @@ class QdrantIndex:
         }
         return Candidates(lists.get("dense", ()), lists.get("sparse", ()), limit)
 
-    async def dense_vectors(self, ids: Sequence[UUID]) -> list[Sequence[float]]:
+    async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         if not ids:
             return []
         try:
             async with self._translate_errors():
                 records = await self._client.retrieve(
-                    self._alias, [str(id) for id in ids], with_payload=False, with_vectors=["dense"]
+                    collection or self._alias, [str(id) for id in ids], with_payload=False, with_vectors=["dense"]
                 )
         except MissingCollection:
             return []

@@ -363,10 +363,12 @@ async def test_the_nearest_statements_of_a_collection_exactly_and_as_a_search_fi
 async def test_vectors_are_read_in_the_order_of_their_statements(index: Index) -> None:
     asked = [point("p2").id, point("unknown").id, point("p0").id]
     assert await index.dense_vectors(asked) == [], "no collection at all"
-    await filled(index, *(point(f"p{n}", dense=axis(n, tilt=0.5)) for n in range(4)))
-    found = await index.dense_vectors(asked)
-    assert np.array(found) == pytest.approx(np.array([axis(2, 0.5), axis(0, 0.5)]), abs=1e-6)
+    collection = await filled(index, *(point(f"p{n}", dense=axis(n, tilt=0.5)) for n in range(4)))
+    for name in (None, collection):
+        found = await index.dense_vectors(asked, name)
+        assert np.array(found) == pytest.approx(np.array([axis(2, 0.5), axis(0, 0.5)]), abs=1e-6)
     assert await index.dense_vectors([]) == []
+    assert await index.dense_vectors(asked, f"{collection}-of-another-model") == []
 
 
 async def test_the_recall_of_a_small_collection_is_whole(index: Index) -> None:

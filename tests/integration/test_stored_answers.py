@@ -1,0 +1,102 @@
+"""Answers of other requests, stored by real stages in real servers: found by `riffle doctor --vectors` and mended by
+`riffle reindex --recompute`, both run as people run them."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from schemas.ids import page_id
+from streams.models.protocols import Link, ModelInfo, Vectors
+from streams.pages.sandbox.pool import ParsePool
+from streams.settings import Settings
+from streams.statements.codec import decode_statements
+from streams.stores.opener import Stores, open_stores
+from streams.vectors.codec import decode_vectors
+from tests.stages.test_recompute import METALS, body
+from tests.stages.whole_journey import WholeJourney
+
+pytestmark = [pytest.mark.integration("cassandra", "qdrant", "triton"), pytest.mark.timeout(600)]
+
+SPOILED = METALS[2]
+
+
+class Spoiled:
+    """Real models that answer texts about one metal as if they were other texts."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    async def info(self, *, urgent: bool = False) -> ModelInfo:
+        return await self._stores.embedder.info(urgent=urgent)
+
+    async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
+        found = await self._stores.chains.links(sentences)
+        return [*found[1:], Link()] if any(SPOILED in sentence for sentence in sentences) else found
+
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
+        foreign = [f"A ship left port {row}." if SPOILED in text else text for row, text in enumerate(texts)]
+        return await self._stores.embedder.embed(foreign)
+
+
+@pytest.fixture
+async def stores(stack: Settings) -> AsyncIterator[Stores]:
+    async with open_stores(stack, ["records", "vectors", "models"]) as opened:
+        yield opened
+
+
+async def run(stack: Settings, *arguments: str, status: int) -> Any:
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")},
+        "RIFFLE_HOME": str(stack.home / "commands"),
+        "RIFFLE_CASSANDRA__HOSTS": json.dumps(stack.cassandra.hosts),
+        "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
+        "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
+        "RIFFLE_QDRANT__URL": stack.qdrant.url,
+        "RIFFLE_TRITON__URL": stack.triton.url,
+    }
+    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments, "--json"]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
+    assert done.returncode == status, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+async def test_a_page_with_foreign_answers_is_found_and_mended(
+    stack: Settings, stores: Stores, fresh_name: str
+) -> None:
+    host = f"{fresh_name.replace('_', '-')}.test"
+    urls = [f"https://{host}/{metal}" for metal in METALS]
+    spoiled = replace(stores, embedder=Spoiled(stores), chains=Spoiled(stores))
+    async with ParsePool(1) as pool:
+        journey = WholeJourney(pool, spoiled)
+        for at, (url, metal) in enumerate(zip(urls, METALS, strict=True)):
+            # The other tests of this run have texts of their own.
+            await journey.fetch(url, body(metal).replace(" lot ", f" lot {fresh_name} "), at)
+
+    (finding,) = (await run(stack, "doctor", "--vectors", status=2))["findings"]
+    assert [line.partition(",")[0] for line in finding["details"]] == [urls[2]]
+    assert "links" in finding["details"][0]
+    assert "vectors in the index" in finding["details"][0]
+
+    recomputed = (await run(stack, "reindex", "--recompute", "--host", host, status=0))["recomputed"]
+    mended = [recomputed[name] for name in ("links", "blob_vectors", "index_vectors")]
+    assert (recomputed["compared"], mended) == (5, [[urls[2]]] * 3)
+
+    assert (await run(stack, "doctor", "--vectors", status=0))["level"] == "ok"
+    again = (await run(stack, "reindex", "--recompute", "--host", host, status=0))["recomputed"]
+    assert [again[name] for name in ("links", "blob_vectors", "index_vectors")] == [[], [], []]
+
+    record = await stores.pages.get(page_id(urls[2]))
+    statements = decode_statements(await stores.blobs.get(record.indexed.statements_ref))
+    vectors = decode_vectors(await stores.blobs.get(record.embedded.vectors_ref), record.indexed.statements_ref)
+    right = await stores.embedder.embed([statement.in_context for statement in statements.statements])
+    assert (vectors * right).sum(axis=1).min() > 0.999
+    assert record.chunked.statements_ref == record.indexed.statements_ref
