@@ -94,7 +94,7 @@ class Host:
 
     def shares_to_move(self) -> list[str]:
         """Return the crawls whose shares need rows of their own before another share is added: the first used ones."""
-        return list(self.crawls)[: len(self.crawls) - MAX_SHARES_IN_ROW + 1]
+        return list(self.crawls)[: max(len(self.crawls) - MAX_SHARES_IN_ROW + 1, 0)]
 
     def next_version(self, now: int) -> int:
         """Return a write time that is greater than the last one."""
