@@ -1,8 +1,8 @@
 """The examples of docs/guide/contribute.md, carried out in a copy of the repository.
 
 A block that begins with `+++` and a file is a patch: lines with `+` are added, lines with `-` are removed, and the
-others are the place, which the file has once. `@@` separates places. A block of Python that begins with a comment of
-a path is a new file.
+others are the place, which the file has once. `@@` separates places. A block of Python or HTML that begins with a
+comment of a path is a new file.
 """
 
 import re
@@ -15,10 +15,21 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guide" / "contribute.md"
-EXAMPLES = ("Adding an event", "Adding a stage", "Adding an operator of the query", "Adding a field of the document")
-_BLOCK = re.compile(r"^```(diff|python)\n(.*?)^```$", re.M | re.S)
+EXAMPLES = (
+    "Adding an event",
+    "Adding a stage",
+    "Adding an operator of the query",
+    "Adding a field of the document",
+    "Adding a ranking signal",
+    "Adding a source beside the results",
+)
+_BLOCK = re.compile(r"^```(diff|python|html)\n(.*?)^```$", re.M | re.S)
+_COMMENTS = {"python": "#", "html": "{#"}
 CHECKED_BY = (
     "tests/stages/test_call_traces.py",
+    "tests/stages/test_gateway_lengths.py",
+    "tests/stages/test_gateway_ranking.py",
+    "tests/stages/test_gateway_sources.py",
     "tests/stages/test_readability.py",
     "tests/unit/ledger",
     "tests/unit/pages/test_facts.py",
@@ -26,14 +37,18 @@ CHECKED_BY = (
     "tests/unit/schemas",
     "tests/unit/search/query_language/test_matching.py",
     "tests/unit/search/query_language/test_query.py",
+    "tests/unit/search/ranking/test_title_words.py",
+    "tests/unit/search/test_lengths.py",
+    "tests/unit/search/test_options.py",
     "tests/unit/stores/test_packing.py",
     "tests/unit/stores/test_page_record.py",
+    "tests/unit/test_docs.py",
     "tests/unit/test_layers.py",
     "tests/unit/test_regular_expressions.py",
     "tests/unit/test_topology.py",
     "tests/unit/test_words.py",
 )
-"""The tests that an event, a stage, an operator or a field could break, and the examples' own."""
+"""The tests that the examples could break, and the examples' own."""
 
 
 def section(heading: str) -> str:
@@ -44,10 +59,10 @@ def section(heading: str) -> str:
 def carry_out(kind: str, block: str, root: Path) -> str:
     """Change or make the file of a block. Return the file's path."""
     first, content = block.split("\n", 1)
-    mark, name = first.split(maxsplit=1)
+    mark, name = first.removesuffix(" #}").split(maxsplit=1)
     path = root / name
-    if kind == "python":
-        assert mark == "#", f"{first}: a new file begins with a comment of its path"
+    if kind in _COMMENTS:
+        assert mark == _COMMENTS[kind], f"{first}: a new file begins with a comment of its path"
         assert not path.exists(), f"{name} is there already"
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, encoding="utf-8")
