@@ -3,6 +3,7 @@
 With an admin port there are two: one for people and programs, one for operators. Otherwise one app has all.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -70,7 +71,8 @@ def create_app(
         page_html_routes(context, views),
         *about,
     )
-    admin = (operations_routes(context, gateway.search.rehearse), labs_routes(context, gateway.explainer, views))
+    operations = operations_routes(context, gateway.search.rehearse, lambda: asyncio.get_running_loop().time())
+    admin = (operations, labs_routes(context, gateway.explainer, views))
     if settings.gateway.admin_port is None:
         app = _app((*public, *admin), context, views, has_labs=True)
         app.state.admin = None

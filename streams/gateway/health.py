@@ -1,7 +1,7 @@
 """Routes for operators and load balancers: whether the process is alive, which stores answer, and the metrics."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from streams.gateway.http import examples
 
 PROBE_SECONDS = 1.0
 """Maximum time until a store answers the smallest request (seconds)."""
+KEPT_SECONDS = 1.0
+"""Time for which the stores' answers are kept (seconds). So any number of checks costs one request a second."""
 _NO_PAGE = UUID(int=0)
 
 log = structlog.get_logger(__name__)
@@ -44,6 +46,31 @@ def liveness_routes() -> APIRouter:
     return router
 
 
+Probes = Mapping[str, tuple[str, Exception | None]]
+"""The state of each store, and its error."""
+
+
+class KeptProbes:
+    """The last answers of the stores. Checks at the same moment share one request to each store."""
+
+    def __init__(self, ask: Callable[[], Awaitable[Probes]], clock: Callable[[], float]) -> None:
+        """`clock`: seconds, from any beginning."""
+        self._ask, self._clock = ask, clock
+        self._task: asyncio.Future[Probes] | None = None
+        self._until = 0.0
+
+    async def states(self) -> Probes:
+        """Return the answers, which are at most `KEPT_SECONDS` old, or come now."""
+        if self._task is None or (self._task.done() and self._clock() >= self._until):
+            self._task = asyncio.ensure_future(self._ask_stores())
+        return await asyncio.shield(self._task)
+
+    async def _ask_stores(self) -> Probes:
+        probes = await self._ask()
+        self._until = self._clock() + KEPT_SECONDS
+        return probes
+
+
 class Rehearsal:
     """One search before the first search of a person, at the first readiness check that finds the stores open.
 
@@ -63,11 +90,13 @@ class Rehearsal:
         await asyncio.shield(self._task)
 
 
-def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[None]]) -> APIRouter:
-    """Return the routes. `rehearse` searches once, and raises nothing."""
+def operations_routes(
+    context: GatewayContext, rehearse: Callable[[], Awaitable[None]], clock: Callable[[], float]
+) -> APIRouter:
+    """Return the routes. `rehearse` searches once, and raises nothing. `clock`: seconds, from any beginning."""
     router = APIRouter(tags=["operations"])
     last: dict[str, str] = {}
-    rehearsal = Rehearsal(rehearse)
+    rehearsal, probes_kept = Rehearsal(rehearse), KeptProbes(lambda: probe(context), clock)
 
     @router.get(
         "/readyz",
@@ -79,7 +108,7 @@ def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[
         },
     )
     async def readyz() -> Response:
-        probes = await probe(context)
+        probes = await probes_kept.states()
         readiness = readiness_of({store: state for store, (state, _) in probes.items()})
         status = 503 if readiness.status == "unavailable" else 200
         if status == 200:
@@ -106,7 +135,7 @@ def operations_routes(context: GatewayContext, rehearse: Callable[[], Awaitable[
     return router
 
 
-async def probe(context: GatewayContext) -> dict[str, tuple[str, Exception | None]]:
+async def probe(context: GatewayContext) -> Probes:
     """Send every store its smallest request, all at once. Return each store's state, and its error."""
     requests: dict[str, Callable[[], Awaitable[object]]] = {
         "records": lambda: context.stores.ledger.history(_NO_PAGE),

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 from schemas.ids import page_id
 from streams.gateway.context import GatewayContext
@@ -45,14 +46,17 @@ HANG_SECONDS = 30.0
 class Impatient(LimitedProtocol):
     """The gateway's protocol with limits that a test can wait for."""
 
-    header_seconds = 0.2
-    read_seconds = 0.2
+    header_seconds = body_seconds = read_seconds = 0.2
 
 
 class Patient(LimitedProtocol):
     """The gateway's protocol without a limit of time that a slow machine could meet."""
 
-    header_seconds = read_seconds = 600.0
+    header_seconds = body_seconds = read_seconds = 600.0
+
+
+class ImpatientForBodies(Patient):
+    body_seconds = 0.2
 
 
 @contextlib.asynccontextmanager
@@ -122,6 +126,74 @@ async def test_a_header_that_comes_byte_by_byte_is_closed_too(app: FastAPI) -> N
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(reader.read(1), 0.01)
         assert await is_closed(reader)
+        writer.close()
+
+
+SLOW_BODIES = [
+    pytest.param(b"POST /labs/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: 19999\r\n\r\n", b"a", id="a form"),
+    pytest.param(
+        b"POST /labs/label HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"1\r\na\r\n",
+        id="a form in chunks",
+    ),
+    pytest.param(
+        b"POST /labs/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+        b"",
+        id="nothing after a 100",
+    ),
+    pytest.param(b"GET /waits HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n", b"", id="no body at all"),
+]
+
+
+@pytest.mark.parametrize(("head", "drop"), SLOW_BODIES)
+async def test_a_body_that_comes_byte_by_byte_is_cut_off(tmp_path: Path, head: bytes, drop: bytes) -> None:
+    app = gateway(await searchable([WAL]), labels=tmp_path)
+
+    @app.get("/waits")
+    async def waits(request: Request) -> None:
+        await request.body()
+
+    async with serving(app, protocol=ImpatientForBodies) as port:
+        connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        dripping = [asyncio.create_task(drip(writer, head, drop)) for _, writer in connections]
+        answers = await asyncio.gather(*(everything(reader) for reader, _ in connections))
+        assert all(b"HTTP/1.1 408 " in answer for answer in answers), answers
+        assert not any(b"HTTP/1.1 5" in answer for answer in answers)
+        for task, (_, writer) in zip(dripping, connections, strict=True):
+            task.cancel()
+            writer.close()
+
+
+async def drip(writer: asyncio.StreamWriter, head: bytes, drop: bytes) -> None:
+    writer.write(head)
+    with contextlib.suppress(ConnectionError):
+        while True:
+            writer.write(drop)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+
+async def everything(reader: asyncio.StreamReader) -> bytes:
+    read = b""
+    with contextlib.suppress(ConnectionError):
+        async with asyncio.timeout(HANG_SECONDS):
+            while piece := await reader.read(65_536):
+                read += piece
+    return read
+
+
+async def test_a_body_in_time_is_read_and_the_connection_goes_on(tmp_path: Path) -> None:
+    app = gateway(await searchable([WAL]), labels=tmp_path)
+    body = b"url=" + URL.encode()
+    head = b"POST /labs/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+    async with serving(app, protocol=Patient) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for part in (head, body[:3], body[3:], REQUEST.replace(b"riffle.test", b"localhost")):
+            writer.write(part)
+            await asyncio.sleep(0.02)
+        async with asyncio.timeout(HANG_SECONDS):
+            assert b" 404 " in await reader.readline()  # the page has no statements
+            await reader.readuntil(b"HTTP/1.1 200 OK")
         writer.close()
 
 

@@ -16,6 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from streams.errors import RestoreUnfinished, StartError, StoreUnavailable
+from streams.gateway import health
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.ledger.history import history_of
@@ -178,7 +179,47 @@ async def test_readiness_and_metrics_show_no_internal_address(broken: Any) -> No
     assert "connection refused" not in ready + metrics
 
 
-async def test_the_address_of_a_failed_store_is_in_the_log_once() -> None:
+async def test_any_number_of_checks_is_one_request_a_second_to_the_stores() -> None:
+    now, asked, answer = [100.0], [], asyncio.Event()
+
+    async def ask() -> dict[str, tuple[str, Exception | None]]:
+        asked.append(now[0])
+        await answer.wait()
+        return {"models": (f"asked {len(asked)}", None)}
+
+    kept = health.KeptProbes(ask, lambda: now[0])
+    at_once = [asyncio.create_task(kept.states()) for _ in range(50)]
+    await asyncio.sleep(0.01)
+    at_once[0].cancel()  # a probe that gave up takes nothing from the others
+    await asyncio.sleep(0.01)
+    now[0] = 105.0  # the stores took five seconds
+    answer.set()
+    assert await asyncio.gather(*at_once[1:]) == [{"models": ("asked 1", None)}] * 49
+    for seconds, requests in ((105.0, 1), (105.9, 1), (106.0, 2), (106.5, 2), (107.5, 3)):
+        now[0] = seconds
+        assert await kept.states() == {"models": (f"asked {requests}", None)}
+    assert asked == [100.0, 106.0, 107.5]
+
+
+async def test_readiness_is_no_way_to_load_the_model() -> None:
+    stores = await searchable([WAL])
+    asked, embed = [], stores.embedder.embed
+
+    async def counted(texts: Any, **options: Any) -> Any:
+        asked.append(list(texts))
+        return await embed(texts, **options)
+
+    stores.embedder.embed = counted  # type: ignore[method-assign]  # of this object only
+    started = asyncio.get_running_loop().time()
+    async with client(gateway(stores)) as web:
+        answers = await asyncio.gather(*(web.get("/readyz") for _ in range(200)))
+    seconds = asyncio.get_running_loop().time() - started
+    assert {response.status_code for response in answers} == {200}
+    assert asked.count(["ready"]) <= 1 + seconds / health.KEPT_SECONDS
+
+
+async def test_the_address_of_a_failed_store_is_in_the_log_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
     stores = await searchable([WAL])
     stores.ledger = Dead()
     with capture_logs() as lines:
