@@ -4,7 +4,8 @@ import shutil
 from collections.abc import Collection, Iterator
 
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.sandbox.confinement import available_layers, missing
+from streams.sandbox.confinement import missing
+from streams.sandbox.trial import layers_in_force
 from streams.servers import SERVERS
 from streams.settings import Settings
 
@@ -32,18 +33,20 @@ def judge_space(folder: str, free_bytes: int, total_bytes: int) -> Finding:
 
 
 def check_sandbox(settings: Settings) -> Iterator[Finding]:
-    """The confinement of the processes that read strangers' text, as this system has it."""
-    yield judge_confinement(available_layers())
+    """Check the confinement of the processes that read strangers' text, by a process that confines itself."""
+    yield judge_confinement(layers_in_force())
 
 
 def judge_confinement(layers: Collection[str]) -> Finding:
-    """The layers of the confinement."""
+    """Check the layers of the confinement that are in force."""
     if not (lacks := missing(layers)):
         return ok("sandbox", "The processes that read pages are confined: " + ", ".join(layers))
     return warning(
         "sandbox",
-        "The processes that read pages are not fully confined. This system lacks: " + ", ".join(lacks),
+        "The processes that read pages are not fully confined. Not in force: " + ", ".join(lacks),
+        "A flaw in the HTML parser could reach what these layers close. "
         "Use Linux 5.13 or newer with Landlock and seccomp, on x86-64 or 64-bit ARM.",
+        "in force: " + (", ".join(layers) or "nothing"),
     )
 
 

@@ -1,11 +1,12 @@
 """The confinement of a sandbox process: it computes, reads its input, writes its answers, and can do nothing else.
 
-It opens no file and no socket, starts no program, process or thread, and sends no signal. Four layers, each of which is
+It opens no file and no socket, starts no program, process or thread, and sends no signal. Five layers, each of which is
 used where the system has it:
 
 - an allow list of system calls (seccomp; Linux on x86-64 and 64-bit ARM). A call that is not on it fails with EPERM.
   A call that only an attack makes ends the process.
 - Landlock without any right (Linux 5.13 and newer): no file can be opened
+- no new privileges (`no_new_privs`): no program that it starts gets more rights than it has
 - limits of resources: no new file descriptor, no new process
 - no memory dump: other processes of the user can't read its memory
 
@@ -40,8 +41,9 @@ KEPT_VARIABLES = frozenset(
 """Environment variables that a sandbox process gets. None of them has a secret."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
-NO_CALLS, NO_FILES, NO_RESOURCES, NO_DUMP = "listed system calls", "no files", "no new resources", "no memory dump"
-LAYERS = (NO_DUMP, NO_FILES, NO_RESOURCES, NO_CALLS)
+NO_DUMP, NO_PRIVILEGES, NO_RESOURCES = "no memory dump", "no new privileges", "no new resources"
+NO_FILES, NO_CALLS = "no files (Landlock)", "only listed system calls (seccomp)"
+LAYERS = (NO_DUMP, NO_PRIVILEGES, NO_FILES, NO_RESOURCES, NO_CALLS)
 """All layers of the confinement, in the order in which they are set."""
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_GET_SECCOMP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 21, 22, 38
@@ -81,6 +83,8 @@ def confine() -> list[str]:
     in_force = [NO_DUMP] if refuse_dumps() else []
     libc = ctypes.CDLL(None, use_errno=True)
     may_filter = sys.platform == "linux" and libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+    if may_filter:
+        in_force.append(NO_PRIVILEGES)
     if may_filter and _deny_files(libc):
         in_force.append(NO_FILES)
     if _limit_resources():
@@ -101,7 +105,13 @@ def available_layers() -> list[str]:
         return [NO_RESOURCES]
     libc = ctypes.CDLL(None, use_errno=True)
     has_filter = filter_program(platform.machine()) and libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
-    found = {NO_DUMP: True, NO_FILES: _landlock_version(libc) > 0, NO_RESOURCES: True, NO_CALLS: has_filter}
+    found = {
+        NO_DUMP: True,
+        NO_PRIVILEGES: True,
+        NO_FILES: _landlock_version(libc) > 0,
+        NO_RESOURCES: True,
+        NO_CALLS: has_filter,
+    }
     return [layer for layer in LAYERS if found[layer]]
 
 

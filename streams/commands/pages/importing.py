@@ -14,9 +14,10 @@ from rich.progress import Progress
 from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out, styled
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
+from streams.errors import RestoreUnfinished
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
-from streams.stores.opener import open_stores
+from streams.stores.opener import Stores, open_stores
 from streams.stores.removals import is_held_back
 
 import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
@@ -25,6 +26,8 @@ Wait = Annotated[bool, typer.Option(help="Wait, and show progress, until all pag
 TrustDates = Annotated[
     bool, typer.Option("--trust-dates", help="Let the dates in the archive count as the age of its pages.")
 ]
+RESTORE_LOOK_SECONDS = 1.0
+"""Time between two looks for the mark of an unfinished restore (seconds)."""
 Import = Callable[..., Awaitable[ImportReport]]
 
 
@@ -59,6 +62,25 @@ async def html(
     return await _import(partial(import_html, trust_dates=trust_dates), folder, wait)
 
 
+class HeldBack:
+    """The check whether a page may not be imported. It also ends the import when a restore begins meanwhile.
+
+    Before an import begins, `open_stores` refuses an installation whose restore is not finished.
+    """
+
+    def __init__(self, stores: Stores, clock: Callable[[], float]) -> None:
+        self._stores, self._clock = stores, clock
+        self._looks_again = 0.0
+
+    async def __call__(self, page_id: UUID) -> bool:
+        """Return whether the page was removed on request. Raises RestoreUnfinished."""
+        if self._stores.unfinished_restore and self._clock() >= self._looks_again:
+            self._looks_again = self._clock() + RESTORE_LOOK_SECONDS
+            if problem := await self._stores.unfinished_restore():
+                raise RestoreUnfinished(problem)
+        return is_held_back(await self._stores.pages.get(page_id))
+
+
 async def _import(read: Import, path: Path, wait: bool) -> int:
     settings, finished = load_settings(), True
     need_kafka(settings)
@@ -72,9 +94,7 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
                 def show(report: ImportReport) -> None:
                     bars.update(reading, completed=report.done, total=report.total or None)
 
-                async def held_back(page_id: UUID) -> bool:
-                    return is_held_back(await stores.pages.get(page_id))
-
+                held_back = HeldBack(stores, time.monotonic)
                 report = await read(path, stores.blobs, producer, show, crawl_id=seen.crawl_id, is_held_back=held_back)
             if wait:
                 finished = await _wait_until_settled(follower, seen, report.imported, bars)

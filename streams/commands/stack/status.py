@@ -1,16 +1,20 @@
 """`riffle status`: the processes of the local stack, their health and their use of memory and CPU."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import psutil
 from rich.table import Table
+from rich.text import Text
 
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_settings, local_home, out, print_json, styled
 from streams.commands.pages.search import gateway_context
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
+from streams.sandbox.confinement import missing
+from streams.sandbox.trial import layers_in_force
 from streams.servers import NAMES
 from streams.settings import Settings
 from streams.tls import TlsFiles, client_context
@@ -34,7 +38,7 @@ class Row:
 
 @command
 def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
-    """Show the processes of the stack: port, memory, CPU time, restarts, health.
+    """Show the processes of the stack (port, memory, CPU time, restarts, health), and how page readers are confined.
 
     Examples:
 
@@ -46,6 +50,7 @@ def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
     settings = load_settings(home=home)
     rows = [_row(process, settings) for process in state.processes] if state else []
     healthy = bool(rows) and all(row.health == "ok" for row in rows)
+    layers = layers_in_force()
     if as_json:
         print_json(
             {
@@ -53,12 +58,14 @@ def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
                 "well": healthy,
                 **(_stack_fields(state) if state else {}),
                 "processes": rows,
+                "sandbox": {"in_force": layers, "missing": missing(layers)},
             }
         )
     elif state is None:
         out.print(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
     else:
         _show(state, rows)
+        out.print(confinement_line(layers))
     return 0 if healthy else EXIT_NO
 
 
@@ -135,4 +142,14 @@ def _show(state: StackState, rows: list[Row]) -> None:
     total = sum(row.memory_bytes for row in rows)
     out.print(
         f"\n{state.state}, since {state.started}; {total / 1e9:.2f} GB in all; logs in {Path(rows[0].log).parent}"
+    )
+
+
+def confinement_line(layers: Sequence[str]) -> Text:
+    """Return what confines the processes that read pages, in red if a layer is not in force."""
+    if not (lacks := missing(layers)):
+        return styled("The processes that read pages are confined: {}", ", ".join(layers))
+    loud = "[bold red]The processes that read pages are NOT fully confined.[/] "
+    return styled(
+        loud + "Not in force: {}; in force: {}. See `riffle doctor`", ", ".join(lacks), ", ".join(layers) or "nothing"
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streams.commands.stack.status import confinement_line
 from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdrant, triton
 from streams.doctor.findings import Finding, Level
 from streams.doctor.kafka import ActualTopic
@@ -18,7 +19,7 @@ from streams.runtime.lag import Lag
 from streams.runtime.records import Incoming
 from streams.runtime.replays.dead_letters import DeadLetter
 from streams.runtime.topics import topic_config
-from streams.sandbox.confinement import LAYERS, NO_DUMP
+from streams.sandbox.confinement import LAYERS
 from streams.settings import (
     CassandraSettings,
     CrawlSettings,
@@ -313,8 +314,20 @@ def test_certificate_files_of_the_settings(tmp_path: Path) -> None:
     assert certificates.judge_file("kafka.ca_file", tmp_path / "missing.pem", now).level is FAILURE
 
 
-def test_a_machine_without_a_layer_of_the_confinement_is_warned_about() -> None:
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_machine_without_a_layer_of_the_confinement_is_warned_about(layer: str) -> None:
+    in_force = [one for one in LAYERS if one != layer]
     assert machine.judge_confinement(LAYERS).level is Level.OK
-    found = machine.judge_confinement([NO_DUMP])
+    found = machine.judge_confinement(in_force)
     assert found.level is Level.WARNING
-    assert "no files" in found.says
+    assert layer in found.says
+    assert found.details == ("in force: " + ", ".join(in_force),)
+    shown = confinement_line(in_force)
+    assert f"NOT fully confined. Not in force: {layer}; in force: " in shown.plain
+    assert any("red" in str(span.style) for span in shown.spans)
+
+
+def test_a_machine_without_any_layer_is_warned_about() -> None:
+    assert machine.judge_confinement([]).details == ("in force: nothing",)
+    assert "Not in force" not in confinement_line(LAYERS).plain
+    assert all(layer in confinement_line(LAYERS).plain for layer in LAYERS)

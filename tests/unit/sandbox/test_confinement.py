@@ -16,6 +16,7 @@ from streams.sandbox.confinement import LAYERS, available_layers, missing, refus
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import SandboxPool
 from streams.sandbox.system_calls import ALLOWED, FATAL, filter_program
+from streams.sandbox.trial import layers_in_force
 from tests.unit.sandbox import tasks
 
 CALL, ATTEMPT, ECHO = (f"{tasks.__name__}:{name}" for name in ("call", "attempt", "echo"))
@@ -49,6 +50,16 @@ async def outcome(pool: SandboxPool, task: str, *payload: object) -> str:
 async def test_all_layers_are_in_force(pool: SandboxPool) -> None:
     await pool.run(ECHO, b"")
     assert pool.confinement == list(LAYERS)
+
+
+@needs_all
+def test_a_trial_says_what_is_in_force() -> None:
+    assert layers_in_force() == list(LAYERS)
+
+
+def test_a_trial_that_fails_says_that_nothing_is_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert layers_in_force() == []
 
 
 @needs_all
