@@ -54,7 +54,7 @@ async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[l
 
 
 async def _search(searcher: Searcher, query: str, per_page: int) -> Found:
-    request = replace(parse(query, searcher.options), per_page=per_page)  # more than a person may ask for
+    request = replace(parse(query, options=searcher.options), per_page=per_page)  # more than a person may ask for
     return await searcher.find(request, Deadline(searcher.options.deadline_seconds))
 
 

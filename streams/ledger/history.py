@@ -21,10 +21,16 @@ SOURCE = "/riffle/frontier"
 
 async def history_of(stores: Stores, page_id: UUID) -> list[Transition]:
     """Return all transitions of a page, oldest first."""
+    _, history = await read_record_and_history(stores, page_id)
+    return history
+
+
+async def read_record_and_history(stores: Stores, page_id: UUID) -> tuple[PageRecord, list[Transition]]:
+    """Return the record of a page, and all transitions of the page, oldest first. Each table is read once."""
     stored = await stores.ledger.history(page_id)
     url, record = await stores.frontier.url(page_id), await stores.pages.get(page_id)
     steps = [*stored, *(frontier_steps(url, stored) if url else ()), *removal_steps(page_id, record, stored)]
-    return sorted(steps, key=lambda step: (step.at, step.event_id))
+    return record, sorted(steps, key=lambda step: (step.at, step.event_id))
 
 
 def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[Transition]:

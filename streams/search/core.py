@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
-from streams.search.request import SearchRequest, parse
+from streams.search.request import FIRST_PAGE, Parameters, SearchRequest, parse
 from streams.search.searcher import Found, Searcher
 from streams.search.sources import Answering, SideBySide, Source
 from streams.vectors.bm25 import query_vector
@@ -32,18 +32,9 @@ class SearchCore:
         self._side_by_side = SideBySide(self._find, sources)
         self._slots = asyncio.Semaphore(max_at_once)
 
-    def start(
-        self,
-        text: str,
-        *,
-        page: int = 1,
-        per_page: int = 10,
-        host: str = "",
-        language: str = "",
-        explain: bool = False,
-    ) -> Answering:
+    def start(self, text: str, given: Parameters = FIRST_PAGE) -> Answering:
         """Check the query, and ask for the results and the sources beside them. Raises InvalidQuery."""
-        request = parse(text, self.options, page=page, per_page=per_page, host=host, language=language, explain=explain)
+        request = parse(text, given, self.options)
         return self._side_by_side.start(request, Deadline(self.options.deadline_seconds))
 
     def warm_up(self) -> None:

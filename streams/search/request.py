@@ -23,6 +23,17 @@ _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The parameters of a search beside its text, as they were given: not checked yet."""
+
+    page: int = 1
+    per_page: int = 10
+    host: str = ""
+    language: str = ""
+    explain: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     """A search that can be carried out."""
@@ -49,27 +60,21 @@ class SearchRequest:
         return self.page * self.per_page
 
 
-def parse(
-    text: str,
-    options: SearchOptions = _DEFAULTS,
-    *,
-    page: int = 1,
-    per_page: int = 10,
-    host: str = "",
-    language: str = "",
-    explain: bool = False,
-) -> SearchRequest:
+FIRST_PAGE = Parameters()
+
+
+def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _DEFAULTS) -> SearchRequest:
     """Return the checked request. If `language` is empty, the options' languages are searched. Raises InvalidQuery."""
-    _check_paging(page, per_page)
-    wanted = normalize_language(language)
+    _check_paging(given.page, given.per_page)
+    wanted = normalize_language(given.language)
     return SearchRequest(
         text=normalize_text(text, max_chars=options.max_query_chars),
-        page=page,
-        per_page=per_page,
-        host=normalize_host(host),
+        page=given.page,
+        per_page=given.per_page,
+        host=normalize_host(given.host),
         language=wanted,
         languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else options.languages,
-        explain=explain,
+        explain=given.explain,
     )
 
 

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
 from streams.stores.opener import Stores
-from streams.stores.page_record import Removed
+from streams.stores.page_record import PageRecord, Removed
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
@@ -51,6 +51,19 @@ SPELLINGS = [WAL, "http://SQLite.org:80/wal.html#top", "sqlite.org/wal.html", pa
 async def test_a_page_is_found_by_id_and_by_any_spelling_of_its_url(stores: Stores, subject: object) -> None:
     found = (await get(stores, api(subject))).json()
     assert (found["page_id"], found["url"]) == (str(page_id(WAL)), WAL)
+
+
+async def test_a_look_up_reads_the_record_once(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both the page's view and its history need the record."""
+    read, get_record = [], stores.pages.get
+
+    async def count(page: UUID) -> PageRecord:
+        read.append(page)
+        return await get_record(page)
+
+    monkeypatch.setattr(stores.pages, "get", count)
+    assert (await get(stores, api(WAL))).status_code == 200
+    assert read == [page_id(WAL)]
 
 
 async def test_the_whole_history_of_an_indexed_page(stores: Stores) -> None:

@@ -17,7 +17,7 @@ from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
-from streams.ledger.history import history_of
+from streams.ledger.history import read_record_and_history
 from streams.search.optional import OptionalPart
 from streams.servers import Store
 from streams.stores.page_record import PageRecord
@@ -139,8 +139,7 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
 async def _records(context: GatewayContext, page_id: UUID) -> tuple[PageRecord, list[Transition]]:
     seconds = context.settings.gateway.deadline_seconds * (1 - OPTIONAL_SHARE)
     async with or_problem(context, "The store of page records does not answer.", seconds):
-        record, history = await asyncio.gather(context.stores.pages.get(page_id), history_of(context.stores, page_id))
-        return record, history
+        return await read_record_and_history(context.stores, page_id)
 
 
 def _url_of(record: PageRecord, history: list[Transition]) -> str:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from streams.gateway.http import examples
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import SearchService
-from streams.search.request import MAX_PER_PAGE
+from streams.search.request import MAX_PER_PAGE, Parameters
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),
@@ -42,7 +42,9 @@ def search_api_routes(service: SearchService) -> APIRouter:
         language: Annotated[str, Query(description=_LANGUAGE, examples=["en"])] = "",
         explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
-        running = service.start(q, page=page, per_page=per_page, host=host, language=language, explain=explain)
+        running = service.start(
+            q, Parameters(page=page, per_page=per_page, host=host, language=language, explain=explain)
+        )
         response.headers["Cache-Control"] = "no-store"
         return await running.answer()
 

@@ -13,7 +13,7 @@ from streams.gateway.http.templates import Views
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
-from streams.search.request import ALL_LANGUAGES, SearchRequest
+from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 
 FIRST_PAINT_SECONDS = 0.15
 """Time after which a search without an answer yet shows its head and search box (seconds).
@@ -43,7 +43,7 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
-        running = service.start(q, page=page, host=host, language=language)
+        running = service.start(q, Parameters(page=page, host=host, language=language))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()

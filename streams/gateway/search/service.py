@@ -13,7 +13,7 @@ from streams.gateway.search.query_events import DailySecret, Publish, QueryEvent
 from streams.search.core import MAX_AT_ONCE, SearchCore
 from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
-from streams.search.request import SearchRequest
+from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.searcher import Found, Searcher
 from streams.search.sources import Beside, Source
 
@@ -70,18 +70,9 @@ class SearchService:
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""
 
-    def start(
-        self,
-        text: str,
-        *,
-        page: int = 1,
-        per_page: int = 10,
-        host: str = "",
-        language: str = "",
-        explain: bool = False,
-    ) -> RunningSearch:
+    def start(self, text: str, given: Parameters = FIRST_PAGE) -> RunningSearch:
         """Begin a search. Raises InvalidQuery."""
-        running = self._core.start(text, page=page, per_page=per_page, host=host, language=language, explain=explain)
+        running = self._core.start(text, given)
         results = asyncio.create_task(self._answer(running.results))
         running.beside.add_done_callback(self._count_missing)
         return RunningSearch(running.request, results, running.beside)

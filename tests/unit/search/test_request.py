@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from streams.pages.normalize import normalize
 from streams.search.errors import InvalidQuery
 from streams.search.options import SearchOptions
-from streams.search.request import MAX_DEPTH, normalize_text, parse
+from streams.search.request import MAX_DEPTH, Parameters, normalize_text, parse
 from streams.settings import Settings
 
 GOOD = [
@@ -91,22 +91,22 @@ PARAMETERS = [
 @pytest.mark.parametrize(("parameters", "at_fault"), PARAMETERS)
 def test_parameters(parameters: dict[str, object], at_fault: str | None) -> None:
     if at_fault is None:
-        parse("water", **parameters)  # type: ignore[arg-type]  # each case knows the parameters
+        parse("water", Parameters(**parameters))  # type: ignore[arg-type]  # each case knows the parameters
         return
     with pytest.raises(InvalidQuery) as refused:
-        parse("water", **parameters)  # type: ignore[arg-type]  # each case knows the parameters
+        parse("water", Parameters(**parameters))  # type: ignore[arg-type]  # each case knows the parameters
     assert refused.value.parameter == at_fault
 
 
 def test_hosts_and_languages_are_spelled_as_the_index_spells_them() -> None:
-    request = parse("water", host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw")
+    request = parse("water", Parameters(host=" Bücher.EXAMPLE:443 ", language="ZH-hant-tw"))
     assert (request.host, request.language) == ("xn--bcher-kva.example", "zh-Hant-TW")
 
 
 @pytest.mark.parametrize("tag", [" EN ", "en_us", "pt-br", "ZH-HANT-TW", "es-419", "en-x-US", "de-1996-u-CO-PHONEBK"])
 def test_a_language_is_normalised_as_in_documents(tag: str) -> None:
     document = normalize(f'<html lang="{tag}"><p>1', url="https://a.example/").document
-    assert parse("water", language=tag).language == document.language != ""
+    assert parse("water", Parameters(language=tag)).language == document.language != ""
 
 
 LANGUAGES = [
@@ -122,7 +122,7 @@ LANGUAGES = [
 
 @pytest.mark.parametrize(("operator", "parameter", "searched"), LANGUAGES)
 def test_the_languages_that_are_searched(operator: tuple[str, ...], parameter: str, searched: tuple[str, ...]) -> None:
-    assert parse("water", language=parameter, options=SearchOptions(languages=operator)).languages == searched
+    assert parse("water", Parameters(language=parameter), SearchOptions(languages=operator)).languages == searched
 
 
 @given(st.text(max_size=300))
@@ -137,7 +137,7 @@ def test_normalising_again_changes_nothing(text: str) -> None:
 @given(st.text(max_size=60), st.integers(), st.integers(), st.text(max_size=40), st.text(max_size=20))
 def test_any_input_is_a_request_or_a_problem(text: str, page: int, per_page: int, host: str, language: str) -> None:
     try:
-        request = parse(text, page=page, per_page=per_page, host=host, language=language)
+        request = parse(text, Parameters(page=page, per_page=per_page, host=host, language=language))
     except InvalidQuery:
         return
     assert request.text == request.text.strip() != ""
