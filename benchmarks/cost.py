@@ -27,7 +27,7 @@ from streams.commands.pages.crawl import seed
 from streams.errors import UsageError
 from streams.local.demo import unpack
 from streams.runtime.connection import client_config
-from streams.runtime.lag import stage_lags
+from streams.runtime.lags.stage_lags import stage_lags
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.topology import STAGES

@@ -25,7 +25,8 @@ from streams.backup.items import ItemWriter, read_items
 from streams.backup.manifest import Manifest, Part, Progress
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
-from streams.runtime.lag import committed_offsets, end_offsets, input_topics, start_offsets, topic_sizes
+from streams.runtime.lags.offsets import committed_offsets, end_offsets, start_offsets, topic_sizes
+from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.records import Incoming
 from streams.runtime.topic_reader import read_topic
 from streams.runtime.topics import create_topics, set_record_times, topic_config

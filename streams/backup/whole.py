@@ -19,7 +19,7 @@ from streams.backup.manifest import Manifest, Progress, read_manifest, verify
 from streams.errors import UsageError
 from streams.local.pausing import workers_paused
 from streams.local.server_set import ensure_collection
-from streams.runtime.lag import active_groups
+from streams.runtime.lags.offsets import active_groups
 from streams.settings import Settings
 from streams.stores.cassandra import migrate
 from streams.stores.cassandra.restoring import check_restored, mark_restore, unmark_restore

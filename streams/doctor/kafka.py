@@ -12,7 +12,8 @@ from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.runtime.connection import client_config, unreachable_error
-from streams.runtime.lag import Lag, active_groups, input_topics, stage_lags, topic_sizes
+from streams.runtime.lags.offsets import active_groups, topic_sizes
+from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings

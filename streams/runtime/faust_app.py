@@ -24,7 +24,8 @@ from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.connection import ssl_context
-from streams.runtime.lag import PartitionOffsets, input_topics
+from streams.runtime.lags.offsets import PartitionOffsets
+from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.processing import Processor

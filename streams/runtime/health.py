@@ -21,7 +21,7 @@ from typing import Any
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from streams.runtime.lag import PartitionOffsets
+from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.metrics import Metrics
 
 TICK_SECONDS = 1.0

@@ -17,7 +17,7 @@ from streams.runtime.agent import Agent
 from streams.runtime.breaker import Breaker
 from streams.runtime.clock import require_clock
 from streams.runtime.health import Progress
-from streams.runtime.lag import check_retention
+from streams.runtime.lags.retention import check_retention
 from streams.runtime.topics import check_partitions, create_topics
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores

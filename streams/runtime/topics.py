@@ -20,7 +20,8 @@ from confluent_kafka.admin import (
 
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
-from streams.runtime.lag import input_topics, topic_sizes
+from streams.runtime.lags.offsets import topic_sizes
+from streams.runtime.lags.stage_lags import input_topics
 from streams.settings import Settings
 from streams.topology import TOPICS, Stage, Topic
 

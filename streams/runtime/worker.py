@@ -24,11 +24,12 @@ from schemas import Event
 from streams.collector import exempt_loaded_objects
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
-from streams.runtime.backpressure import LagWatch
 from streams.runtime.breaker import Breaker
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, OwnTime, Progress
-from streams.runtime.lag import PartitionOffsets, stage_lags
+from streams.runtime.lags.backpressure import LagWatch
+from streams.runtime.lags.offsets import PartitionOffsets
+from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver, tracer_provider
 from streams.runtime.preparation import Prepared, prepare, prepare_with_retries
@@ -166,7 +167,7 @@ async def _start(
     app.connect(processor, observer)
     if stage.source:
         later = tuple(other for other in STAGES if not other.source)
-        watch = LagWatch(lambda: stage_lags(settings, later), settings.crawl.max_stage_lag_events)
+        watch = LagWatch(LagReader(settings, later).read, settings.crawl.max_stage_lag_events)
         agent.later_stage_behind = watch
         app.run_in_background(watch.run())
     # The agent first: it must be ready for the first event, and that may come with the assignment.

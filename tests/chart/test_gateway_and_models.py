@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from streams.cli import COMMANDS, app
 from streams.gateway.serve import STOP_SECONDS
-from streams.runtime.lag import input_topics
+from streams.runtime.lags.stage_lags import input_topics
 from streams.topology import stage
 from tests.chart.rendering import (
     CHART,

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from docs.generate.chart import chart_topology, events_per_second
-from streams.runtime.lag import input_topics
+from streams.runtime.lags.stage_lags import input_topics
 from streams.settings import RuntimeSettings, Settings
 from streams.topology import STAGES, Stage, in_regions, stage
 from tests.chart.rendering import (

@@ -12,7 +12,7 @@ from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.urls import canonicalize, host_of
 from streams.ledger.history import history_of
 from streams.ledger.status import status_of
-from streams.runtime.lag import Lag, stage_lags
+from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.topics import describe_topics
 from streams.settings import Settings
 from streams.statements.codec import decode_statements

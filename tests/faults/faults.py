@@ -20,7 +20,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from streams.runtime.connection import client_config
-from streams.runtime.lag import committed_offsets, input_topics
+from streams.runtime.lags.offsets import committed_offsets
+from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.topics import describe_topics
 from streams.settings import Settings
 from streams.topology import STAGES, Stage, stage

@@ -31,7 +31,8 @@ from streams.local.ports import free_ports
 from streams.runtime import topic_tail
 from streams.runtime.connection import client_config
 from streams.runtime.failure_headers import read_failure
-from streams.runtime.lag import check_retention, stage_lags
+from streams.runtime.lags.retention import check_retention
+from streams.runtime.lags.stage_lags import stage_lags
 from streams.runtime.processing import SHORT_ROUNDS
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import encode

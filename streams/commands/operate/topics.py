@@ -15,7 +15,7 @@ from streams.commands.console import (
     styled,
     table,
 )
-from streams.runtime.lag import Lag, stage_lags
+from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.topics import TopicState, create_topics, describe_topics, grow_topics, set_record_times
 
 

@@ -8,7 +8,7 @@ from streams.backup.cassandra import refuse_other_schema
 from streams.backup.kafka import find_first_kept, kept_topics, missing_records
 from streams.backup.manifest import Manifest, Part
 from streams.errors import UsageError
-from streams.runtime.lag import input_topics
+from streams.runtime.lags.stage_lags import input_topics
 from streams.stores.cassandra.copying import FIRST_TOKEN, LAST_TOKEN, Table, _tables_of, _writes, token_ranges
 from streams.stores.cassandra.migrating import packaged_migrations
 from streams.topology import STAGES, TOPICS

@@ -15,7 +15,7 @@ from streams.doctor.versions import judge_version
 from streams.local.tls.identities import Identities
 from streams.models.protocols import ModelInfo
 from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.lag import Lag
+from streams.runtime.lags.stage_lags import Lag
 from streams.runtime.records import Incoming
 from streams.runtime.replays.dead_letters import DeadLetter
 from streams.runtime.topics import topic_config

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from streams.errors import StoreUnavailable
-from streams.runtime.backpressure import LagWatch, stage_behind
-from streams.runtime.lag import Lag
+from streams.runtime.lags.backpressure import LagWatch, stage_behind
+from streams.runtime.lags.stage_lags import Lag
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from streams.runtime.health import HealthServer, OwnTime, Progress
-from streams.runtime.lag import PartitionOffsets
+from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.metrics import Metrics
 
 

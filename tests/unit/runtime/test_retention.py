@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from streams.errors import UsageError
-from streams.runtime import lag
-from streams.runtime.lag import check_retention
+from streams.runtime.lags import retention
+from streams.runtime.lags.retention import check_retention
 from streams.settings import Settings
 from tests.unit.runtime.stage_harness import STAGE
 
@@ -49,11 +49,11 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     topic = STAGE.inputs[0].topic
     made = Broker({(topic, 0): 5, (topic, 1): 9, (STAGE.retry_topic, 0): 3}, {(topic, 0): 8, (topic, 1): 9})
     made.starts[STAGE.retry_topic, 0] = 4
-    monkeypatch.setattr(lag, "AdminClient", lambda _: made)
-    monkeypatch.setattr(lag, "_places", lambda *_: [])
-    monkeypatch.setattr(lag, "_commit_starts", lambda *_: None)
-    monkeypatch.setattr(lag, "committed_offsets", made.committed_offsets)
-    monkeypatch.setattr(lag, "_offsets", made.first_offsets)
+    monkeypatch.setattr(retention, "AdminClient", lambda _: made)
+    monkeypatch.setattr(retention, "find_places", lambda *_: [])
+    monkeypatch.setattr(retention, "_commit_starts", lambda *_: None)
+    monkeypatch.setattr(retention, "committed_offsets", made.committed_offsets)
+    monkeypatch.setattr(retention, "list_offsets", made.first_offsets)
     return made
 
 
@@ -71,15 +71,15 @@ def test_an_accepted_loss_waits_until_a_killed_worker_is_no_member_any_more(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a partition without new events would be refused again at the next start."""
-    monkeypatch.setattr(lag, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(retention, "AGAIN_SECONDS", 0)
     broker.refusals = 3
     check_retention(Settings(), [STAGE], accept_loss=True)
     assert sorted(broker.moved) == [("answer.retry", 0, 4), ("tests.asked", 0, 8)]
 
 
 def test_an_accepted_loss_does_not_wait_for_workers_that_run(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lag, "AGAIN_SECONDS", 0)
-    monkeypatch.setattr(lag, "SESSION_ENDS", 0)
+    monkeypatch.setattr(retention, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(retention, "SESSION_ENDS", 0)
     broker.refusals = 1_000_000
     check_retention(Settings(), [STAGE], accept_loss=True)
     assert broker.refusals == 1_000_000 - 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from streams.errors import RiffleError
-from streams.runtime.lag import Lag
+from streams.runtime.lags.stage_lags import Lag
 from streams.topology import is_replay_topic
 
 log = structlog.get_logger()
