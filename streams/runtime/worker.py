@@ -27,7 +27,7 @@ from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, OwnTime, Progress
-from streams.runtime.lags.backpressure import LagWatch
+from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.metrics import Metrics
@@ -37,7 +37,7 @@ from streams.runtime.processing import Processor
 from streams.runtime.records import encode
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.topology import STAGES, Stage, in_regions
+from streams.topology import Stage, in_regions
 
 log = structlog.get_logger()
 
@@ -166,8 +166,7 @@ async def _start(
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
     app.connect(processor, observer)
     if stage.source:
-        later = tuple(other for other in STAGES if not other.source)
-        watch = LagWatch(LagReader(settings, later).read, settings.crawl.max_stage_lag_events)
+        watch = LagWatch(LagReader(settings, AFTER_SOURCES).read, settings.crawl.max_stage_lag_events)
         agent.later_stage_behind = watch
         app.run_in_background(watch.run())
     # The agent first: it must be ready for the first event, and that may come with the assignment.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated
@@ -9,6 +10,8 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import EXIT_NO, choose_stages, command, err, load_kafka_settings, out
+from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
+from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import Incoming
 from streams.runtime.replays.replaying import replay_record, stage_inputs
@@ -25,6 +28,8 @@ async def replay(
 ) -> int:
     """Have a stage, and all stages after it, handle past events again: new model, new rules, no crawl.
 
+    The replay waits while a stage is further behind than `crawl.max_stage_lag_events`.
+
     Examples:
 
         riffle replay --from normalize --host www.sqlite.org
@@ -34,11 +39,15 @@ async def replay(
     settings = load_kafka_settings()
     earliest = since.replace(tzinfo=UTC) if since else None
     await asyncio.to_thread(create_topics, settings)  # the replay topic, if no worker of this release has run yet
+    later = tuple({stage, *AFTER_SOURCES})
     now, sent = datetime.now(UTC), 0
     records = stage_inputs(settings, stage, host=host, since=earliest)
     async with EventProducer(settings, "replay") as producer:
-        with err.status(f"Replaying from {stage.name} ...") as status:
+        with err.status(f"Replaying from {stage.name} ...") as status, closing(LagReader(settings, later)) as lags:
+            watch = LagWatch(lags.read, settings.crawl.max_stage_lag_events, counts_replays=True)
+            source = PausingSource(watch, lambda why: status.update(f"Replaying from {stage.name}: {sent} events{why}"))
             while batch := await asyncio.to_thread(_next_batch, records):
+                await source.wait()
                 await producer.send_records(replay_record(stage, record, now) for record in batch)
                 sent += len(batch)
                 status.update(f"Replaying from {stage.name}: {sent} events")

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,8 @@ from streams.commands.console import EXIT_NO, command, command_group, err, load_
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
 from streams.errors import RestoreUnfinished
+from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
+from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.stores.opener import Stores, open_stores
@@ -94,9 +97,22 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
                 def show(report: ImportReport) -> None:
                     bars.update(reading, completed=report.done, total=report.total or None)
 
-                held_back = HeldBack(stores, time.monotonic)
-                report = await read(path, stores.blobs, producer, show, crawl_id=seen.crawl_id, is_held_back=held_back)
+                def show_wait(reason: str) -> None:
+                    bars.update(reading, description=f"Read{reason}")
+
+                with closing(LagReader(settings, AFTER_SOURCES)) as lags:
+                    source = PausingSource(LagWatch(lags.read, settings.crawl.max_stage_lag_events), show_wait)
+                    report = await read(
+                        path,
+                        stores.blobs,
+                        producer,
+                        show,
+                        crawl_id=seen.crawl_id,
+                        is_held_back=HeldBack(stores, time.monotonic),
+                        wait_for_room=source.wait,
+                    )
             if wait:
+                seen.last_event_at = time.monotonic()  # no event was looked at during the reading
                 finished = await _wait_until_settled(follower, seen, report.imported, bars)
     finally:
         follower.close()

@@ -58,6 +58,14 @@ def _no_progress(_: ImportReport) -> None:
     """Ignore the progress."""
 
 
+Room = Callable[[], Awaitable[None]]
+"""Function that returns when the stages have room for more pages."""
+
+
+async def _always() -> None:
+    """Never wait."""
+
+
 async def _never(_: UUID) -> bool:
     """Import every page."""
     return False
@@ -74,6 +82,7 @@ async def import_warc(
     max_body_bytes: int = MAX_BODY_BYTES,
     trust_dates: bool = False,
     is_held_back: HeldBack = _never,
+    wait_for_room: Room = _always,
 ) -> ImportReport:
     """Import each page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
 
@@ -88,7 +97,7 @@ async def import_warc(
         records = read_warc(file, limits)
         sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
         try:
-            await _send_all(records, file.tell, report, sender, progress)
+            await _send_all(records, file.tell, report, sender, progress, wait_for_room)
         except NotWarc as error:
             raise UsageError(f"{path} is not a WARC file: {error}") from error
     return report
@@ -112,6 +121,7 @@ async def import_html(
     max_body_bytes: int = MAX_BODY_BYTES,
     trust_dates: bool = False,
     is_held_back: HeldBack = _never,
+    wait_for_room: Room = _always,
 ) -> ImportReport:
     """Import each file FOLDER/HOST/path.html as https://HOST/path.html. Symbolic links are not followed.
 
@@ -122,7 +132,7 @@ async def import_html(
     limits = Limits(max_body_bytes, time_ns() // 1_000)
     records = (_read_file(folder, file, limits) for file in files)
     sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
-    await _send_all(records, lambda: report.seen, report, sender, progress)
+    await _send_all(records, lambda: report.seen, report, sender, progress, wait_for_room)
     if not report.imported:
         raise UsageError(
             f"{folder} contains no page: {len(files)} HTML files were found. It must contain a folder for each host, "
@@ -167,9 +177,11 @@ async def _send_all(
     report: ImportReport,
     sender: "_Sender",
     progress: Progress,
+    wait_for_room: Room,
 ) -> None:
     """Read and send the records in batches, and report the progress after each batch."""
     while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
+        await wait_for_room()
         _count(report, await sender.send(batch))
         report.done = position()
         progress(report)

@@ -1,1 +1,1 @@
-"""How far each stage is behind: offsets, what retention deleted, and backpressure to the sources of events."""
+"""The lag of each stage: offsets, what retention deleted, and backpressure to the sources of events."""

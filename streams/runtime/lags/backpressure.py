@@ -1,21 +1,24 @@
-"""Backpressure to the source of events: it pauses while a later stage is behind by more than a bound.
+"""Backpressure to sources of events: they pause while a later stage is behind by more than a bound.
 
 Without backpressure, a slow stage falls behind until Kafka's retention deletes events that it has not read.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
 
 import structlog
 
 from streams.errors import RiffleError
 from streams.runtime.lags.stage_lags import Lag
-from streams.topology import is_replay_topic
+from streams.topology import STAGES, is_replay_topic
 
 log = structlog.get_logger()
 
 CHECK_SECONDS = 10.0
+AFTER_SOURCES = tuple(stage for stage in STAGES if not stage.source)
+"""The stages whose lag makes a source of events pause."""
 
 
 @dataclass(slots=True)
@@ -25,6 +28,8 @@ class LagWatch:
     read_lags: Callable[[], Sequence[Lag]]
     max_events: int
     behind: str = ""
+    counts_replays: bool = False
+    """True for the source of replays. To other sources they don't count: they keep no event waiting."""
 
     def __call__(self) -> str:
         return self.behind
@@ -36,7 +41,8 @@ class LagWatch:
         except RiffleError as error:
             log.warning("the lag of later stages is unknown", error=str(error))
             return
-        behind = stage_behind(lags, self.max_events)
+        counted = [lag for lag in lags if self.counts_replays or not is_replay_topic(lag.topic)]
+        behind = stage_behind(counted, self.max_events)
         if behind != self.behind:
             log.warning("backpressure", paused_for=behind or "no stage")
         self.behind = behind
@@ -49,14 +55,36 @@ class LagWatch:
 
 
 def stage_behind(lags: Sequence[Lag], max_events: int) -> str:
-    """Return the stage with the most waiting events if they are more than `max_events`, else an empty string.
-
-    Replays don't count: they keep no event waiting.
-    """
+    """Return the stage with the most waiting events if they are more than `max_events`, else an empty string."""
     waiting: dict[str, int] = {}
     for lag in lags:
-        if is_replay_topic(lag.topic):
-            continue
         waiting[lag.stage] = waiting.get(lag.stage, 0) + lag.events
     stage = max(waiting, key=lambda name: waiting[name], default="")
     return stage if stage and waiting[stage] > max_events else ""
+
+
+@dataclass(slots=True)
+class PausingSource:
+    """A source of many events that a command runs: an import or a replay. It waits before its next events."""
+
+    watch: LagWatch
+    show: Callable[[str], None]
+    """Shows why the source waits. Called with "" when it goes on."""
+    now: Callable[[], float] = monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _checked_at: float = field(default=float("-inf"), init=False)
+
+    async def wait(self) -> None:
+        """Return when no later stage is too far behind. The lag is asked for at most once in CHECK_SECONDS."""
+        if self.now() - self._checked_at < CHECK_SECONDS:
+            return
+        await self._check()
+        while behind := self.watch():
+            self.show(f" (waits: stage {behind} is more than {self.watch.max_events} events behind)")
+            await self.sleep(CHECK_SECONDS)
+            await self._check()
+        self.show("")
+
+    async def _check(self) -> None:
+        await self.watch.check()
+        self._checked_at = self.now()

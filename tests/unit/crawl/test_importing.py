@@ -212,3 +212,14 @@ async def test_symbolic_links_are_not_followed(tmp_path: Path, sent: Sent) -> No
 async def test_the_error_for_a_folder_without_hosts_describes_the_layout(tmp_path: Path, sent: Sent) -> None:
     with pytest.raises(UsageError, match=r"contains no page: 1 HTML files were found.*a folder for each host"):
         await import_html(write_html(tmp_path, "guide.html"), sent.blobs, sent)
+
+
+async def test_an_import_waits_for_room_before_each_batch(tmp_path: Path, sent: Sent) -> None:
+    calls: list[int] = []
+
+    async def wait() -> None:
+        calls.append(len(sent.events))
+
+    path = write_warc(tmp_path / "a.warc.gz", 3 * IN_FLIGHT)
+    await import_warc(path, sent.blobs, sent, wait_for_room=wait)
+    assert calls[:3] == [0, IN_FLIGHT, 2 * IN_FLIGHT]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from streams.errors import StoreUnavailable
-from streams.runtime.lags.backpressure import LagWatch, stage_behind
+from streams.runtime.lags.backpressure import CHECK_SECONDS, LagWatch, PausingSource, stage_behind
 from streams.runtime.lags.stage_lags import Lag
 
 
@@ -16,7 +16,6 @@ from streams.runtime.lags.stage_lags import Lag
         pytest.param([Lag("embed", "pages.chunked", 100)], "", id="at the bound"),
         pytest.param([Lag("embed", "pages.chunked", 101)], "embed", id="above the bound"),
         pytest.param([Lag("index", "pages.embedded", 60), Lag("index", "index.retry", 60)], "index", id="both topics"),
-        pytest.param([Lag("index", "index.replay", 5_000)], "", id="a replay keeps nothing waiting"),
         pytest.param([Lag("fetch", "a", 200), Lag("embed", "b", 300)], "embed", id="the one furthest behind"),
     ],
 )
@@ -38,3 +37,48 @@ async def test_if_kafka_does_not_answer_the_last_answer_stays() -> None:
         await watch.check()
         seen.append(watch())
     assert seen == ["embed", "embed", ""]
+
+
+@pytest.mark.parametrize(("counts_replays", "behind"), [(False, ""), (True, "index")])
+async def test_replays_count_only_for_the_source_of_replays(counts_replays: bool, behind: str) -> None:
+    watch = LagWatch(lambda: [Lag("index", "index.replay", 5_000)], 100, counts_replays=counts_replays)
+    await watch.check()
+    assert watch() == behind
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+async def test_a_source_waits_until_the_stage_is_near_again_and_says_why() -> None:
+    clock, shown = Clock(), list[str]()
+    lags = iter([250, 180, 101, 100, 300])
+    watch = LagWatch(lambda: [Lag("embed", "pages.chunked", next(lags))], 100)
+    source = PausingSource(watch, shown.append, clock.now, clock.sleep)
+    await source.wait()
+    assert clock.seconds == 3 * CHECK_SECONDS
+    assert set(shown[:-1]) == {" (waits: stage embed is more than 100 events behind)"}
+    assert shown[-1] == ""
+
+
+async def test_the_lag_is_asked_for_once_in_some_seconds() -> None:
+    clock, asked = Clock(), list[float]()
+
+    def read() -> list[Lag]:
+        asked.append(clock.seconds)
+        return []
+
+    source = PausingSource(LagWatch(read, 100), lambda _: None, clock.now, clock.sleep)
+    for _ in range(30):
+        await source.wait()
+        clock.seconds += 1
+    assert asked == [0.0, CHECK_SECONDS, 2 * CHECK_SECONDS]
