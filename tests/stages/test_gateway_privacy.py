@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from schemas import Event
 from schemas.ids import query_hash
 from streams.gateway.search.query_events import DailySecret
+from streams.gateway.serve import server_config
+from streams.settings import GatewaySettings
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 
@@ -27,6 +30,32 @@ async def test_no_query_leaves_the_process_unless_the_operator_wants_it(stores: 
         assert (await web.get("/api/v1/search", params={"q": "zanzibar illness"})).status_code == 200
     await app.state.gateway.search.drain()
     assert sent == []
+
+
+async def test_no_cookie_is_set_and_no_query_is_in_logs_metrics_and_referrers(
+    stores: Stores, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "uvicorn")
+    caplog.set_level("DEBUG", "streams")
+    app, secret = gateway(stores), "zanzibarillness"
+    with capture_logs() as lines:
+        async with client(app) as web:
+            answers = [
+                await web.get(path, params={"q": secret, "host": secret}, headers=HTML)
+                for path in ("/search", "/api/v1/search", "/page", "/nothing", "/labs/page")
+            ]
+            metrics = (await web.get("/metrics")).text
+    assert {answer.status_code for answer in answers} > {200, 404}
+    for answer in answers:
+        assert "set-cookie" not in answer.headers
+        assert answer.headers["referrer-policy"] == "same-origin"
+    assert secret not in metrics
+    assert secret not in str(lines)
+    assert secret not in caplog.text
+
+
+def test_there_is_no_access_log() -> None:
+    assert server_config(gateway(Stores()), GatewaySettings()).access_log is False
 
 
 def test_a_query_has_another_hash_on_another_day_and_in_another_process() -> None:
