@@ -176,7 +176,7 @@ async def test_a_full_file_refuses_labels_and_undo_with_a_sentence(web: httpx.As
     statement = STATEMENT.search(html)
     assert statement
     with (tmp_path / "labels" / f"{page_id(URL)}.jsonl").open("ab") as file:
-        file.write(b"\n" * (MAX_FILE_BYTES - file.tell()))
+        file.write(b" " * (MAX_FILE_BYTES - file.tell()))
     for do in ("label", "undo"):
         form = {"url": URL, "labeller": "ada", "statement": statement[1], "do": do}
         response = await web.post("/labs/label", data=form)
