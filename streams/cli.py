@@ -53,8 +53,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.round_trip:round_trip_command",
             "Send a page through the whole journey, search it, and remove it.",
         ),
-        "replay": ("streams.commands.operate.replay:replay", "Have a stage handle past events again."),
-        "distill": ("streams.commands.operate.distill:distill", "Make a static embedding model of the present one."),
+        "replay": ("streams.commands.operate.replay:replay", "Let a stage handle past events again."),
+        "distill": (
+            "streams.commands.operate.distill:distill",
+            "Make a static embedding model from the present model.",
+        ),
         "reindex": ("streams.commands.operate.reindex:reindex", "Fill a model's collection, and search it."),
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),

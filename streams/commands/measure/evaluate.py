@@ -32,7 +32,9 @@ AsJson = Annotated[bool, JSON_OPTION]
 @eval_app.command("extract")
 @command
 def eval_extract(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="The folder of labelled pages.")
+    ],
     others: Annotated[bool, typer.Option(help="Also run the other extractors.")] = True,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of pages. Default: all.")] = None,
     as_json: AsJson = False,
@@ -75,7 +77,9 @@ async def eval_dedup(
 @eval_app.command("answers")
 @command
 def eval_answers(
-    questions: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE")],
+    questions: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="The questions, JSONL.")
+    ],
     urls: Annotated[
         list[str] | None,
         typer.Argument(metavar="[URLS]...", help="Gateways to ask. Default: the gateway of the settings."),
@@ -119,7 +123,9 @@ def eval_answers(
 @eval_app.command("search")
 @command
 async def eval_search(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="The folder of the collection.")
+    ],
     others: Annotated[bool, typer.Option(help="Also rank by bm25s.")] = True,
     ablation: Annotated[
         bool, typer.Option(help="Also rank whole pages, windows, and statements without context.")

@@ -39,7 +39,7 @@ def make_plan(
     gpus: Annotated[bool, typer.Option("--gpus/--cpu", help="Embed statements on GPUs or on CPU cores.")] = True,
     costs: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="A TOML file with unit costs and prices of your own."),
+        typer.Option(exists=True, dir_okay=False, help="A TOML file with your unit costs and prices."),
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:

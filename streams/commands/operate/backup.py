@@ -25,7 +25,7 @@ def backup(
 ) -> int:
     """Copy all stores into a folder: events in flight, every table, the search index.
 
-    The workers of the local stack are paused meanwhile; searches go on. For large installations see
+    The workers of the local stack are paused during the backup. Searches continue. For large installations see
     docs/operate/backup.md.
 
     Examples:

@@ -38,17 +38,18 @@ blobs_app = command_group("Large values in Cassandra: delete those that nothing 
 async def sweep(
     delete: Annotated[bool, typer.Option("--delete", help="Delete. Without it, nothing is changed.")] = False,
     grace_days: Annotated[
-        float | None, typer.Option(help="Days for which a blob stays after it was found unreferenced. Default: 22.")
+        float | None,
+        typer.Option(help="Days between the first sweep that finds a blob unreferenced and its deletion. Default: 22."),
     ] = None,
     rows_per_second: Annotated[int, typer.Option("--rate", min=1, help="Rows read per second, at most.")] = 20_000,
     memory_mb: Annotated[int, typer.Option(min=1, help="Memory for the references: 1 MB for 800,000.")] = 64,
     restart: Annotated[bool, typer.Option("--restart", help="Do not continue an interrupted sweep.")] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Find the blobs that no page, host or dead letter refers to, and with --delete delete them after a grace.
+    """Find the blobs that no page, host or dead letter refers to, and with --delete delete them after a grace period.
 
-    The first sweep notes them, and one after the grace deletes those that are still unreferenced: run it each week.
-    It may run beside the workers. An interrupted sweep continues where it was, for a day.
+    The first sweep notes the blobs. A sweep after the grace period deletes the blobs that are still unreferenced, so
+    run it each week. It may run beside the workers. An interrupted sweep continues where it was, for a day.
 
     Examples:
 

@@ -33,9 +33,9 @@ dead_letters_app = command_group("Events that failed for good: list, show and re
 
 AsJson = Annotated[bool, JSON_OPTION]
 StageName = Annotated[str | None, typer.Option("--stage", help="Only letters of this stage.")]
-ErrorText = Annotated[str, typer.Option("--error", help="Only those whose error contains this text.")]
-Since = Annotated[datetime | None, typer.Option(help="Only those that failed since this time (UTC).")]
-Before = Annotated[datetime | None, typer.Option(help="Only those that failed before this time (UTC).")]
+ErrorText = Annotated[str, typer.Option("--error", help="Only letters with this text in the error.")]
+Since = Annotated[datetime | None, typer.Option(help="Only letters of failures since this time (UTC).")]
+Before = Annotated[datetime | None, typer.Option(help="Only letters of failures before this time (UTC).")]
 PAGE_LETTERS = 50
 JSON_PAGE_LETTERS = 5_000
 """Number of letters that are read at a time for JSON."""
@@ -65,7 +65,9 @@ def list_letters(
         int | None,
         typer.Option(min=1, help=f"Maximum number of letters. Default: {PAGE_LETTERS}, and all with --json."),
     ] = None,
-    after: Annotated[str, typer.Option(metavar="ID", help="Only those behind this letter: the next page.")] = "",
+    after: Annotated[
+        str, typer.Option(metavar="ID", help="Only letters behind this letter: the next page of the list.")
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
     """List the events that failed for good and were not replayed, oldest first.
@@ -122,7 +124,10 @@ def _outcome(dead: DeadLetter) -> Text:
 
 @dead_letters_app.command("show")
 @command
-def show_letter(letter_id: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJson = False) -> None:
+def show_letter(
+    letter_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the letter, as `list` shows it.")],
+    as_json: AsJson = False,
+) -> None:
     """Show one dead letter: the error, where it came from, and the original event.
 
     Example:  riffle dead-letters show normalize/pages.fetched/3/1042
@@ -142,7 +147,9 @@ def show_letter(letter_id: Annotated[str, typer.Argument(metavar="ID")], as_json
 @dead_letters_app.command("replay")
 @command
 async def replay_letters(
-    letter_ids: Annotated[list[str] | None, typer.Argument(metavar="ID...")] = None,
+    letter_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID...", help="Ids of the letters, as `list` shows them.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Replay all that `list` shows with the same filters.")] = False,
     stage_name: StageName = None,
     error: ErrorText = "",

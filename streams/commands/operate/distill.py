@@ -35,7 +35,7 @@ def distill(
     name: Annotated[str, typer.Option(help="Name of the new model in the local model repository.")] = "sbert_static",
     dimensions: Annotated[int, typer.Option(min=16, help="Dimensions of its vectors.")] = 256,
 ) -> None:
-    """Make a static embedding model of the present one: a vector for each token, averaged. It takes some minutes.
+    """Make a static embedding model from the present model, in some minutes. A text has the mean vector of its tokens.
 
     Search with it:  RIFFLE_TRITON__MODEL=sbert_static RIFFLE_TRITON__QUERY_MODEL= riffle up, then riffle reindex
 

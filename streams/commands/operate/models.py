@@ -15,8 +15,12 @@ models_app = command_group("The model repository of a Triton server.")
 @models_app.command("prepare")
 @command
 def prepare(
-    source: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="SOURCE")],
-    destination: Annotated[Path, typer.Argument(file_okay=False, metavar="DESTINATION")],
+    source: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="SOURCE", help="The model repository to copy.")
+    ],
+    destination: Annotated[
+        Path, typer.Argument(file_okay=False, metavar="DESTINATION", help="The folder of the copy.")
+    ],
     cpu: Annotated[bool, typer.Option("--cpu", help="Run all models on CPUs.")] = False,
     instances: Annotated[
         list[str] | None, typer.Option(metavar="MODEL=COUNT", help="Instances of a model, per GPU; may be repeated.")

@@ -54,11 +54,11 @@ async def reindex(
 ) -> int:
     """Fill a model's collection from the statements in Cassandra, verify it, and search it from then on.
 
-    For a new model, and after a loss of the vector index. Searches read the former collection meanwhile. A run that was
-    stopped goes on where it was. Nothing is fetched, and vectors that are kept are not computed again.
+    For a new model, and after a loss of the vector index. Until then, searches read the former collection. A run that
+    was stopped continues where it was. Nothing is fetched, and vectors that are kept are not computed again.
 
-    With --recompute, they are: links and vectors are made again and compared with what is stored in Cassandra and
-    Qdrant, page by page. Only what differs is written. `riffle doctor --vectors` compares a sample beforehand.
+    With --recompute, the models compute all links and vectors again, page by page. The result is compared with what
+    Cassandra and Qdrant hold, and only what differs is written. `riffle doctor --vectors` compares a sample beforehand.
 
     Examples:
 

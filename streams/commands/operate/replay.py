@@ -26,7 +26,7 @@ async def replay(
     host: Annotated[str | None, typer.Option(help="Only pages of this host.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Only events since this time (UTC).")] = None,
 ) -> int:
-    """Have a stage, and all stages after it, handle past events again: new model, new rules, no crawl.
+    """Let a stage, and all stages after it, handle past events again, for a new model or new rules. Nothing is crawled.
 
     The replay waits while a stage is further behind than `crawl.max_stage_lag_events`.
 

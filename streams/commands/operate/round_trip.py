@@ -19,7 +19,10 @@ CLOCK = Clock(time.monotonic, lambda: time.time_ns() // 1_000, asyncio.sleep)
 
 @command
 async def round_trip_command(
-    timeout_seconds: Annotated[float, typer.Option("--timeout", min=1, help="Seconds to wait for each half.")] = 300.0,
+    timeout_seconds: Annotated[
+        float,
+        typer.Option("--timeout", min=1, help="Seconds to wait for the page to be found, and again for its removal."),
+    ] = 300.0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Send a page through the whole journey, search it at the gateway, remove it, and search again.

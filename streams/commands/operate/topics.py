@@ -24,11 +24,11 @@ def topics(
     create: Annotated[
         bool,
         typer.Option(
-            "--create", help="Create the topics that are missing, and let Kafka's clock give records their times."
+            "--create", help="Create the missing topics, and have Kafka set the times of records by its own clock."
         ),
     ] = False,
     partitions: Annotated[
-        int | None, typer.Option(min=1, help="Give all topics this many partitions, then start all workers anew.")
+        int | None, typer.Option(min=1, help="Give all topics this many partitions, then restart all workers.")
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:

@@ -54,7 +54,10 @@ async def warc(
 @import_app.command("html")
 @command
 async def html(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    folder: Annotated[
+        Path,
+        typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A folder that holds a folder for each host."),
+    ],
     wait: Wait = True,
     trust_dates: TrustDates = False,
 ) -> int:

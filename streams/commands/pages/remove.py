@@ -30,18 +30,18 @@ REPORT_SECONDS = 10.0
 
 @command
 async def remove(
-    addresses: Annotated[list[str] | None, typer.Argument(metavar="URL...")] = None,
+    addresses: Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Addresses of the pages.")] = None,
     file: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A file with one URL a line.")] = None,
     why: Annotated[str, typer.Option(help="Noted in the pages' history.")] = "",
     wait_seconds: Annotated[float, typer.Option("--wait", min=1, help="Seconds to wait for the stages.")] = 120.0,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw earlier removals of these pages.")] = False,
 ) -> None:
     """Remove pages on request: from the index, and all their bytes from the stores. The bytes can't be restored.
 
     Links between hosts that a page was found with are taken back, too.
     Their addresses and the removal itself stay: no event, crawl or import brings the pages back, until the removal is
-    withdrawn with `--undo`. Then they can be crawled again. Bytes that another page has as well stay with that page.
+    withdrawn with `--undo`. Then they can be crawled again. Bytes that another page also has stay stored.
     Kafka deletes its events about the pages after 7 days (dead letters: 90 days).
 
     Examples:
