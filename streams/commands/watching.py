@@ -1,5 +1,6 @@
 """The progress of pages to the index, as `riffle crawl`, `riffle import` and the benchmark show it."""
 
+import asyncio
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,7 +8,9 @@ from uuid import UUID
 
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from schemas import Event, PageFetched, PageIndexed, PageRemoved
+from schemas import Event, PageFetched, PageIndexed, PageRemoved, PageSettled
+from streams.stores.page_record import PageRecord
+from streams.stores.protocols import Pages
 
 LOOK_SECONDS = 0.5
 IDLE_SECONDS = 360.0
@@ -21,7 +24,9 @@ BUSY_LOAD = 1.5
 """Minimum load of each processor of a busy machine: other processes wait for the processor, too."""
 SLOW_SECONDS = 10.0
 """Seconds without an event after which the progress says that the machine is busy."""
-FOLLOWED = (PageFetched, PageIndexed, PageRemoved)
+FOLLOWED = (PageFetched, PageIndexed, PageRemoved, PageSettled)
+MAX_RECORDS_READ = 200
+"""Maximum number of records of unchanged pages that are read at one look."""
 PROGRESS_COLUMNS = (
     SpinnerColumn(),
     TextColumn("{task.description}"),
@@ -47,6 +52,10 @@ class Seen:
     fetched: set[UUID] = field(default_factory=set)
     indexed: set[UUID] = field(default_factory=set)
     removed: dict[UUID, str] = field(default_factory=dict)
+    unchanged: set[UUID] = field(default_factory=set)
+    """Pages whose content was found unchanged, and which are searchable since an earlier crawl."""
+    unread: dict[UUID, None] = field(default_factory=dict)
+    """Pages with unchanged content whose record has not been read yet, or says nothing final."""
     last_event_at: float = 0.0
 
     def note(self, events: Iterable[Event], now: float) -> None:
@@ -58,6 +67,8 @@ class Seen:
             match event:
                 case PageFetched(purpose="page", outcome="ok"):
                     self.fetched.add(event.page_id)
+                case PageFetched(purpose="page", outcome="not_modified") | PageSettled(verdict="unchanged"):
+                    self.unread[event.page_id] = None
                 case PageIndexed():
                     self.indexed.add(event.page_id)
                 case PageRemoved():
@@ -75,13 +86,13 @@ class Seen:
 
     @property
     def searchable(self) -> int:
-        """Number of pages that became searchable and were not removed since."""
-        return len(self.indexed - self.removed.keys())
+        """Number of pages that became searchable, or still are, and were not removed since."""
+        return len((self.indexed | self.unchanged) - self.removed.keys())
 
     @property
     def settled(self) -> int:
-        """Number of pages that became searchable or were removed."""
-        return len(self.indexed | self.removed.keys())
+        """Number of pages that became searchable, still are, or were removed."""
+        return len(self.indexed | self.unchanged | self.removed.keys())
 
     def reasons(self) -> dict[str, int]:
         """Number of removed pages by reason."""
@@ -93,4 +104,24 @@ class Seen:
     @property
     def under_way(self) -> int:
         """Number of fetched pages that are neither searchable nor removed yet."""
-        return len(self.fetched - self.indexed - self.removed.keys())
+        return len(self.fetched - self.indexed - self.unchanged - self.removed.keys())
+
+    async def look_at_all_unchanged(self, pages: Pages) -> None:
+        """Read the record of each page that `look_at_unchanged` has left, once."""
+        for _ in range(0, len(self.unread), MAX_RECORDS_READ):
+            await self.look_at_unchanged(pages)
+
+    async def look_at_unchanged(self, pages: Pages) -> None:
+        """Read from some records of unchanged pages which pages are searchable: no event says it again."""
+        taken = list(self.unread)[:MAX_RECORDS_READ]
+        for page_id, record in zip(taken, await asyncio.gather(*map(pages.get, taken)), strict=True):
+            del self.unread[page_id]
+            if is_searchable(record):
+                self.unchanged.add(page_id)
+            elif not record.removed.stored:
+                self.unread[page_id] = None  # its content of an earlier fetch is under way
+
+
+def is_searchable(record: PageRecord) -> bool:
+    """Return whether the page is in the index, and was not removed since."""
+    return record.indexed.generation > record.removed.generation

@@ -105,6 +105,7 @@ async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[See
             # The crawl continues when this command's own view of it is cut for a while, so the command does, too.
             with suppress(TransientError):
                 progress = await reader.read()
+                await seen.look_at_unchanged(stores.pages)
             finished = progress.fetched + progress.failed + progress.refused
             bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
             slow = f"Searchable{seen.why_slow(now, load)}"
@@ -112,6 +113,8 @@ async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[See
                 indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1), description=slow
             )
             if progress.done and not seen.under_way and not events:
+                with suppress(TransientError):
+                    await seen.look_at_all_unchanged(stores.pages)
                 return seen, progress, False
             if seen.is_stuck(now, load):
                 return seen, progress, True
@@ -138,6 +141,8 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
                 "deferred": progress.deferred,
                 "refused": progress.refused,
                 "searchable": seen.searchable,
+                "unchanged": len(seen.unchanged),
+                "under_way_before": len(seen.unread),
                 "set_aside": seen.reasons(),
             }
         )
@@ -148,6 +153,10 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             f"{progress.refused} refused. "
             f"{seen.searchable} pages are searchable; not indexed: {removed}."
         )
+        if seen.unchanged:
+            out.print(f"{len(seen.unchanged)} of the searchable pages have not changed since an earlier crawl.")
+        if seen.unread:
+            out.print(f"{len(seen.unread)} unchanged pages are not searchable yet: their earlier fetch is under way.")
         if progress.deferred:
             out.print(
                 f"{progress.deferred} wait for hosts that do not answer. A host is asked again after "

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +15,12 @@ from rich.progress import Progress
 from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out, styled
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
-from streams.errors import RestoreUnfinished
+from streams.errors import RestoreUnfinished, TransientError
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
+from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.removals import is_held_back
 
@@ -94,29 +95,11 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
         with Progress(*PROGRESS_COLUMNS, console=err) as bars:
-            async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "import") as producer:
-                reading = bars.add_task("Read", total=None)
-
-                def show(report: ImportReport) -> None:
-                    bars.update(reading, completed=report.done, total=report.total or None)
-
-                def show_wait(reason: str) -> None:
-                    bars.update(reading, description=f"Read{reason}")
-
-                with closing(LagReader(settings, AFTER_SOURCES)) as lags:
-                    source = PausingSource(LagWatch(lags.read, settings.crawl.max_stage_lag_events), show_wait)
-                    report = await read(
-                        path,
-                        stores.blobs,
-                        producer,
-                        show,
-                        crawl_id=seen.crawl_id,
-                        is_held_back=HeldBack(stores, time.monotonic),
-                        wait_for_room=source.wait,
-                    )
-            if wait:
-                seen.last_event_at = time.monotonic()  # no event was looked at during the reading
-                finished = await _wait_until_settled(follower, seen, report.imported, bars)
+            async with open_stores(settings, ["records"]) as stores:
+                report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars)
+                if wait:
+                    seen.last_event_at = time.monotonic()  # no event was looked at during the reading
+                    finished = await _wait_until_settled(follower, seen, report.imported, stores, bars)
     finally:
         follower.close()
     print_report(report)
@@ -133,6 +116,31 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
     return 0 if finished and report.imported else EXIT_NO
 
 
+async def _read_archive(
+    settings: Settings, read: Import, stores: Stores, crawl_id: str, bars: Progress
+) -> ImportReport:
+    """Send the pages of the archive, and wait while a stage is too far behind."""
+    reading = bars.add_task("Read", total=None)
+
+    def show(report: ImportReport) -> None:
+        bars.update(reading, completed=report.done, total=report.total or None)
+
+    def show_wait(reason: str) -> None:
+        bars.update(reading, description=f"Read{reason}")
+
+    with closing(LagReader(settings, AFTER_SOURCES)) as lags:
+        source = PausingSource(LagWatch(lags.read, settings.crawl.max_stage_lag_events), show_wait)
+        async with EventProducer(settings, "import") as producer:
+            return await read(
+                stores.blobs,
+                producer,
+                show,
+                crawl_id=crawl_id,
+                is_held_back=HeldBack(stores, time.monotonic),
+                wait_for_room=source.wait,
+            )
+
+
 def print_report(report: ImportReport) -> None:
     """Print the number of imported pages, and the reasons for skipped pages, each with an example."""
     out.print(f"{report.imported} pages imported.", highlight=False)
@@ -140,13 +148,15 @@ def print_report(report: ImportReport) -> None:
         out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
 
 
-async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, bars: Progress) -> bool:
+async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, stores: Stores, bars: Progress) -> bool:
     """Wait until each imported page is searchable or removed. Return False if no event came for long."""
     indexing = bars.add_task("Searchable", total=imported or None)
     while len(seen.fetched) < imported or seen.under_way:
         events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
         now, load = time.monotonic(), machine_load()
         seen.note(events, now)
+        with suppress(TransientError):
+            await seen.look_at_unchanged(stores.pages)
         bars.update(indexing, completed=seen.settled, description=f"Searchable{seen.why_slow(now, load)}")
         if seen.is_stuck(now, load):
             return False

@@ -1,8 +1,21 @@
 """When a watched crawl counts as stuck, and what its progress says on a busy machine."""
 
+from typing import Any
+from uuid import UUID, uuid4
+
 import pytest
 
-from streams.commands.watching import BUSY_IDLE_SECONDS, BUSY_LOAD, IDLE_SECONDS, SLOW_SECONDS, Seen, machine_load
+from schemas import Event, PageFetched, PageSettled
+from streams.commands.watching import (
+    BUSY_IDLE_SECONDS,
+    BUSY_LOAD,
+    IDLE_SECONDS,
+    MAX_RECORDS_READ,
+    SLOW_SECONDS,
+    Seen,
+    machine_load,
+)
+from streams.stores.page_record import PageRecord
 
 
 @pytest.mark.parametrize(
@@ -34,3 +47,66 @@ def test_the_progress_says_why_it_is_slow(idle_seconds: float, load: float, word
 
 def test_the_load_of_this_machine_is_a_number() -> None:
     assert 0.0 <= machine_load() < 10_000
+
+
+URL = {"url": "https://a.example/", "host": "a.example", "crawl_id": "crawl", "generation": 5}
+
+
+class Records:
+    """The records of pages: each with the generations at which it was indexed and removed."""
+
+    def __init__(self) -> None:
+        self.rows: dict[UUID, dict[str, Any]] = {}
+        self.reads = 0
+
+    def put(self, page_id: UUID, indexed: int = 0, removed: int = 0) -> UUID:
+        parts = {"indexed": indexed, "removed": removed}
+        self.rows[page_id] = {part: {"generation": generation} for part, generation in parts.items() if generation}
+        return page_id
+
+    async def get(self, page_id: UUID) -> PageRecord:
+        self.reads += 1
+        return PageRecord(self.rows[page_id])
+
+
+def fetched(page_id: UUID, outcome: Any) -> PageFetched:
+    return PageFetched(page_id=page_id, outcome=outcome, **URL)
+
+
+def unchanged(page_id: UUID) -> list[Event]:
+    """Return the events of a page that came again with the same content."""
+    return [fetched(page_id, "ok"), PageSettled(page_id=page_id, verdict="unchanged", **URL)]
+
+
+async def test_unchanged_pages_that_are_in_the_index_count_as_searchable() -> None:
+    pages, seen = Records(), Seen("crawl")
+    not_modified, same = pages.put(uuid4(), indexed=3), pages.put(uuid4(), indexed=4, removed=2)
+    noindex = pages.put(uuid4(), indexed=3, removed=4)
+    seen.note([fetched(not_modified, "not_modified"), *unchanged(same), fetched(noindex, "not_modified")], 1.0)
+    assert seen.under_way == 1, "the page with the same content"
+    await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
+    assert (seen.searchable, seen.unchanged, seen.under_way, seen.unread) == (2, {not_modified, same}, 0, {})
+
+
+async def test_an_unchanged_page_is_read_again_until_its_earlier_fetch_is_in_the_index() -> None:
+    pages, seen = Records(), Seen("crawl")
+    page = pages.put(uuid4())
+    seen.note([fetched(page, "not_modified")], 1.0)
+    await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
+    assert (seen.searchable, list(seen.unread)) == (0, [page])
+    pages.put(page, indexed=3)
+    await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
+    assert (seen.searchable, seen.unread) == (1, {})
+
+
+async def test_each_look_reads_a_bounded_number_of_records() -> None:
+    pages, seen = Records(), Seen("crawl")
+    seen.note([fetched(pages.put(uuid4(), indexed=1), "not_modified") for _ in range(MAX_RECORDS_READ + 1)], 1.0)
+    await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
+    assert (pages.reads, len(seen.unread)) == (MAX_RECORDS_READ, 1)
+
+
+async def test_events_of_other_crawls_do_not_count() -> None:
+    seen = Seen("another")
+    seen.note([fetched(uuid4(), "not_modified")], 1.0)
+    assert not seen.unread
