@@ -288,6 +288,9 @@ class GatewaySettings(SearchSettings):
     admin_port: int | None = Field(None, ge=0, le=65535)
     """Separate port for operators, with health, metrics and labs pages. The public port then has only /healthz of
     these. Default: all on one port."""
+    health_port: int | None = Field(None, ge=0, le=65535)
+    """Port of a further /healthz, over HTTP, which a thread of its own answers: also while the gateway is busy.
+    Default: none."""
     public_url: str = Field("", pattern=r"^(https?://[^\s/?#<>\"']+(/[^\s?#<>\"']*)?)?$")
     """Address of the gateway for people, such as `https://search.example.org`, for the description that browsers read
     (`/opensearch.xml`). Empty: the address of each request, and no cache keeps the description."""

@@ -5,12 +5,13 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
 import uvicorn
+from aiohttp import web
 from fastapi import FastAPI
 
 from streams.collector import exempt_loaded_objects
@@ -19,10 +20,13 @@ from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import OpenStores, open_lazily
 from streams.gateway.search.query_events import Publish
+from streams.runtime.health_thread import HealthThread
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import open_stores
 from streams.tls import server_context
 
+STUCK_SECONDS = 60.0
+"""Time without a turn of the event loop after which the gateway is unhealthy: a restart helps (seconds)."""
 STOP_SECONDS = 10
 """Maximum time for running requests to finish when the process is stopped (seconds)."""
 KEEP_ALIVE_SECONDS = 30
@@ -64,9 +68,34 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
                 served.append((server_config(app.state.admin, settings.gateway, any_client=True), admin))
                 log.info("the gateway's admin port listens", address=f"{scheme}://{_place_of(admin)}/")
             try:
-                await _run(served)
+                async with health_checks(settings.gateway):
+                    await _run(served)
             finally:
                 await app.state.gateway.close()
+
+
+@contextlib.asynccontextmanager
+async def health_checks(settings: GatewaySettings) -> AsyncIterator[HealthThread | None]:
+    """Answer health checks in a thread of its own, if the settings have a port for them. Raises StartError."""
+    if settings.health_port is None:
+        yield None
+        return
+
+    async def healthz(_: web.Request) -> web.Response:
+        healthy = thread.own_time.missed_seconds < STUCK_SECONDS
+        answer = {"healthy": healthy, "loop_turn_age_seconds": round(thread.own_time.turn_age_seconds, 1)}
+        return web.json_response(answer, status=200 if healthy else 503)
+
+    thread = HealthThread({"/healthz": healthz}, host=settings.host, port=settings.health_port)
+    try:
+        await thread.start()
+    except OSError as error:
+        raise _taken(settings.host, settings.health_port, "HEALTH_PORT", error) from error
+    log.info("the gateway's health port listens", port=thread.port)
+    try:
+        yield thread
+    finally:
+        await thread.stop()
 
 
 def _place_of(listening: socket.socket) -> str:
@@ -81,14 +110,18 @@ def listen(settings: GatewaySettings, port: int | None = None, setting: str = "P
     try:
         listening = socket.create_server((settings.host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise StartError(
-            f"The gateway can't listen on {settings.host} port {port}: {error.strerror}. "
-            f"Choose another one with RIFFLE_GATEWAY__{setting} (0: any free one) or RIFFLE_GATEWAY__HOST"
-        ) from error
+        raise _taken(settings.host, port, setting, error) from error
     # Connections inherit TCP_NODELAY, which asyncio sets only on sockets that it makes itself. Without it the second
     # write of an answer waits for the client's delayed acknowledgement: 40 ms on every request but the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
+
+
+def _taken(host: str, port: int, setting: str, error: OSError) -> StartError:
+    return StartError(
+        f"The gateway can't listen on {host} port {port}: {error.strerror}. "
+        f"Choose another one with RIFFLE_GATEWAY__{setting} (0: any free one) or RIFFLE_GATEWAY__HOST"
+    )
 
 
 def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool = False) -> uvicorn.Config:

@@ -36,6 +36,8 @@ class RiffleProcess:
     arguments: tuple[str, ...]
     home: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    health_port: int | None = None
+    """Port of /healthz over HTTP. None: it is on `port`."""
     context: ssl.SSLContext | None = None
     """TLS context of requests to the process. None: it serves HTTP."""
     hints: Hints = field(default=())
@@ -44,7 +46,8 @@ class RiffleProcess:
 
     @property
     def health(self) -> str:
-        return f"{self.address}/healthz"
+        base = self.address if self.health_port is None else f"http://127.0.0.1:{self.health_port}"
+        return f"{base}/healthz"
 
     @property
     def address(self) -> str:
@@ -84,10 +87,12 @@ def gateway(
 ) -> RiffleProcess:
     """Return the gateway, on `wanted_port` if that is free, else on any port."""
     port = preferred_port(wanted_port)
+    (health_port,) = free_ports(1)
     # The environment may name another port, which was taken, or 0 for any.
-    environment = {"RIFFLE_GATEWAY__PORT": str(port), **(tls[GATEWAY].environment(encrypted) if tls else {})}
+    ports = {"RIFFLE_GATEWAY__PORT": str(port), "RIFFLE_GATEWAY__HEALTH_PORT": str(health_port)}
+    environment = {**ports, **(tls[GATEWAY].environment(encrypted) if tls else {})}
     context = client_context(tls[OPERATOR].files) if tls else None
-    return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, environment, context)
+    return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, environment, health_port, context)
 
 
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:

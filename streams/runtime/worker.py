@@ -26,7 +26,8 @@ from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
 from streams.runtime.faust_app import StageApp
-from streams.runtime.health import HealthServer, OwnTime, Progress
+from streams.runtime.health import HealthServer, Progress
+from streams.runtime.health_thread import OwnTime
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import LagReader

@@ -80,8 +80,9 @@ def test_with_certificates_every_hop_is_encrypted() -> None:
         assert variables[f"RIFFLE_{store}__CA_FILE"].endswith("/ca.crt")
         assert variables[f"RIFFLE_{store}__KEY_FILE"].endswith("/tls.key")
     assert variables["RIFFLE_GATEWAY__CLIENT_CA_FILE"] == "/etc/riffle/tls/gateway/ca.crt"
-    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-        assert container[probe]["httpGet"]["scheme"] == "HTTPS"
+    assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    for probe in ("startupProbe", "livenessProbe"):  # a thread that says whether the process is alive, and nothing else
+        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "health"}
     (endpoint,) = named(objects, "PodMonitor", "monitoring-gateway")["spec"]["podMetricsEndpoints"]
     assert endpoint["scheme"] == "https"
     for name in ("triton", "query-embedding"):

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,7 @@ from structlog.testing import capture_logs
 
 from streams.errors import RestoreUnfinished, StartError, StoreUnavailable
 from streams.gateway import health
+from streams.gateway import serve as serving
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.ledger.history import history_of
@@ -264,6 +266,35 @@ def test_a_port_that_is_taken_is_named_with_what_to_do() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(StartError, match=f"port {port}.*RIFFLE_GATEWAY__PORT"):
             listen(GatewaySettings(port=port))
+
+
+@pytest.mark.parametrize(("stuck_seconds", "status"), [(60.0, 200), (1.5, 503)], ids=["busy", "stuck"])
+async def test_a_busy_gateway_answers_health_checks(
+    stuck_seconds: float, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "STUCK_SECONDS", stuck_seconds)
+
+    def ask(seconds: float = 0.0) -> httpx.Response:
+        assert thread
+        time.sleep(seconds)
+        return httpx.get(f"http://127.0.0.1:{thread.port}/healthz", trust_env=False, timeout=60)
+
+    async with serving.health_checks(GatewaySettings(health_port=0)) as thread:
+        asking = asyncio.create_task(asyncio.to_thread(ask, 4.0))
+        await asyncio.sleep(0)
+        time.sleep(5)  # noqa: ASYNC251 - the loop takes no turn
+        answer = await asking
+        assert answer.status_code == status
+        assert answer.json()["loop_turn_age_seconds"] >= 1
+        await asyncio.sleep(1.5)
+        assert (await asyncio.to_thread(ask)).json()["healthy"]
+
+
+async def test_a_health_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = GatewaySettings(health_port=taken.getsockname()[1])
+        with pytest.raises(StartError, match="RIFFLE_GATEWAY__HEALTH_PORT"):
+            await serving.health_checks(settings).__aenter__()
 
 
 def test_an_answer_on_a_kept_connection_is_not_held_back() -> None:

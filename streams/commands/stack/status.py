@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_settings, local_home, out, print_json, styled
-from streams.commands.pages.search import gateway_context
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
 from streams.sandbox.confinement import missing
@@ -121,8 +120,6 @@ def _answers(process: ProcessState, settings: Settings) -> bool:
             return triton_answers(settings.triton)
         case "web":
             return listens(process.port)
-        case "gateway" if process.health.startswith("https:"):
-            return answers(process.health, gateway_context(settings.gateway))
         case name if name in NAMES and process.health.startswith("https:"):
             return answers(process.health, client_context(TlsFiles.of(getattr(settings, name))))
         case _:

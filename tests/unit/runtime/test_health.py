@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from streams.runtime.health import HealthServer, OwnTime, Progress
+from streams.runtime.health import HealthServer, Progress
+from streams.runtime.health_thread import OwnTime
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.metrics import Metrics
 
