@@ -1,13 +1,14 @@
 """Exports a sentence-transformers model for the production repository: ONNX in half precision, pooling inside.
 
-    pip install torch transformers onnx onnxconverter-common        # not part of Riffle: several GB
+    pip install torch transformers onnx onnxconverter-common        # beside Riffle: several GB
     python triton_models/export.py MODEL --output REPOSITORY [--version N] [--precision fp16|fp32]
 
 MODEL is a folder with a sentence-transformers model (config.json, the weights, tokenizer.json, modules.json,
 1_Pooling/config.json), such as a clone of multi-qa-mpnet-base-dot-v1. Nothing is downloaded. REPOSITORY is a copy of
-triton_models/production; the script writes model.onnx and tokenizer.json into it (for statements, and in single
-precision for queries on CPUs), and name, version, dimensions, pooling and checksums into its config.pbtxt files.
-The vectors of a few sentences are compared with PyTorch's.
+triton_models/production; the script writes model.onnx into it (for statements, and in single precision for queries on
+CPUs), and name, version, dimensions, pooling and the tokenizer into its config.pbtxt files, from which clients read
+them. It also writes the chain model, with an output that proves its answers. The vectors of a few sentences are
+compared with PyTorch's.
 
 TensorRT: build the plan from the fp32 export on the kind of GPU that will run it, with TensorRT's own tool:
 
@@ -21,11 +22,17 @@ import argparse
 import hashlib
 import json
 import re
-import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from streams.models.inference.packed_tokenizer import pack_tokenizer
+from streams.models.inference.read_output import add_read_output
+from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
+
+LOCAL_CHAIN_MODEL = Path(__file__).parent / "local" / CHAIN_MODEL
+EMBEDDING_MODEL = "sbert"
 SAMPLES = ("A dog.", "Write-ahead logging lets readers go on while a writer commits.", "Wie tief ist das Wasser? " * 9)
 QUERY_MODEL = "sbert_query"
 """The model for queries on CPUs: always in single precision, which CPUs compute faster than half precision."""
@@ -46,14 +53,15 @@ def main() -> None:
     transformer = transformers.AutoModel.from_pretrained(arguments.model, local_files_only=True).eval()
     pooled = _pooled(torch, transformer, description)
     files = {
-        _file(arguments, "sbert_transformer"): arguments.precision,
+        _file(arguments, EMBEDDING_MODEL): arguments.precision,
         _file(arguments, QUERY_MODEL): "fp32",
     }
     for target, precision in files.items():
         _write_onnx(torch, pooled, tokenizer, target, precision)
         _compare(torch, pooled, tokenizer, target, TOLERANCE[precision])
-    install_tokenizer(arguments.model, arguments.output, arguments.version, description)
-    describe_in_configs(arguments.output, description, arguments.version)
+    packed = pack_tokenizer((arguments.model / "tokenizer.json").read_bytes())
+    describe_in_configs(arguments.output, description | packed)
+    install_chain_model(arguments.output, arguments.version)
     for target in files:
         print(f"{target}: sha256 {sha256(target)}")  # noqa: T201 - a script's result
 
@@ -151,31 +159,30 @@ def _compare(torch: Any, pooled: Any, tokenizer: Any, target: Path, least: float
     print(f"{target}: cosine to PyTorch's vectors at least {cosine:.6f}")  # noqa: T201
 
 
-def install_tokenizer(model: Path, repository: Path, version: str, description: dict[str, str]) -> None:
-    """Copy tokenizer.json to each model that reads it, with that model's code, and note its checksum."""
-    for name in ("sbert_tokenizer", QUERY_MODEL):
-        folder = repository / name / version
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(model / "tokenizer.json", folder / "tokenizer.json")
-        if not (folder / "model.py").exists():
-            shutil.copyfile(repository / name / "1" / "model.py", folder / "model.py")
-    description["tokenizer_sha256"] = sha256(model / "tokenizer.json")
+def install_chain_model(repository: Path, version: str) -> None:
+    """Write the chain model of the local repository, with the output `read`, and its tokenizer."""
+    parameters, folder = parameters_of(read_config(LOCAL_CHAIN_MODEL)), LOCAL_CHAIN_MODEL / "1"
+    target = repository / CHAIN_MODEL / version / "model.onnx"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(add_read_output(find_file(parameters, "model", folder).read_bytes()))
+    packed = pack_tokenizer(find_file(parameters, "tokenizer", folder).read_bytes())
+    config = repository / CHAIN_MODEL / "config.pbtxt"
+    config.write_text(_set_parameters(config.read_text(), packed))
 
 
-def describe_in_configs(repository: Path, description: dict[str, str], version: str) -> None:
-    """Write the parameters, and the output's dimensions, into the repository's config.pbtxt files."""
-    of_queries = {"pooling": "graph", "model_sha256": sha256(repository / QUERY_MODEL / version / "model.onnx")}
-    for path in sorted(repository.glob("sbert*/**/*.pbtxt")):
-        text = path.read_text()
-        values = description | (of_queries if path.parent.name == QUERY_MODEL else {})
-        for key, value in values.items():
-            text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
-        text = re.sub(
-            r'(name: "(?:EMBEDDING|embedding)" data_type: TYPE_FP32 dims: \[ )\d+',
-            rf"\g<1>{description['dimensions']}",
-            text,
-        )
-        path.write_text(text)
+def describe_in_configs(repository: Path, values: Mapping[str, str]) -> None:
+    """Write the parameters, and the output's dimensions, into the config.pbtxt files of the embedding models."""
+    for path in sorted(repository.glob(f"{EMBEDDING_MODEL}*/**/*.pbtxt")):
+        text = _set_parameters(path.read_text(), values)
+        pattern = r'(name: "embedding" data_type: TYPE_FP32 dims: \[ )\d+'
+        path.write_text(re.sub(pattern, rf"\g<1>{values['dimensions']}", text))
+
+
+def _set_parameters(config: str, values: Mapping[str, str]) -> str:
+    """Return the text of a config.pbtxt with these values of the parameters that it has."""
+    for key, value in values.items():
+        config = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
+    return config
 
 
 def sha256(path: Path) -> str:

@@ -1,7 +1,8 @@
 """The models behind Triton, over gRPC; or the same model files in this process, where `triton.url` is `inprocess:`.
 
 Name, version and dimensions of a model come from the server's configuration, so that a change of model is only a change
-of the model repository.
+of the model repository. So does its interface: a model of Triton's python backend takes texts, and a graph takes token
+ids (`triton_graphs`). After a change of the interface, the next call reads the configuration again.
 
 Queries have a model of their own (`triton.query_model`, and a server of their own if `triton.query_url` names one), so
 that they never wait for statements. It must have the name and version of the bulk model, since queries search that
@@ -21,8 +22,9 @@ from streams.models.inference.chain_windows import parts
 from streams.models.inference.link_columns import NAMES, from_columns
 from streams.models.inference.repository import CHAIN_MODEL, model_info, parameters_of
 from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
-from streams.models.protocols import ChainModel, Embedder, Link, ModelInfo, Reranker, Vectors
+from streams.models.protocols import ChainModel, Embedder, Link, ModelInfo, Reranker, Vectors, shift_link
 from streams.models.triton_connection import MissingModel, Tensor, TritonConnection
+from streams.models.triton_graphs import ChainGraph, EmbeddingGraph, is_graph
 from streams.settings import Settings, TritonSettings
 
 IN_PROCESS = "inprocess:"
@@ -92,13 +94,16 @@ class TritonModel:
         self.batch_size = batch_size
         self._priority = priority
         self._info: ModelInfo | None = None
+        self._graph: EmbeddingGraph | None = None
         self._outputs = ["EMBEDDING", SEAL]
 
     async def info(self) -> ModelInfo:
         """Return the model's description, from its configuration. Raises StoreUnavailable."""
         if self._info is None:
             config = await self._connection.config(self.name)
-            self._info = model_info(parameters_of(config), f"Triton at {self._connection.url}, model {self.name}")
+            info = model_info(parameters_of(config), f"Triton at {self._connection.url}, model {self.name}")
+            self._graph = EmbeddingGraph(self._connection, self.name, config) if is_graph(config) else None
+            self._info = info
             self.batch_size = min(self.batch_size, int(config.get("max_batch_size", 0)) or 1)
             if READ in [output.get("name") for output in config.get("output", [])]:
                 self._outputs = ["EMBEDDING", SEAL, READ]
@@ -106,10 +111,21 @@ class TritonModel:
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Vectors:
         """Return vectors of shape (len(texts), dimensions), for at most `batch_size` texts."""
-        width, encoded = (await self.info()).dimensions, _encode(texts)
+        width = (await self.info()).dimensions
+        try:
+            if self._graph is not None:
+                return await self._graph.embed(
+                    [text[:MAX_TEXT_CHARS] for text in texts], width, seconds, self._priority
+                )
+            return await self._embed_texts(_encode(texts), width, seconds)
+        except MissingModel:
+            self._info = None
+            raise
+
+    async def _embed_texts(self, encoded: Sequence[bytes], width: int, seconds: float) -> Vectors:
         vectors, *_ = await self._connection.infer(
             self.name,
-            [_text_tensor("TEXT", encoded, (len(texts), 1))],
+            [_text_tensor("TEXT", encoded, (len(encoded), 1))],
             self._outputs,
             seconds,
             lambda tensors: find_row_fault(encoded, width, tensors),
@@ -180,13 +196,34 @@ class TritonChains:
 
     def __init__(self, connection: TritonConnection) -> None:
         self._connection = connection
+        self._graph: ChainGraph | None = None
+        self._is_known = False
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
         links = [Link()] * len(sentences)
         for start, end in parts(sentences):
-            links[start:end] = from_columns(await self._columns(_encode(sentences[start:end]), seconds), start)
+            links[start:end] = await self._part(sentences[start:end], start, seconds)
         return links
+
+    async def _part(self, sentences: Sequence[str], start: int, seconds: float) -> list[Link]:
+        try:
+            graph = await self._find_graph()
+            if graph is None:
+                return from_columns(await self._columns(_encode(sentences), seconds), start)
+            found = await graph.links(_cut(sentences), seconds)
+        except MissingModel:
+            self._is_known = False
+            raise
+        return [shift_link(link, start) for link in found]
+
+    async def _find_graph(self) -> ChainGraph | None:
+        """Return the graph, or None for a model that takes texts. Raises StoreUnavailable."""
+        if not self._is_known:
+            config = await self._connection.config(CHAIN_MODEL)
+            self._graph = ChainGraph(self._connection, config) if is_graph(config) else None
+            self._is_known = True
+        return self._graph
 
     async def _columns(self, sentences: Sequence[bytes], seconds: float) -> Sequence[Tensor]:
         *columns, _ = await self._connection.infer(
@@ -223,8 +260,12 @@ class TritonReranker:
         return found
 
 
+def _cut(texts: Sequence[str]) -> list[str]:
+    return [text[:MAX_TEXT_CHARS] for text in texts]
+
+
 def _encode(texts: Sequence[str]) -> list[bytes]:
-    return [text[:MAX_TEXT_CHARS].encode("utf-8", "replace") for text in texts]
+    return [text.encode("utf-8", "replace") for text in _cut(texts)]
 
 
 def _text_tensor(name: str, texts: Sequence[bytes], shape: tuple[int, ...]) -> InferInput:

@@ -10,7 +10,7 @@ import structlog
 from tritonclient.grpc import MAX_GRPC_MESSAGE_SIZE, InferInput, InferRequestedOutput
 from tritonclient.grpc import InferenceServerClient as BlockingClient
 from tritonclient.grpc.aio import InferenceServerClient
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.settings import TritonSettings
@@ -29,8 +29,8 @@ _UNAVAILABLE, _DEADLINE, _INVALID, _NOT_FOUND = (
 """The names of gRPC's status codes in the client's exceptions."""
 _UNKNOWN_MODEL = "unknown model"
 """A part of Triton's message about a model that is not in its repository."""
-_UNKNOWN_OUTPUT = "unexpected inference output"
-"""A part of Triton's message about an output that a model does not have."""
+_OTHER_TENSORS = ("unexpected inference output", "unexpected inference input", "inputs but got")
+"""Parts of Triton's messages about tensors that a model does not have: its interface is another one."""
 CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", MAX_GRPC_MESSAGE_SIZE),
     ("grpc.max_receive_message_length", MAX_GRPC_MESSAGE_SIZE),
@@ -170,7 +170,7 @@ class TritonConnection:
         where = f"Triton at {self.url}, model {model}: {reason}"
         if status == _DEADLINE:
             return self._too_late(model, seconds)
-        if status == _INVALID and _UNKNOWN_OUTPUT in reason:
+        if status == _INVALID and any(part in reason for part in _OTHER_TENSORS):
             return MissingModel(f"{where}. The server's model repository is of another release: use that of this one")
         if status == _INVALID:
             return PoisonError(where)
@@ -220,7 +220,7 @@ ModelState = Literal["ok", "silent", "broken"]
 
 
 def model_states(settings: TritonSettings, models: Sequence[str], timeout_seconds: float) -> dict[str, ModelState]:
-    """Ask each model of texts for one answer, blocking. Return the state of each model.
+    """Ask each model for one answer, blocking. Return the state of each model.
 
     `broken`: the model's process has ended for good. Triton keeps such a model for ever: it lists the model as ready,
     and answers nothing. `silent`: no answer in time.
@@ -239,8 +239,8 @@ def _state_of(client: BlockingClient, model: str, timeout_seconds: float) -> Mod
         tensors = []
         for described in metadata["inputs"]:
             shape = [max(int(size), 1) for size in described["shape"]]
-            tensor = InferInput(described["name"], shape, "BYTES")
-            tensor.set_data_from_numpy(np.full(shape, b"a", dtype=np.object_))
+            tensor = InferInput(described["name"], shape, described["datatype"])
+            tensor.set_data_from_numpy(_small_tensor(described["datatype"], shape))
             tensors.append(tensor)
         client.infer(model, tensors, client_timeout=timeout_seconds)
     except InferenceServerException as error:
@@ -248,6 +248,13 @@ def _state_of(client: BlockingClient, model: str, timeout_seconds: float) -> Mod
             return "broken"
         return "silent" if "DEADLINE_EXCEEDED" in (error.status() or "") else "ok"
     return "ok"
+
+
+def _small_tensor(datatype: str, shape: Sequence[int]) -> Tensor:
+    """Return the letter `a`, or ones: a token that every vocabulary has."""
+    if datatype == "BYTES":
+        return np.full(shape, b"a", dtype=np.object_)
+    return np.ones(shape, dtype=triton_to_np_dtype(datatype))
 
 
 def server_state(settings: TritonSettings, timeout_seconds: float) -> ServerState:

@@ -31,16 +31,14 @@ def prepare(
     preferred_sizes: Annotated[str, typer.Option(metavar="N,N,...", help="Preferred batch sizes.")] = "",
     only: Annotated[
         str,
-        typer.Option(
-            metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there, with its steps."
-        ),
+        typer.Option(metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there."),
     ] = "",
 ) -> None:
     """Copy a model repository, with instances and batching for the machine that will serve it.
 
     Examples:
 
-        riffle models prepare triton_models/production /models --instances sbert_transformer=4
+        riffle models prepare triton_models/production /models --instances sbert=4
         riffle models prepare triton_models/local /models --cpu --instances sbert=8 --max-queue-delay 0
         riffle models prepare triton_models/production /models --cpu --only sbert_query,sbert
     """

@@ -26,7 +26,7 @@ class Changes:
     preferred_sizes: tuple[int, ...] = ()
     """Preferred batch sizes of models with dynamic batching. Sizes above a model's maximum are left out."""
     only: tuple[str, ...] = ()
-    """Copy only the first of these models that the repository has, with its steps if it is an ensemble. Empty: all."""
+    """Copy only the first of these models that the repository has. Empty: all."""
 
 
 def prepare_repository(source: Path, destination: Path, changes: Changes) -> list[str]:
@@ -34,7 +34,7 @@ def prepare_repository(source: Path, destination: Path, changes: Changes) -> lis
     models = sorted(path.parent.name for path in source.glob("*/config.pbtxt"))
     if not models:
         raise UsageError(f"{source} is no model repository: there is no MODEL/config.pbtxt in it")
-    chosen = _with_steps(source, models, changes.only) if changes.only else models
+    chosen = _first_of(source, models, changes.only) if changes.only else models
     if unknown := sorted(set(changes.instances) - set(chosen)):
         raise UsageError(f"there is no model {', '.join(unknown)} in {source}; the models are {', '.join(chosen)}")
     if source != destination:
@@ -45,13 +45,12 @@ def prepare_repository(source: Path, destination: Path, changes: Changes) -> lis
     return chosen
 
 
-def _with_steps(source: Path, models: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the first of the wanted models, with the steps of an ensemble."""
+def _first_of(source: Path, models: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return the first of the wanted models that the repository has. Raises UsageError without one."""
     first = next((model for model in wanted if model in models), None)
     if first is None:
         raise UsageError(f"there is no model {' or '.join(wanted)} in {source}; the models are {', '.join(models)}")
-    steps = _read(source / first / "config.pbtxt").ensemble_scheduling.step
-    return sorted({first, *(step.model_name for step in steps)})
+    return [first]
 
 
 def _read(path: Path) -> Any:
@@ -76,11 +75,7 @@ def _change_file(path: Path, model: str, changes: Changes) -> None:
 
 
 def change_config(config: Any, instances: int | None, changes: Changes) -> None:
-    """Apply the changes to a ModelConfig, in place. Raises UsageError if they don't fit the model."""
-    if config.platform == "ensemble":
-        if instances is not None:
-            raise UsageError(f"the model {config.name} is an ensemble: set the instances of its steps")
-        return
+    """Apply the changes to a ModelConfig, in place."""
     if instances is not None:
         _set_instances(config, instances)
     if changes.cpu:

@@ -5,8 +5,8 @@ and the answer. So an answer of another request, an answer of another length and
 whatever happened on the way. A server on a starved machine has given such answers: Triton's python backend replaces a
 process that is late by a new one on the same shared memory (triton-inference-server/server, 6901 and 8882).
 
-A model with a graph in another backend can't hash. Its graph returns a checksum of the token ids (`read_checksums`),
-and the tokenizer before the graph seals the texts with this checksum.
+A graph that a server runs itself can't hash. It returns a checksum of the token ids that it has read, which the client
+compares with the checksum of its ids (`read_checksums`): both outputs are of one run of the graph.
 """
 
 from collections.abc import Sequence
@@ -91,3 +91,22 @@ def find_whole_fault(texts: Sequence[bytes], rows: int, tensors: Sequence[Tensor
 
 def _shape(tensor: Tensor | None) -> str:
     return "none" if tensor is None else str(tensor.shape)
+
+
+def find_read_fault(
+    checksums: NDArray[np.int64], shapes: Sequence[tuple[int, ...]], tensors: Sequence[Tensor | None]
+) -> str:
+    """Return the reason why an answer of a graph does not belong to the ids with these checksums, or an empty string.
+
+    `tensors` are the outputs, which must have these shapes, and behind them the checksums of the ids that were read.
+    """
+    *outputs, read = tensors
+    for output, shape in zip(outputs, shapes, strict=True):
+        if output is None or output.shape != shape:
+            return f"a tensor of shape {_shape(output)} in place of {shape}"
+        if not np.isfinite(output).all():
+            return "numbers that are not finite"
+    if read is None or read.size != checksums.size:
+        return f"checksums of shape {_shape(read)} for {checksums.size} rows"
+    foreign = int((read.reshape(-1) != checksums.reshape(-1)).sum())
+    return f"{foreign} of {checksums.size} rows were read from other tokens" if foreign else ""

@@ -1,27 +1,25 @@
-"""Text -> padded token ids, for a transformer that runs in another backend."""
+"""Text -> padded token ids, for a graph that runs in a server."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from streams.models.inference.long_texts import encode_all
-from streams.models.inference.repository import Parameters, find_file
 
 Tokens = NDArray[np.int64]
 
 
 class PaddedTokenizer:
-    """A tokenizer that pads to a multiple of `pad_to`: batches have few shapes. Raises UsageError without its file."""
+    """A tokenizer that pads to a multiple of `pad_to`: batches have few shapes."""
 
-    def __init__(self, parameters: Parameters, folder: Path) -> None:
-        self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
-        self._tokenizer.enable_truncation(int(parameters["max_tokens"]))
-        padding = self._tokenizer.padding or {}
-        self._tokenizer.enable_padding(
-            pad_to_multiple_of=int(parameters["pad_to"]),
+    def __init__(self, tokenizer: Tokenizer, *, max_tokens: int, pad_to: int) -> None:
+        self._tokenizer = tokenizer
+        padding = tokenizer.padding or {}
+        tokenizer.enable_truncation(max_tokens)
+        tokenizer.enable_padding(
+            pad_to_multiple_of=pad_to,
             **{key: padding[key] for key in ("pad_id", "pad_token", "pad_type_id") if key in padding},
         )
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.errors import UsageError
+from streams.errors import StoreUnavailable, UsageError
 from streams.models.inference.antecedents import antecedents
 from streams.models.inference.encoder import (
     MAX_TOGETHER,
@@ -20,10 +20,12 @@ from streams.models.inference.encoder import (
     SentenceEncoder,
     batches,
 )
-from streams.models.inference.repository import find_file, model_info, parameters_of, read_config
+from streams.models.inference.packed_tokenizer import CHECKSUM, TOKENIZER, pack_tokenizer, unpack_tokenizer
+from streams.models.inference.read_output import add_read_output
+from streams.models.inference.repository import CHAIN_MODEL, find_file, model_info, parameters_of, read_config
 from streams.models.inference.runtimes import available, open_model, resolve_runtime
-from streams.models.inference.seals import READ
 from streams.models.protocols import ModelInfo
+from streams.models.triton_graphs import READ, is_graph
 from streams.settings import Settings
 from streams.statements.statement import Statement
 
@@ -40,17 +42,6 @@ def test_every_configuration_is_valid_and_named_like_its_folder(path: Path, tmp_
     assert (folder / "1").is_dir(), "Triton needs a version folder"
 
 
-@pytest.mark.parametrize("name", ["sbert", "statement_chain"])
-def test_local_and_production_take_and_give_the_same(name: str) -> None:
-    local, production = (read_config(REPOSITORY / kind / name) for kind in ("local", "production"))
-    for side in ("input", "output"):
-        # The graph of the production model runs in another backend, and also returns what it read.
-        assert [(t["name"], t["data_type"]) for t in local[side]] == [
-            (t["name"], t["data_type"]) for t in production[side] if t["name"] != READ
-        ]
-    assert {"model_name", "model_version"} <= parameters_of(local).keys() & parameters_of(production).keys()
-
-
 def test_queries_have_the_same_model_in_an_instance_of_its_own() -> None:
     bulk, queries = (read_config(LOCAL / name) for name in ("sbert", "sbert_query"))
     assert parameters_of(queries) == parameters_of(bulk)
@@ -58,41 +49,64 @@ def test_queries_have_the_same_model_in_an_instance_of_its_own() -> None:
     assert queries["instance_group"][0]["count"] == 1
 
 
+@pytest.mark.parametrize(
+    "path", sorted(PRODUCTION.rglob("*.pbtxt")), ids=lambda path: str(path.relative_to(PRODUCTION))
+)
+def test_production_needs_no_python_and_proves_each_answer(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.pbtxt").write_text(path.read_text())
+    config = read_config(tmp_path)
+    assert config["backend"] in ("onnxruntime", "tensorrt")
+    assert READ in [output["name"] for output in config["output"]]
+    assert is_graph(config)
+    assert parameters_of(config).keys() >= {"model_name", "model_version", TOKENIZER, CHECKSUM}
+
+
+def test_both_repositories_have_the_chain_model_with_the_same_thresholds() -> None:
+    local, production = (parameters_of(read_config(kind / CHAIN_MODEL)) for kind in (LOCAL, PRODUCTION))
+    for name in ("model_name", "model_version", "need_threshold", "antecedent_floor", "max_antecedents"):
+        assert local[name] == production[name]
+
+
 def test_production_s_query_model_makes_the_vectors_of_production_s_collection() -> None:
     bulk, queries = (read_config(PRODUCTION / name) for name in ("sbert", "sbert_query"))
     assert model_info(parameters_of(queries), "") == model_info(parameters_of(bulk), "")
-    assert queries["input"] == bulk["input"]
-    assert queries["output"] == [output for output in bulk["output"] if output["name"] != READ]
+    assert [queries[side] for side in ("input", "output")] == [bulk[side] for side in ("input", "output")]
     assert {group["kind"] for group in queries["instance_group"]} == {"KIND_CPU"}
 
 
 def test_the_export_describes_statements_and_queries_alike(tmp_path: Path) -> None:
-    """With the files of the local model: the encoder accepts what the export describes."""
+    """With the files of the local models: clients read what the export writes."""
     export = runpy.run_path(str(REPOSITORY / "export.py"))
-    parameters = parameters_of(read_config(LOCAL / "sbert"))
-    try:
-        model, tokenizer = (find_file(parameters, what, LOCAL / "sbert" / "1") for what in ("model", "tokenizer"))
-    except UsageError as missing:
-        pytest.skip(str(missing))
-    repository, version = tmp_path / "models", "2"
+    repository = tmp_path / "models"
     shutil.copytree(PRODUCTION, repository)
-    queries = repository / "sbert_query" / version
-    queries.mkdir()
-    shutil.copyfile(model, queries / "model.onnx")
     made = {"model_name": "m", "model_version": "fp16-7", "dimensions": "384", "max_tokens": "256"}
-    description = made | {"normalized": "true", "pooling": "cls"}
-    export["install_tokenizer"](tokenizer.parent, repository, version, description)
-    export["describe_in_configs"](repository, description, version)
-    infos = [model_info(parameters_of(read_config(repository / name)), name) for name in ("sbert", "sbert_query")]
-    assert infos == [ModelInfo("m", "fp16-7", 384, 256, normalized=True)] * 2
-    described = parameters_of(read_config(repository / "sbert_query"))
-    assert described["pooling"] == "graph", "the file ends with the pooling"
-    assert read_config(repository / "sbert_transformer")["output"][0]["dims"] == ["384"]
-    for name in ("sbert_query", "sbert_tokenizer"):
-        assert (repository / name / version / "model.py").exists(), "Triton loads the newest version folder"
-    # The local file has no pooling in its graph, so the encoder pools it here.
-    vectors = SentenceEncoder(described | {"pooling": "mean"}, queries).embed(["A dog barked."])
-    assert vectors.shape == (1, 384)
+    tokenizer = (LOCAL / CHAIN_MODEL / "1" / "tokenizer.json").read_bytes()
+    description = made | {"normalized": "true", "pooling": "cls"} | pack_tokenizer(tokenizer)
+    export["describe_in_configs"](repository, description)
+    export["install_chain_model"](repository, "2")
+    for name in ("sbert", "sbert_query"):
+        config = read_config(repository / name)
+        assert model_info(parameters_of(config), name) == ModelInfo("m", "fp16-7", 384, 256, normalized=True)
+        assert config["output"][0]["dims"] == ["384"]
+    for name in ("sbert", "sbert_query", CHAIN_MODEL):
+        unpacked = unpack_tokenizer(parameters_of(read_config(repository / name)), name)
+        assert unpacked.encode("A dog barked.").tokens[1:3] == ["a", "dog"]
+    model = (repository / CHAIN_MODEL / "2" / "model.onnx").read_bytes()
+    assert model == add_read_output((LOCAL / CHAIN_MODEL / "1" / "model.onnx").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"tokenizer": "", "tokenizer_sha256": ""}, id="not exported yet"),
+        pytest.param({"tokenizer": "no base64"}, id="damaged"),
+        pytest.param(pack_tokenizer(b"{}") | {"tokenizer_sha256": "00"}, id="another checksum"),
+    ],
+)
+def test_a_graph_without_its_tokenizer_is_an_outage_with_advice(parameters: dict[str, str]) -> None:
+    with pytest.raises(StoreUnavailable, match=r"model sbert.*triton_models/export\.py"):
+        unpack_tokenizer(parameters, "model sbert")
 
 
 def test_the_readme_lists_every_checksum() -> None:

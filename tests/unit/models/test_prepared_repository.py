@@ -40,13 +40,13 @@ def test_the_files_of_the_models_are_copied(tmp_path: Path) -> None:
 
 
 def test_instances_are_those_of_the_values(tmp_path: Path) -> None:
-    config = prepared(PRODUCTION, tmp_path, Changes(instances={"sbert_transformer": 4}), "sbert_transformer")
+    config = prepared(PRODUCTION, tmp_path, Changes(instances={"sbert": 4}), "sbert")
     assert groups(config) == [("KIND_GPU", 4)]
-    assert groups(read_config(tmp_path / "sbert_tokenizer")) == groups(read_config(PRODUCTION / "sbert_tokenizer"))
+    assert groups(read_config(tmp_path / "statement_chain")) == groups(read_config(PRODUCTION / "statement_chain"))
 
 
 def test_a_server_without_gpus_runs_every_instance_on_cpus(tmp_path: Path) -> None:
-    for model in prepare_repository(PRODUCTION, tmp_path, Changes(cpu=True, instances={"sbert_transformer": 2})):
+    for model in prepare_repository(PRODUCTION, tmp_path, Changes(cpu=True, instances={"sbert": 2})):
         assert {kind for kind, _ in groups(read_config(tmp_path / model))} <= {"KIND_CPU"}
         assert "cuda" not in read_config(tmp_path / model).get("optimization", {})
 
@@ -73,7 +73,7 @@ def test_it_may_run_twice_and_in_place(tmp_path: Path) -> None:
     [
         (PRODUCTION, ("sbert_query", "sbert"), ["sbert_query"]),
         (LOCAL, ("sbert_query", "sbert"), ["sbert_query"]),
-        (PRODUCTION, ("no_such_model", "sbert"), ["sbert", "sbert_tokenizer", "sbert_transformer"]),
+        (PRODUCTION, ("no_such_model", "sbert"), ["sbert"]),
     ],
 )
 def test_a_server_for_queries_has_the_model_for_queries_alone(
@@ -89,7 +89,6 @@ def test_a_server_for_queries_has_the_model_for_queries_alone(
     ("source", "changes", "message"),
     [
         (LOCAL, Changes(instances={"sbrt": 3}), "there is no model sbrt"),
-        (PRODUCTION, Changes(instances={"sbert": 3}), "is an ensemble: set the instances of its steps"),
         (LOCAL / "sbert", Changes(), "is no model repository"),
         (LOCAL, Changes(only=("queries", "statements")), "there is no model queries or statements"),
         (LOCAL, Changes(only=("sbert_query",), instances={"sbert": 3}), "there is no model sbert"),

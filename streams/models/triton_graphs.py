@@ -1,0 +1,114 @@
+"""Models that are graphs in a Triton server: token ids go in, so the client tokenizes and reads the numbers.
+
+A server with such models needs no python backend. The tokenizer, and what else a client has to know, are parameters of
+the model's configuration (`packed_tokenizer`). Each graph also returns a checksum of the ids that it has read, so an
+answer is compared with its request (`seals.find_read_fault`).
+
+    model            tensor           type, shape
+    embedding        input_ids        INT64 [n, tokens]
+                     attention_mask   INT64 [n, tokens]
+                     -> embedding     FP32 [n, dimensions]
+                     -> read          INT64 [n, 1]
+    statement_chain  input_ids        INT64 [tokens]
+                     membership       FP32 [sentences, tokens]: 1 where a token is a sentence's
+                     -> need, leaf    FP32 [sentences]
+                     -> scores        FP32 [sentences, sentences]
+                     -> read          INT64 [1]
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from tritonclient.grpc import InferInput
+
+from streams.errors import RiffleError, StoreUnavailable
+from streams.models.inference.chain_reader import OUTPUTS, ChainReader, Pass
+from streams.models.inference.packed_tokenizer import unpack_tokenizer
+from streams.models.inference.repository import CHAIN_MODEL, parameters_of
+from streams.models.inference.seals import find_read_fault, read_checksums
+from streams.models.inference.tokenizing import PaddedTokenizer
+from streams.models.protocols import Link, Vectors
+from streams.models.triton_connection import Tensor, TritonConnection
+
+IDS, MASK, MEMBERSHIP, READ = "input_ids", "attention_mask", "membership", "read"
+PASSES_AT_ONCE = 4
+"""Maximum passes of the chain model at the server, for one page."""
+
+
+def is_graph(config: Mapping[str, Any]) -> bool:
+    """Return True if the model takes token ids, by its configuration."""
+    return IDS in [tensor.get("name") for tensor in config.get("input", [])]
+
+
+class EmbeddingGraph:
+    """The graph of an embedding model."""
+
+    def __init__(self, connection: TritonConnection, name: str, config: Mapping[str, Any]) -> None:
+        parameters, where = parameters_of(config), f"Triton at {connection.url}, model {name}"
+        tokenizer = unpack_tokenizer(parameters, where)
+        try:
+            sizes = {"max_tokens": int(parameters["max_tokens"]), "pad_to": int(parameters["pad_to"])}
+        except (KeyError, ValueError) as error:
+            raise StoreUnavailable(f"{where}: its parameter {error} is missing or no number") from error
+        self._connection, self._name = connection, name
+        self._tokenizer = PaddedTokenizer(tokenizer, **sizes)
+
+    async def embed(self, texts: Sequence[str], width: int, seconds: float, priority: int) -> Vectors:
+        """Return the vectors of one batch. Raises the errors of `TritonConnection.infer`."""
+        ids, mask = await asyncio.to_thread(self._tokenizer.encode, texts)
+        checksums = read_checksums(ids, mask)
+        vectors, _ = await self._connection.infer(
+            self._name,
+            [_tensor(IDS, ids), _tensor(MASK, mask)],
+            ["embedding", READ],
+            seconds,
+            lambda tensors: find_read_fault(checksums, [(len(texts), width)], tensors),
+            priority,
+        )
+        return vectors
+
+
+class ChainGraph:
+    """The graph of the chain model."""
+
+    def __init__(self, connection: TritonConnection, config: Mapping[str, Any]) -> None:
+        parameters = parameters_of(config)
+        where = f"Triton at {connection.url}, model {CHAIN_MODEL}"
+        self._connection = connection
+        self._reader = ChainReader(parameters, unpack_tokenizer(parameters, where))
+
+    async def links(self, sentences: Sequence[str], seconds: float) -> list[Link]:
+        """Return the links of these sentences. Raises the errors of `TritonConnection.infer`."""
+        passes = await asyncio.to_thread(lambda: list(self._reader.passes(sentences)))
+        slots = asyncio.Semaphore(PASSES_AT_ONCE)
+
+        async def run(each: Pass) -> list[Tensor]:
+            async with slots:
+                return await self._run(each, seconds)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(run(each)) for each in passes]
+        except* RiffleError as failures:
+            raise failures.exceptions[0] from None
+        return self._reader.make_links(self._reader.answers(sentences, passes, [task.result() for task in tasks]))
+
+    async def _run(self, each: Pass, seconds: float) -> list[Tensor]:
+        ids = each.feeds[IDS]
+        checksums = read_checksums(ids[None], np.ones_like(ids)[None])
+        *outputs, _ = await self._connection.infer(
+            CHAIN_MODEL,
+            [_tensor(name, values) for name, values in each.feeds.items()],
+            [*OUTPUTS, READ],
+            seconds,
+            lambda tensors: find_read_fault(checksums, each.shapes, tensors),
+        )
+        return outputs
+
+
+def _tensor(name: str, values: Tensor) -> InferInput:
+    tensor = InferInput(name, list(values.shape), "INT64" if values.dtype == np.int64 else "FP32")
+    tensor.set_data_from_numpy(np.ascontiguousarray(values))
+    return tensor

@@ -1,0 +1,101 @@
+"""The production repository in a real Triton, as its clients see it: configurations, tensors, refusals.
+
+Triton's backend for ONNX is in no package, so the graphs run in the python backend here: a small model runs the same
+files in ONNX Runtime. Everything else is the real server's: it reads the configurations that the export writes, hands
+them to clients, and checks the tensors.
+"""
+
+import asyncio
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from streams.errors import UsageError
+from streams.models.inference.chain_encoder import ChainEncoder
+from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.packed_tokenizer import pack_tokenizer
+from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
+from streams.models.triton import TritonChains, TritonEmbedder, TritonModel
+from streams.models.triton_connection import MissingModel, TritonConnection, model_states
+from streams.settings import TritonSettings
+from tests.integration.test_starved_models import serving
+from tests.unit.models.test_triton_graphs import LOCAL, PAGE, PRODUCTION, TEXTS
+
+pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).parents[2]
+MODEL = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import numpy as np
+import triton_python_backend_utils as pb_utils
+from streams.models.inference.repository import parameters_of, read_config
+from tests.unit.models.test_triton_graphs import CHAIN_MODEL, LOCAL, chain_graph, embedding_graph
+
+class TritonPythonModel:
+    def initialize(self, args):
+        local = {{**parameters_of(read_config(LOCAL / "sbert")), "runtime": "onnxruntime"}}
+        self.graph = chain_graph() if args["model_name"] == CHAIN_MODEL else embedding_graph(local)
+
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        outputs = self.graph({{tensor.name(): tensor.as_numpy() for tensor in request.inputs()}})
+        return pb_utils.InferenceResponse([pb_utils.Tensor(n, np.ascontiguousarray(v)) for n, v in outputs.items()])
+"""
+
+
+def lay_out(repository: Path) -> None:
+    """The production repository with the tokenizer and the numbers of the local model, as the export writes them."""
+    local = parameters_of(read_config(LOCAL / "sbert"))
+    sizes = {name: local[name] for name in ("dimensions", "max_tokens", "normalized")}
+    try:
+        tokenizer = find_file(local, "tokenizer", LOCAL / "sbert" / "1").read_bytes()
+        find_file(local, "model", LOCAL / "sbert" / "1")
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    shutil.copytree(PRODUCTION, repository)
+    for path in repository.glob("*/config.pbtxt"):
+        text = path.read_text().replace('"onnxruntime"', '"python"').replace("KIND_GPU", "KIND_CPU")
+        text = re.sub(r"dims: \[ 768 \]", f"dims: [ {local['dimensions']} ]", text)
+        for key, value in (sizes | pack_tokenizer(tokenizer)).items():
+            text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
+        path.write_text(text)
+        (path.parent / "1" / "model.py").write_text(MODEL)
+
+
+@pytest.fixture
+async def settings(tmp_path: Path) -> AsyncIterator[TritonSettings]:
+    lay_out(tmp_path / "models")
+    with serving(tmp_path, tmp_path / "models", ("sbert", "sbert_query", CHAIN_MODEL)) as server:
+        await server.ready()
+        yield server.settings.triton.model_copy(update={"query_model": "sbert_query"})
+
+
+async def test_clients_tokenize_for_a_server_without_tokenizers(settings: TritonSettings) -> None:
+    connection = TritonConnection(settings)
+    try:
+        parameters = {**parameters_of(read_config(LOCAL / "sbert")), "runtime": "onnxruntime"}
+        expected = SentenceEncoder(parameters, LOCAL / "sbert" / "1").embed(TEXTS)
+        embedder = TritonEmbedder(connection, settings)
+        for urgent in (False, True):
+            found = await embedder.embed(TEXTS, urgent=urgent)
+            assert np.median((found * expected).sum(axis=1)) > 0.99
+        encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
+        assert await TritonChains(connection).links(PAGE) == encoder.links(PAGE)
+        models = ("sbert", "sbert_query", CHAIN_MODEL)
+        assert await asyncio.to_thread(model_states, settings, models, 20.0) == dict.fromkeys(models, "ok")
+        # A client that still knows a model of texts sees an outage, and reads the configuration again.
+        former = TritonModel(connection, "sbert", 8)
+        await former.info()
+        former._graph = None
+        with pytest.raises(MissingModel, match="of another release"):
+            await former.embed(["A dog."], 20)
+        assert (await former.embed(["A dog."], 20)).shape == (1, 384)
+    finally:
+        await connection.close()

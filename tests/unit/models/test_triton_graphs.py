@@ -1,0 +1,290 @@
+"""Models that are graphs in a server: the client tokenizes, and an answer about other tokens is not believed.
+
+The server speaks Triton's gRPC protocol and runs the graphs in ONNX Runtime, as Triton's backend for ONNX does. Its
+answers are compared with those of the same files in this process.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import numpy as np
+import onnxruntime
+import pytest
+from google.protobuf import json_format  # type: ignore[import-untyped]  # ships no types
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+from streams.errors import StoreUnavailable, UsageError
+from streams.models import triton_connection
+from streams.models.inference.chain_encoder import ChainEncoder
+from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.packed_tokenizer import pack_tokenizer
+from streams.models.inference.read_output import add_read_output
+from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
+from streams.models.inference.seals import read_checksums
+from streams.models.triton import TritonChains, TritonEmbedder
+from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
+from streams.settings import Settings, TritonSettings
+
+REPOSITORY = Settings().models_path
+LOCAL, PRODUCTION = REPOSITORY / "local", REPOSITORY / "production"
+TEXTS = [f"{'the log of a database is written first ' * (n % 5)}and page {n} comes behind it." for n in range(40)]
+TEXTS += ["", "word " * 3_000, "Größe \ud800 \x00", "Title\n" + "heading " * 400 + "\nThe statement is read."]
+PAGE = [
+    "The log is written first.",
+    "It keeps readers.",
+    "",
+    "A writer waits.",
+    "This blocks them.",
+    "Therefore it ends.",
+] * 40
+Feeds = dict[str, np.ndarray[Any, Any]]
+Run = Callable[[Feeds], Feeds]
+TYPES = {"INT64": np.int64, "FP32": np.float32}
+
+
+def config_of(name: str, tokenizer: bytes, **changed: str) -> dict[str, Any]:
+    """The configuration of production, as the export leaves it for the local files."""
+    config = read_config(PRODUCTION / name)
+    for key, value in {**pack_tokenizer(tokenizer), **changed}.items():
+        config["parameters"][key] = {"string_value": value}
+    return config
+
+
+def chain_graph() -> Run:
+    parameters = parameters_of(read_config(LOCAL / CHAIN_MODEL))
+    model = find_file(parameters, "model", LOCAL / CHAIN_MODEL / "1").read_bytes()
+    session = onnxruntime.InferenceSession(add_read_output(model), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda feeds: dict(zip(names, session.run(names, feeds), strict=True))
+
+
+def embedding_graph(parameters: dict[str, str]) -> Run:
+    """The network of the local model with pooling behind it, as the export puts both into one graph."""
+    session = onnxruntime.InferenceSession(str(find_file(parameters, "model", LOCAL / "sbert" / "1")))
+
+    def run(feeds: Feeds) -> Feeds:
+        ids, mask = feeds["input_ids"], feeds["attention_mask"]
+        (hidden,) = session.run(None, {**feeds, "token_type_ids": np.zeros_like(ids)})
+        pooled = np.einsum("nld,nl->nd", hidden, mask.astype(np.float32)) / mask.sum(1, keepdims=True)
+        scaled = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return {"embedding": scaled.astype(np.float32), "read": read_checksums(ids, mask)}
+
+    return run
+
+
+class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]  # generated without types
+    """A Triton with graphs. `spoil` changes the outputs of a request before they are sent."""
+
+    def __init__(self, configs: dict[str, dict[str, Any]], graphs: dict[str, Run]) -> None:
+        self.configs, self._graphs = configs, graphs
+        self.spoil: Callable[[Feeds], Feeds] = lambda outputs: outputs
+        self.infers = 0
+
+    async def ModelConfig(self, request: Any, context: Any) -> Any:
+        answer = service_pb2.ModelConfigResponse()
+        json_format.ParseDict(self.configs[request.name], answer.config)
+        return answer
+
+    async def ModelMetadata(self, request: Any, context: Any) -> Any:
+        answer = service_pb2.ModelMetadataResponse(name=request.name)
+        config = self.configs[request.name]
+        rows = [-1] if int(config["max_batch_size"]) else []
+        for tensor in config["input"]:
+            shape = [*rows, *map(int, tensor["dims"])]
+            answer.inputs.add(name=tensor["name"], datatype=tensor["data_type"].removeprefix("TYPE_"), shape=shape)
+        return answer
+
+    async def ModelInfer(self, request: Any, context: Any) -> Any:
+        self.infers += 1
+        known = {tensor["name"] for tensor in self.configs[request.model_name]["input"]}
+        for tensor in request.inputs:
+            if tensor.name not in known:
+                text = f"[request id: <id_unknown>] unexpected inference input '{tensor.name}', allowed inputs are: x"
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, text)
+        feeds = {
+            tensor.name: np.frombuffer(raw, TYPES[tensor.datatype]).reshape(list(tensor.shape))
+            for tensor, raw in zip(request.inputs, request.raw_input_contents, strict=True)
+        }
+        outputs = self.spoil(await asyncio.to_thread(self._graphs[request.model_name], feeds))
+        answer = service_pb2.ModelInferResponse(model_name=request.model_name)
+        for wanted in request.outputs or [
+            service_pb2.ModelInferRequest.InferRequestedOutputTensor(name=n) for n in outputs
+        ]:
+            value = np.ascontiguousarray(outputs[wanted.name])
+            datatype = "INT64" if value.dtype == np.int64 else "FP32"
+            answer.outputs.add(name=wanted.name, datatype=datatype, shape=value.shape)
+            answer.raw_output_contents.append(value.tobytes())
+        return answer
+
+
+@asynccontextmanager
+async def serving(server: Server) -> AsyncIterator[TritonSettings]:
+    running = grpc.aio.server(options=[("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)])
+    service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(server, running)
+    port = running.add_insecure_port("127.0.0.1:0")
+    await running.start()
+    try:
+        yield TritonSettings(url=f"127.0.0.1:{port}", timeout_seconds=60, query_model="")
+    finally:
+        await running.stop(None)
+
+
+@pytest.fixture(scope="module")
+def parameters() -> dict[str, str]:
+    """The parameters of the local model, in ONNX Runtime."""
+    found = {**parameters_of(read_config(LOCAL / "sbert")), "runtime": "onnxruntime"}
+    try:
+        find_file(found, "model", LOCAL / "sbert" / "1")
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(parameters: dict[str, str]) -> Server:
+    tokenizer = find_file(parameters, "tokenizer", LOCAL / "sbert" / "1").read_bytes()
+    sizes = {name: parameters[name] for name in ("dimensions", "max_tokens", "normalized")}
+    chain_tokenizer = (LOCAL / CHAIN_MODEL / "1" / "tokenizer.json").read_bytes()
+    return Server(
+        {"sbert": config_of("sbert", tokenizer, **sizes), CHAIN_MODEL: config_of(CHAIN_MODEL, chain_tokenizer)},
+        {"sbert": embedding_graph(parameters), CHAIN_MODEL: chain_graph()},
+    )
+
+
+@pytest.fixture
+async def settings(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TritonSettings]:
+    monkeypatch.setattr(triton_connection, "BACKOFF_SECONDS", 0.001)
+    server.spoil = lambda outputs: outputs
+    async with serving(server) as found:
+        yield found
+
+
+@pytest.fixture
+async def connection(settings: TritonSettings) -> AsyncIterator[TritonConnection]:
+    opened = TritonConnection(settings)
+    yield opened
+    await opened.close()
+
+
+async def test_vectors_are_those_of_the_same_file_in_this_process(
+    connection: TritonConnection, settings: TritonSettings, parameters: dict[str, str]
+) -> None:
+    found = await TritonEmbedder(connection, settings).embed(TEXTS)
+    expected = SentenceEncoder(parameters, LOCAL / "sbert" / "1").embed(TEXTS)
+    # The network's activations are quantized for all texts of a batch together, which changes the vectors a little.
+    assert (found * expected).sum(axis=1).min() > 0.97
+    assert np.median((found * expected).sum(axis=1)) > 0.99
+
+
+async def test_links_are_those_of_the_same_file_in_this_process(connection: TritonConnection) -> None:
+    found = await TritonChains(connection).links(PAGE)
+    encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
+    assert found == encoder.links(PAGE)
+    assert sum(bool(link.antecedents) for link in found) > 40
+
+
+async def test_a_page_without_words_that_refer_asks_nothing(connection: TritonConnection, server: Server) -> None:
+    before = server.infers
+    assert len(await TritonChains(connection).links(["Zirconium melts.", "Hafnium burns."])) == 2
+    assert server.infers == before
+
+
+def shifted(outputs: Feeds) -> Feeds:
+    """Each row is the answer of another request, with its checksum."""
+    return {name: value + np.asarray(1, value.dtype) if name == "read" else value for name, value in outputs.items()}
+
+
+def shortened(outputs: Feeds) -> Feeds:
+    return {name: value if name == "read" else value[:-1] for name, value in outputs.items()}
+
+
+def not_finite(outputs: Feeds) -> Feeds:
+    return {name: value if name == "read" else np.full_like(value, np.nan) for name, value in outputs.items()}
+
+
+@pytest.mark.parametrize("spoil", [shifted, shortened, not_finite])
+async def test_an_answer_of_another_request_is_an_outage(
+    connection: TritonConnection, settings: TritonSettings, server: Server, spoil: Callable[[Feeds], Feeds]
+) -> None:
+    server.spoil = spoil
+    with pytest.raises(ForeignAnswer):
+        await TritonEmbedder(connection, settings).embed(TEXTS[:3])
+    with pytest.raises(ForeignAnswer):
+        await TritonChains(connection).links(PAGE[:12])
+
+
+async def test_a_foreign_answer_is_asked_for_again(
+    connection: TritonConnection, settings: TritonSettings, server: Server
+) -> None:
+    embedder = TritonEmbedder(connection, settings)
+    right = await embedder.embed(TEXTS[:3])
+    spoiled: list[bool] = []
+
+    def once(outputs: Feeds) -> Feeds:
+        spoiled.append(len(spoiled) == 0)
+        return shifted(outputs) if spoiled[-1] else outputs
+
+    server.spoil = once
+    assert (await embedder.embed(TEXTS[:3]) == right).all()
+    assert spoiled == [True, False]
+
+
+async def test_rows_of_two_requests_that_were_exchanged_are_noticed(
+    connection: TritonConnection, settings: TritonSettings, server: Server
+) -> None:
+    """Each vector with its own checksum, in another order."""
+    server.spoil = lambda outputs: {name: value[::-1] for name, value in outputs.items()}
+    with pytest.raises(ForeignAnswer, match="2 of 2 rows were read from other tokens"):
+        await TritonEmbedder(connection, settings).embed(["A dog barked.", "A cat slept on it."])
+
+
+async def test_a_model_without_its_tokenizer_is_an_outage_until_it_has_one(
+    connection: TritonConnection, settings: TritonSettings, server: Server
+) -> None:
+    whole = server.configs["sbert"]
+    server.configs["sbert"] = {**whole, "parameters": {**whole["parameters"], "tokenizer": {"string_value": ""}}}
+    embedder = TritonEmbedder(connection, settings)
+    try:
+        with pytest.raises(StoreUnavailable, match="no tokenizer in its configuration"):
+            await embedder.embed(TEXTS[:1])
+    finally:
+        server.configs["sbert"] = whole
+    assert len(await embedder.embed(TEXTS[:1])) == 1
+
+
+async def test_a_client_of_a_model_of_texts_reads_the_configuration_again_once_the_model_is_a_graph(
+    connection: TritonConnection, settings: TritonSettings, server: Server
+) -> None:
+    graph, chain = server.configs["sbert"], server.configs[CHAIN_MODEL]
+    embedder, chains = TritonEmbedder(connection, settings), TritonChains(connection)
+    described: Sequence[dict[str, Any]] = [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": ["1"]}]
+    server.configs |= {"sbert": {**graph, "input": described}, CHAIN_MODEL: {**chain, "input": described}}
+    await embedder.info()
+    await chains._find_graph()
+    server.configs |= {"sbert": graph, CHAIN_MODEL: chain}
+    for call in (lambda: embedder.embed(TEXTS[:2]), lambda: chains.links(PAGE[:6])):
+        with pytest.raises(StoreUnavailable, match="of another release"):
+            await call()
+        assert len(await call()) in (2, 6)
+
+
+async def test_doctor_asks_graphs_for_an_answer(settings: TritonSettings) -> None:
+    states = await asyncio.to_thread(model_states, settings, ["sbert", CHAIN_MODEL], 20.0)
+    assert states == {"sbert": "ok", CHAIN_MODEL: "ok"}
+
+
+def test_the_output_is_added_once_and_changes_no_other_output() -> None:
+    parameters = parameters_of(read_config(LOCAL / CHAIN_MODEL))
+    model = find_file(parameters, "model", LOCAL / CHAIN_MODEL / "1").read_bytes()
+    added = add_read_output(model)
+    assert add_read_output(added) == added
+    former, present = (onnxruntime.InferenceSession(each) for each in (model, added))
+    for tokens in (1, 7, 320):
+        ids = np.random.default_rng(tokens).integers(0, 30_000, tokens)
+        feeds = {"input_ids": ids, "membership": np.ones((1, tokens), np.float32)}
+        *outputs, read = present.run(None, feeds)
+        assert read.tolist() == read_checksums(ids[None], np.ones_like(ids)[None])[0].tolist()
+        assert all(map(np.array_equal, outputs, former.run(None, feeds)))
