@@ -78,12 +78,12 @@ async def _until_it_works(
     settings: Settings, stores: Stores, producer: EventProducer, gateway: ssl.SSLContext | None
 ) -> None:
     """The clients connect again by themselves, within the pauses between their tries."""
-    for _ in range(30):
+    for _ in range(150):
         try:
             await use_all(settings, stores, producer, gateway)
         except Exception as error:
             last = error
-            await asyncio.sleep(1)
+            await asyncio.sleep(0.2)
         else:
             return
     raise last
